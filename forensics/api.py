@@ -398,7 +398,7 @@ class Case:
         """
         from forensics.report import merged, show, text
 
-        together = merge or show.asks_for_more(wanted)
+        together = merge or show.is_time_or_generation(wanted)
         found = merged.show if together else show.show
         return Text(text.as_text(found(self.folder, wanted, context, _zone(tz))))
 

@@ -565,7 +565,7 @@ def sql(
 
     if listed:
         with screen.output(pager=not no_pager) as out:
-            query.print_list(out, screen.width() if screen.is_terminal() else screen.told_width())
+            query.print_list(out, screen.width() if screen.is_terminal() else screen.requested_width())
         return
     if sum(map(bool, (name, expression, file))) != 1:
         raise UsageError("Give exactly one of NAME, -e TEXT and -f FILE.", fix="`forensics sql --list` lists the views and rules.")
@@ -575,7 +575,7 @@ def sql(
     wanted = query.Wanted(
         form,
         [name for part in columns or () for name in part.replace(",", " ").split()],
-        screen.width() if screen.is_terminal() else screen.told_width(),
+        screen.width() if screen.is_terminal() else screen.requested_width(),
     )
     # Only a table is short; the other formats are streamed.
     with screen.output(pager=form is RowFormat.table and not no_pager) as out:
@@ -615,10 +615,10 @@ def show(
     """
     from forensics.case.folder import open_case
     from forensics.report import text
-    from forensics.report.show import asks_for_more
+    from forensics.report.show import is_time_or_generation
     from forensics.report.show import show as shown
 
-    if merge or asks_for_more(wanted):
+    if merge or is_time_or_generation(wanted):
         from forensics.report.merged import show as merged
 
         text.render(merged(open_case(case), wanted, context, _zone(tz)), pager=not no_pager)
@@ -811,11 +811,11 @@ def offsets_topic(
         from forensics.case.folder import open_case
 
         groups += question.groups_of_case(open_case(case or CASE).view_path)
-    asked = question.Asked(
+    request = question.Request(
         topic, question.parse_brokers(brokers) if brokers else None, groups, factor, question.parse_release(kafka_version), throttle,
         str(output or "reassignment.json"),
     )  # fmt: skip
-    found = question.answer(file, asked)
+    found = question.answer(file, request)
     if output is not None:
         try:
             with output_file(output) as written:

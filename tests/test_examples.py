@@ -13,7 +13,7 @@ from examples import assert_rows, examples, run
 from forensics.case import view_files
 from forensics.case.materialise import with_words
 from forensics.engines import engine
-from forensics.wording import tell
+from forensics.wording import sentences
 
 if TYPE_CHECKING:
     from forensics.engines.base import Engine
@@ -56,8 +56,8 @@ def test_a_rule_finds_what_its_example_says(name: str, number: int, runs, sample
     found = table.to_pylist()
     assert_rows(found, example["expect"])
     for row in found:
-        sentences = tell.findings([_finding(rule, row)], {rule: to_arrow_type(types["facts"].dataType)})
-        assert all(sentences[0][text] for text in tell.TEXTS)
+        worded = sentences.findings([_finding(rule, row)], {rule: to_arrow_type(types["facts"].dataType)})
+        assert all(worded[0][text] for text in sentences.TEXTS)
 
 
 @pytest.mark.engine

@@ -190,7 +190,7 @@ def test_the_answer_as_data(file: Path) -> None:
     ],
 )
 def test_commands_are_those_of_the_release(file: Path, version: str, place: str, throttled: bool, topics_by: str, configs_by: str) -> None:
-    asked = question.Asked(factor=3, release=question.parse_release(version))
+    asked = question.Request(factor=3, release=question.parse_release(version))
     run, verify, topics_command, configs = (command for _, command in question.answer(file, asked).commands)
     assert place in run and place in verify
     assert ("--throttle" in run) == throttled
@@ -200,7 +200,7 @@ def test_commands_are_those_of_the_release(file: Path, version: str, place: str,
 def test_another_topic_and_a_compressed_file(file: Path) -> None:
     packed = file.with_suffix(".gz")
     packed.write_bytes(gzip.compress(file.read_bytes()))
-    found = question.answer(packed, question.Asked(topic="orders", brokers={1: None, 2: None}, factor=2))
+    found = question.answer(packed, question.Request(topic="orders", brokers={1: None, 2: None}, factor=2))
     assert found.reassignment == {"version": 1, "partitions": [{"topic": "orders", "partition": 0, "replicas": [1, 2]}]}
 
 
@@ -233,7 +233,7 @@ def test_dead_brokers_are_seen_and_said(tmp_path: Path) -> None:
     text = described([1, 2, 3]).replace("Leader: 3", "Leader: none")
     file = tmp_path / "t.txt"
     file.write_text(text)
-    found = question.answer(file, question.Asked(factor=2))
+    found = question.answer(file, question.Request(factor=2))
     assert (sorted(found.brokers), found.absent) == ([1, 2], [3])
     assert any("No live broker has a copy of partitions 2, 5" in n for n in found.notes)
 
@@ -290,12 +290,12 @@ def test_kafkas_own_parser_reads_it_and_places_groups_alike(file: Path, tmp_path
 
 def test_commands_to_paste_quote_what_others_chose(tmp_path: Path) -> None:
     output = str(tmp_path / "a b;x.json")
-    asked = question.Asked(topic="t;x", brokers={1: None, 2: None}, factor=2, file=output)
+    asked = question.Request(topic="t;x", brokers={1: None, 2: None}, factor=2, file=output)
     commands = [command for _, command in question._commands(asked, None)]
     assert [word for command in commands for word in shlex.split(command) if word in (output, "t;x")] == [output, output, "t;x"]
     text = "`--group {{ group_id | shell }}`"
-    assert language.tell(text, {"group_id": "g; rm -rf ~"}) == "`--group 'g; rm -rf ~'`"
-    assert language.tell(text, {"group_id": "orders"}) == "`--group orders`"
+    assert language.render(text, {"group_id": "g; rm -rf ~"}) == "`--group 'g; rm -rf ~'`"
+    assert language.render(text, {"group_id": "orders"}) == "`--group orders`"
 
 
 def test_a_rule_names_no_value_of_the_evidence_in_a_command_unquoted() -> None:

@@ -159,7 +159,7 @@ def test_a_start_that_no_line_shows_has_its_first_sign_as_its_role() -> None:
         ("B starts", "Cluster ID: abc"),
         ("B at work", "y"),
     ]
-    told = proof.telling([{"event_id": role, "role": role, "text": text} for role, text in lines])
+    told = proof.key_lines([{"event_id": role, "role": role, "text": text} for role, text in lines])
     assert [w["role"] for w in told] == ["B told to start", "A at work", "B at work"]
     assert proof.in_words("A starts", "Cluster ID: abc") == "first sign that A runs"
     assert proof.in_words("A starts", "Creating task a-0") == "A starts"
@@ -367,9 +367,9 @@ def test_a_proof_is_folded_to_three_lines_with_their_roles() -> None:
     lines = journal.write(sight.of_report(report).lines, looks, reference)
     (card,) = cards.make(report, render.content.clock(report), lines, looks, [], [], {}, build.groups(report))
     assert len(card.proof) == 4
-    assert len(card.telling) == 3
-    assert [p.number for p in card.telling] == sorted(p.number for p in card.telling)
-    assert card.telling[0].role == "it stops"
+    assert len(card.key_lines) == 3
+    assert [p.number for p in card.key_lines] == sorted(p.number for p in card.key_lines)
+    assert card.key_lines[0].role == "it stops"
 
 
 def picture(edges: list[dict]) -> str:

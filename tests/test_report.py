@@ -22,7 +22,7 @@ from forensics.report import brief, content, json_form, localize, loggers, markd
 from forensics.report.document import Heading, Lines, Table
 from forensics.report.names import Names
 from forensics.report.page import render
-from forensics.report.proof import Proofs, telling
+from forensics.report.proof import Proofs, key_lines
 from forensics.report.reference import Reference
 from forensics.report.window import CaseTime, Window, parse
 from forensics.wording import formats
@@ -368,7 +368,7 @@ def test_a_storm_does_not_open_with_an_all_clear_and_takes_six_lines() -> None:
     assert told[0][1].startswith("warning: w2/connect.log: process_killed")
     assert told[0][1].endswith("→ session timeout → rebalance storm")
     assert told[1][1].startswith("5 more warnings: stale-commit happened (cause unknown)")
-    assert len(told) <= brief.MOST
+    assert len(told) <= brief.MAX_LINES
     assert "Split brain: NONE FOUND" in " ".join(text for label, text in told if label == "How sure")
     written = as_text(views=storm())
     assert written.index("━━ In brief") < written.index("warning: w2/connect.log") < written.index("NONE FOUND")
@@ -1170,11 +1170,11 @@ def test_a_proof_is_three_lines_in_order_of_time_with_their_roles() -> None:
 
 def test_of_owners_who_were_there_before_the_line_that_shows_them_is_told() -> None:
     lines = [sign("a0", "A already there", 10, "w2/connect.log"), sign("b0", "B already there", 21, "w1/connect.log"), *OWNERS[1:3], OWNERS[5]]
-    assert {w["event_id"] for w in telling(lines)} == {"a0", "b0", "a1"}
+    assert {w["event_id"] for w in key_lines(lines)} == {"a0", "b0", "a1"}
 
 
 def test_of_owners_who_were_both_at_work_the_lines_that_show_their_work_are_told() -> None:
-    assert [w["role"] for w in telling([*OWNERS, sign("b2", "B at work", 29, "w1/connect.log")])] == ["B told to start", "A at work", "B at work"]
+    assert [w["role"] for w in key_lines([*OWNERS, sign("b2", "B at work", 29, "w1/connect.log")])] == ["B told to start", "A at work", "B at work"]
 
 
 def test_of_other_proofs_a_line_of_each_role_is_told() -> None:
@@ -1182,8 +1182,8 @@ def test_of_other_proofs_a_line_of_each_role_is_told() -> None:
         sign(f"e{n}", role, 10 - n, "w1/connect.log")
         for n, role in enumerate(["the rebalance", "the rebalance", "given up", "the rebalance", "joins"])
     ]
-    assert {w["event_id"] for w in telling(lines)} == {"e0", "e2", "e4"}
-    assert len(telling(lines[:2])) == 2
+    assert {w["event_id"] for w in key_lines(lines)} == {"e0", "e2", "e4"}
+    assert len(key_lines(lines[:2])) == 2
 
 
 def test_lines_of_a_clock_that_is_far_off_are_told_by_both_clocks() -> None:

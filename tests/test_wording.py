@@ -12,10 +12,9 @@ import pytest
 
 from forensics.case import view_files
 from forensics.errors import ForensicsError
-from forensics.wording import check, files, tell
+from forensics.wording import check, files, sentences
 from forensics.wording.facts import yields
-from forensics.wording.language import tell as told
-from forensics.wording.language import upper_first
+from forensics.wording.language import render, upper_first
 
 COLUMNS = frozenset(view_files.RULE_COLUMNS)
 T0 = 1_795_247_965_901
@@ -105,35 +104,35 @@ def test_a_part_that_nothing_includes_is_refused() -> None:
 
 def test_a_name_that_is_no_fact_is_an_error_and_never_a_blank() -> None:
     with pytest.raises(jinja2.UndefinedError):
-        told("{{ nothing }}", {})
+        render("{{ nothing }}", {})
 
 
 def test_templates_cannot_reach_the_machine() -> None:
     for text in ("{{ ''.__class__.__mro__ }}", "{{ name.__init__.__globals__ }}", "{{ cycler }}"):
         with pytest.raises(jinja2.TemplateError):
-            told(text, {"name": "x"})
+            render(text, {"name": "x"})
 
 
 def test_what_is_not_known_is_a_question_mark() -> None:
-    assert told("{{ name }} had {{ parts[0].owner }}", {"name": None, "parts": [{"owner": None}]}) == "? had ?"
+    assert render("{{ name }} had {{ parts[0].owner }}", {"name": None, "parts": [{"owner": None}]}) == "? had ?"
 
 
 def test_text_from_logs_is_no_template() -> None:
-    assert told("{{ name }}", {"name": "{{ 7 * 7 }}"}) == "{{ 7 * 7 }}"
+    assert render("{{ name }}", {"name": "{{ 7 * 7 }}"}) == "{{ 7 * 7 }}"
 
 
 def test_facts_that_are_null_are_there_at_any_depth() -> None:
     inner = pa.struct([("owner", pa.string()), ("ms", pa.int64())])
     type_ = pa.struct([("name", pa.string()), ("parts", pa.list_(inner)), ("one", inner)])
-    assert tell._whole({"parts": [{"ms": 1}, None]}, type_) == {"name": None, "parts": [{"owner": None, "ms": 1}, None], "one": None}
+    assert sentences._whole({"parts": [{"ms": 1}, None]}, type_) == {"name": None, "parts": [{"owner": None, "ms": 1}, None], "one": None}
 
 
 def test_moments_are_told_in_the_readers_zone_and_with_dates_where_days_differ() -> None:
     facts = {"at": T0, "zone": None, "with_dates": False}
-    assert told("{{ at | clock }}", facts) == "07:59:25.901"
-    assert told("{{ at | clock }}", facts | {"zone": ZoneInfo("Asia/Tokyo")}) == "16:59:25.901"
-    assert told("{{ at | clock }}", facts | {"with_dates": True}) == "2026-11-21 07:59:25.901"
-    assert told("{{ nothing | clock }}", {"nothing": None}) == "an unknown time"
+    assert render("{{ at | clock }}", facts) == "07:59:25.901"
+    assert render("{{ at | clock }}", facts | {"zone": ZoneInfo("Asia/Tokyo")}) == "16:59:25.901"
+    assert render("{{ at | clock }}", facts | {"with_dates": True}) == "2026-11-21 07:59:25.901"
+    assert render("{{ nothing | clock }}", {"nothing": None}) == "an unknown time"
 
 
 def finding(**more: object) -> dict[str, object]:
@@ -147,7 +146,7 @@ TYPES = {"poll-timeout": pa.struct([("name", pa.string()), ("process_id", pa.str
 
 
 def test_a_fact_that_is_not_known_is_left_out_of_the_sentence() -> None:
-    (row,) = tell.findings([finding()], TYPES)
+    (row,) = sentences.findings([finding()], TYPES)
     assert row["headline"] == "worker connect-1 in w1/connect.log did not poll in time and left g"
     assert "`rebalance.timeout.ms` between two polls" in row["explanation"]
     assert row["witness"] == ["e"]
@@ -155,7 +154,7 @@ def test_a_fact_that_is_not_known_is_left_out_of_the_sentence() -> None:
 
 def test_a_code_without_words_names_the_file() -> None:
     with pytest.raises(ForensicsError, match=r"no words for the code `new`(.|\n)*poll-timeout.toml"):
-        tell.findings([finding(code="new")], TYPES)
+        sentences.findings([finding(code="new")], TYPES)
 
 
 VIEW_QUERY = "SELECT p AS process_id, t AS from_ts, CASE WHEN x THEN 'gap' END AS code, CAST(NULL AS STRING) AS note, named_struct('lasted_ms', m) AS facts FROM t"
@@ -198,31 +197,31 @@ def test_a_word_file_of_a_view_of_the_wrong_form_is_refused(words: str, said: st
 
 
 def test_a_row_of_a_view_is_told_by_its_columns_and_facts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tell, "view_words", lambda: {"made": files.parse_view("made", VIEW_WORDS)})
+    monkeypatch.setattr(sentences, "view_words", lambda: {"made": files.parse_view("made", VIEW_WORDS)})
     row = {"process_id": "w1", "from_ts": datetime(2026, 11, 21, 7, 59, tzinfo=UTC), "code": "gap", "note": None, "facts": {"lasted_ms": 90_000}}
-    assert tell.of_view("made", [row])[0]["note"] == "w1 is silent for 1 min 30 s from 07:59:00.000"
-    assert tell.of_view("made", [row], ZoneInfo("Asia/Tokyo"))[0]["note"].endswith("16:59:00.000")
-    assert tell.of_view("made", [row | {"code": None}])[0]["note"] is None
+    assert sentences.of_view("made", [row])[0]["note"] == "w1 is silent for 1 min 30 s from 07:59:00.000"
+    assert sentences.of_view("made", [row], ZoneInfo("Asia/Tokyo"))[0]["note"].endswith("16:59:00.000")
+    assert sentences.of_view("made", [row | {"code": None}])[0]["note"] is None
     with pytest.raises(ForensicsError, match=r"no words for the code `new`(.|\n)*sql/made.toml"):
-        tell.of_view("made", [row | {"code": "new"}])
+        sentences.of_view("made", [row | {"code": "new"}])
 
 
 def test_what_repeats_says_how_often_and_which_is_told() -> None:
     day = datetime(2026, 11, 21, 7, 59, tzinfo=UTC)
     row = {"subject": "a-0, a-1", "headline": "h", "explanation": "e.", "from_ts": day, "to_ts": day.replace(hour=9), "worst_ms": 5, "code": "c"}
-    (told_once,) = tell.of_view("finding", [row | {"occurrences": 1, "subjects": 1}])
+    (told_once,) = sentences.of_view("finding", [row | {"occurrences": 1, "subjects": 1}])
     assert (told_once["headline"], told_once["explanation"]) == ("h", "e.")
-    (often,) = tell.of_view("finding", [row | {"occurrences": 7, "subjects": 2}])
+    (often,) = sentences.of_view("finding", [row | {"occurrences": 7, "subjects": 2}])
     assert often["headline"] == "h (the longest of 7 for 2 subjects, from 2026-11-21 07:59 to 2026-11-21 09:59)"
-    (quick,) = tell.of_view("finding", [row | {"occurrences": 2, "subjects": 2, "to_ts": day.replace(second=7)}])
+    (quick,) = sentences.of_view("finding", [row | {"occurrences": 2, "subjects": 2, "to_ts": day.replace(second=7)}])
     assert quick["headline"] == "h (the longest of 2, each for a different subject, on 2026-11-21 07:59)"
     assert often["explanation"] == "This happened 7 times, to a-0, a-1; described here is the longest. e."
-    (timeless,) = tell.of_view("finding", [row | {"occurrences": 7, "subjects": 7, "from_ts": None, "to_ts": None, "worst_ms": None}])
+    (timeless,) = sentences.of_view("finding", [row | {"occurrences": 7, "subjects": 7, "from_ts": None, "to_ts": None, "worst_ms": None}])
     assert (timeless["headline"], timeless["explanation"]) == (
         "h (one of 7)",
         "The same holds 7 times, for 7 subjects; described here is one of them. e.",
     )
-    (same,) = tell.of_view("finding", [row | {"occurrences": 2, "subjects": 1, "to_ts": day.replace(second=7)}])
+    (same,) = sentences.of_view("finding", [row | {"occurrences": 2, "subjects": 1, "to_ts": day.replace(second=7)}])
     assert same["headline"] == "h (twice on 2026-11-21 07:59)", "of one subject, the number is its own"
 
 

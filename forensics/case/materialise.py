@@ -198,14 +198,14 @@ def with_words(view: View, table: pa.Table, target: Path) -> pa.Table:
         table: its rows; text columns that the words fill may be NULL.
         target: the folder of the views built so far.
     """
-    from forensics.wording import tell
+    from forensics.wording import sentences
     from forensics.wording.files import view_words
 
     if view.words == "by rule":
-        worded = tell.findings(table.to_pylist(), rule_facts(lambda name: target / name))
-        columns: Iterable[str] = tell.TEXTS
+        worded = sentences.findings(table.to_pylist(), rule_facts(lambda name: target / name))
+        columns: Iterable[str] = sentences.TEXTS
     else:
-        worded = tell.of_view(view.name, table.to_pylist())
+        worded = sentences.of_view(view.name, table.to_pylist())
         columns = view_words()[view.name].columns
     for column in columns:
         at = table.schema.get_field_index(column)

@@ -1,33 +1,33 @@
-"""Turn views into text, JSON, Markdown and HTML. No Spark: built views are Parquet, and pyarrow reads them.
+"""Turn views into text, JSON, Markdown and HTML. Needs no Spark: built views are Parquet, which pyarrow reads.
 
 The modules, in reading order:
 
-    window      the stretch of time that the reader asks for
-    reference   moments on the reference clock
-    model       the rows of a case, filtered; also the JSON report's shape
-    examined    what an answer about split brain rests on
-    names, resources      what processes and members are called; tasks and partitions in a sentence
-    document    blocks: what is said, without how it looks
-    proof       the lines that prove something, in order of time
-    localize    sentences in the words of their reader: time zone, names of processes
-    incidents   root causes and what followed from them
-    brief       the answer in six lines
-    story, collect, summary         the first screen: each incident's story, which evidence to collect, all of it as blocks
-    verdict, findings, groups, unseen, offsets_topic      the report's parts, rows to blocks
-    loggers     what to turn on to see more
-    timeline    lanes of owners, drawn in the terminal
-    content     the parts in their order; one finding; the notes
-    anchors     addresses inside a page
-    screen      the terminal: its size, and a pager
-    columns     a table's cells to lines of a width
-    text, markdown, json_form             blocks (or rows) to characters
-    page        the report for a browser
-    exceptions, pasted, explain     what a pasted line is
-    merged      the lines of all processes on one clock
-    show        the raw lines behind an id
-    verify      whether a case and its evidence are what they were
-    stored      rows that need no engine
-    comparison  which rows only one of two cases has
-    completion  names and ids for the shell to complete
-    query       rows of a query to a table, CSV or JSON
+    window      parses the selected time range
+    reference   converts times to the reference clock
+    model       loads and filters the rows of a case, in the shape of the JSON report
+    examined    summarises the evidence that an answer about split brain is based on
+    names, resources      name processes and members; list tasks and partitions in a sentence
+    document    defines the blocks of a report: content without layout
+    proof       selects and orders the lines of a proof
+    localize    rewrites sentences for the reader's time zone and process names
+    incidents   groups findings below their root causes
+    brief       gives the answer in six lines
+    story, collect, summary         compose the first screen: each incident's story, and which evidence to collect
+    verdict, findings, groups, missing_evidence, offsets_topic      convert rows to the sections of the report
+    loggers     lists the loggers to turn on
+    timeline    draws the lanes of owners in the terminal
+    content     puts the sections in order; composes one finding, or the notes
+    anchors     makes addresses inside a page
+    screen      asks the terminal for its size, and runs a pager
+    columns     lays out a table's cells in lines of a given width
+    text, markdown, json_form             render blocks (or rows) as characters
+    page        renders the report for a browser
+    exceptions, pasted, explain     explain a pasted line
+    merged      merges the lines of all processes on one clock
+    show        prints the raw lines behind an ID
+    verify      checks that a case and its evidence are unchanged
+    stored      reads rows without an engine
+    comparison  compares the rows of two cases
+    completion  completes names and IDs in the shell
+    query       prints the rows of a query as a table, CSV or JSON
 """

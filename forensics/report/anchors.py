@@ -1,4 +1,4 @@
-"""Addresses inside a page: one for each id of the case, the same whenever the page is made."""
+"""Make addresses inside a page: one for each ID of the case, the same in every page of the case."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ if TYPE_CHECKING:
 
 
 def finding(finding_id: str) -> str:
-    """A finding's card."""
+    """Return the address of a finding's card."""
     return f"f-{quote(finding_id, safe='')}"
 
 
 def incident(incident_id: str) -> str:
-    """A root cause, above the findings that followed from it."""
+    """Return the address of a root cause, which is above the findings that it caused."""
     return f"i-{quote(incident_id, safe='')}"
 
 
 def overlap(row: Row) -> str:
-    """A pair of owners of `split_brain`."""
+    """Return the address of a pair of owners of `split_brain`."""
     return f"s-{row['ownership_a']}-{row['ownership_b']}"
 
 
 def generation(row: Row) -> str:
-    """A generation of a group."""
+    """Return the address of a generation of a group."""
     return f"g-{quote(row['group_id'] or '', safe='')}-{row['incarnation']}-{row['generation']}"
 
 
 def group(group_id: str | None) -> str:
-    """A group's section."""
+    """Return the address of a group's section."""
     return f"group-{quote(group_id or '', safe='')}"

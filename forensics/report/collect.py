@@ -1,4 +1,4 @@
-"""Say which evidence is missing and how to get it: which log, from when on, with which loggers, by which command."""
+"""Describe which evidence is missing and how to get it: which log, from when on, with which loggers, by which command."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ if TYPE_CHECKING:
 
 _MOST = 5
 _COORDINATOR, _MEMBER = "coordinator of ", "member "
-#: Reasons for which nothing was examined that more logs, at the levels that they have, would not change.
+#: Reasons why nothing was examined that more logs at the same levels would not remove.
 _LEVELS = ("no_group_lines", "no_info", "not_kafka", "no_assignments")
 
 
 def rows(report: Report, undecided: Sequence[Row]) -> list[str]:
-    """Sentences, the most decisive evidence first, at most five.
+    """Return sentences that ask for evidence, the most decisive first, at most five.
 
     Args:
         report: what was found; `coverage` names the processes whose logs are missing.
-        undecided: pairs of owners whose `missing` says what would decide them.
+        undecided: pairs of owners whose `missing` says which evidence would decide them.
     """
     found = list(dict.fromkeys([*_coordinators(report), *_members(report), *_levels(report), *_asked(undecided)]))
     return found[:_MOST]
 
 
 def meanwhile(report: Report) -> str:
-    """Say how to ask the running system who owns what, until the logs are there; empty where no group is known."""
+    """Return how to ask the running system for the current owners until the logs are available; empty if no group is known."""
     groups = [g["group_id"] for g in report.groups if g["group_id"]]
     workers = {g["group_id"] for g in report.groups for x in g["generations"] if x["protocol_type"] == "connect"}
-    asked = []
+    commands = []
     if workers:
-        asked.append("`curl http://WORKER:8083/connectors?expand=status` on each worker shows what it believes to run")
+        commands.append("`curl http://WORKER:8083/connectors?expand=status` on each worker shows what it believes to run")
     if others := [g for g in groups if g not in workers]:
-        asked.append(f"`kafka-consumer-groups.sh --describe --members --verbose --group {others[0]}` shows who owns what now")
-    return "; ".join(asked)
+        commands.append(f"`kafka-consumer-groups.sh --describe --members --verbose --group {others[0]}` shows who owns what now")
+    return "; ".join(commands)
 
 
 def _coordinators(report: Report) -> Iterator[str]:
@@ -65,14 +65,14 @@ def _levels(report: Report) -> Iterator[str]:
 
 
 def _asked(undecided: Sequence[Row]) -> Iterator[str]:
-    """What pairs ask for, the most frequent first."""
+    """Yield what undecided pairs ask for, the most frequent first."""
     wanted = Counter(part for s in undecided for part in _parts(s["missing"] or ""))
     for text, _ in wanted.most_common(2):
         yield text
 
 
 def _parts(missing: str) -> list[str]:
-    """`1. a; 2. b` is a list; a sentence alone is one."""
+    """Split a list such as `1. a; 2. b`; return a single sentence unchanged."""
     return [part.split(". ", 1)[-1] if part[:1].isdigit() else part for part in missing.split("; ") if part][:1]
 
 

@@ -1,4 +1,4 @@
-"""A table's cells to lines of a given width: nothing is cut off. What does not fit side by side is wrapped, and what cannot be is put below its row."""
+"""Lay out a table's cells in lines of a given width. Nothing is cut off: columns that do not fit side by side are wrapped, or put below their row."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ if TYPE_CHECKING:
 #: Numbers of lines that belong to no row.
 HEAD, RULE = -1, -2
 _GAP = 2
-#: Below a row, what it has no room for stands so far in.
+#: Indentation of columns that are below their row.
 _INDENT = 4
 _HANGING = 2
-#: A column of sentences is read with ease from this width on; one of short texts is wrapped at any blank.
+#: A column with cells longer than the first number contains sentences and needs at minimum the second width; short texts are wrapped at any blank.
 _SENTENCE, _SENTENCE_WIDTH = 48, 28
 _LONG = 96
-#: A word longer than this may be broken (a path, a member id), as may a number with its unit.
+#: A word longer than this may be broken (a path, a member ID), as may a number with its unit.
 _WORD, _NUMBER = 24, 14
 _BREAKS = "/,;:=&-_."
 
 
 class Printed(NamedTuple):
-    """A line: the number of its row, or HEAD, or RULE."""
+    """A printed line: the number of its row, or HEAD, or RULE."""
 
     row: int
     text: str
 
 
 def lay_out(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, records: int = 0) -> Iterator[Printed]:
-    """The lines of a table.
+    """Yield the lines of a table.
 
     Args:
-        columns: names; which are numbers, which are never broken while there is another way.
+        columns: their names; whether they are numbers, and whether they are kept unbroken if possible.
         rows: their cells; a cell may have several lines.
         width: of the page.
-        records: when not all fits side by side, only so many columns do, and the others stand below, each with its name; 0: as many as fit.
+        records: the number of columns side by side if not all fit; the others are below, each with its name. 0: as many as fit.
     """
     beside, widths = _fitted(columns, rows, width)
     if records and len(beside) < len(columns):
         beside, widths = _fitted(columns[:records], [row[:records] for row in rows], width)
     below = [i for i in range(len(columns)) if i not in beside]
-    # One column of long lines explains itself; a short text below a row would be taken for one of its first column.
+    # A single column of long lines needs no label; a short text below a row could be mistaken for a cell of the first column.
     alone = len(below) == 1 and max((cell_len(row[below[0]]) for row in rows), default=0) > _LONG
     if any(c.name for c in columns):
         yield from (Printed(HEAD, line) for line in _beside([columns[i].name for i in beside], columns, beside, widths))
@@ -60,9 +60,9 @@ def lay_out(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """A text's lines broken at blanks; a word that is wider than the page is broken after a sign that joins its parts, or anywhere.
+    """Wrap a text's lines at blanks; break a word that is wider than the page after a separator, or anywhere.
 
-    Where the text has several lines of its own, what goes on in the next one stands further in.
+    If the text itself has several lines, continuation lines are indented.
     """
     lines: list[str] = []
     several = "\n" in text and width > 2 * _HANGING
@@ -89,7 +89,7 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def _part(word: str, width: int) -> str:
-    """As much of a word's begin as fits."""
+    """Return as much of a word's beginning as fits."""
     end = max(1, width)
     while end > 1 and cell_len(word[:end]) > width:
         end -= 1
@@ -98,29 +98,29 @@ def _part(word: str, width: int) -> str:
 
 
 def _fitted(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> tuple[list[int], list[int]]:
-    """The columns that stand side by side, and their widths."""
+    """Return the columns that fit side by side, and their widths."""
     natural = [max([cell_len(c.name), *(cell_len(line) for row in rows for line in row[i].split("\n"))]) for i, c in enumerate(columns)]
-    least = [_least(c, [row[i] for row in rows], natural[i]) for i, c in enumerate(columns)]
+    minimum = [_minimum_width(c, [row[i] for row in rows], natural[i]) for i, c in enumerate(columns)]
     beside = list(range(len(columns)))
 
     def room(of: Sequence[int]) -> int:
         return width - sum(of[i] for i in beside) - _GAP * (len(beside) - 1)
 
-    while len(beside) > 1 and room(least) < 0:
-        # The first column says which row this is; sentences are read as well below it.
-        beside.remove(max(beside[1:], key=lambda i: (not columns[i].fixed, least[i], i)))
+    while len(beside) > 1 and room(minimum) < 0:
+        # The first column identifies the row; sentences are also readable below it.
+        beside.remove(max(beside[1:], key=lambda i: (not columns[i].fixed, minimum[i], i)))
     if len(beside) == 1:
         return beside, [min(natural[beside[0]], width)]
-    widths = list(least)
-    spare = room(least)
+    widths = list(minimum)
+    spare = room(minimum)
     while spare > 0 and (short := [i for i in beside if widths[i] < natural[i]]):
         widths[max(short, key=lambda i: natural[i] / widths[i])] += 1
         spare -= 1
     return beside, [widths[i] for i in beside]
 
 
-def _least(column: Column, cells: Sequence[str], natural: int) -> int:
-    """The width that a column needs to be read."""
+def _minimum_width(column: Column, cells: Sequence[str], natural: int) -> int:
+    """Return the minimum width at which a column is readable."""
     words = [cell_len(word) for cell in cells for word in ((cell,) if column.right and len(cell) <= _NUMBER else cell.split())]
     head = max((cell_len(word) for word in column.name.split()), default=1)
     if column.fixed:
@@ -142,6 +142,6 @@ def _indented(text: str, width: int) -> Iterator[str]:
 
 
 def padded_to(text: str, width: int, *, right: bool = False) -> str:
-    """The text with blanks up to a width."""
+    """Return the text padded with blanks to a width."""
     blanks = " " * (width - cell_len(text))
     return blanks + text if right else text + blanks

@@ -1,4 +1,4 @@
-"""Which rows of their views only one of two cases has: what a new version, other thresholds or more evidence changed. No engine is needed."""
+"""Compare the rows of two cases' views: what a new version, other thresholds or more evidence changed. No engine is needed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from forensics.report import stored
 from forensics.report.document import Block, Column, Document, Para, Table
 from forensics.wording.files import view_words
 from forensics.wording.formats import count
-from forensics.wording.tell import TEXTS
+from forensics.wording.sentences import TEXTS
 
 if TYPE_CHECKING:
     from forensics.case.folder import Case
@@ -29,10 +29,10 @@ class Difference:
 
     Attributes:
         view: its name.
-        rows: how many rows each has; None: the case does not keep the view.
-        only: how many rows only each of them has.
-        samples: the first of these rows, as JSON without what is NULL.
-        columns: the columns that only each has; rows are compared without them.
+        rows: number of rows of each; None: the case does not keep the view.
+        only: number of rows that only the one and only the other has.
+        samples: the first of these rows, as JSON without NULL values.
+        columns: the columns that only the one and only the other has; rows are compared without them.
     """
 
     view: str
@@ -43,19 +43,19 @@ class Difference:
 
     @property
     def same(self) -> bool:
-        """Whether both have the same columns, with the same rows."""
+        """Return True if both have the same columns and the same rows."""
         return None not in self.rows and not any(self.only) and not any(self.columns)
 
 
 def compare(a: Case, b: Case, views: Collection[str] = (), *, facts: bool = False, samples: int = 3) -> Iterator[Difference]:
-    """Compares the rows of views that two cases keep, in any order.
+    """Compare the rows of views that two cases keep, in any order.
 
     Args:
         a: one case.
         b: the other one.
         views: names; empty: all views that one of the cases keeps.
-        facts: leave out the columns that hold sentences.
-        samples: how many of the rows that only one has are given.
+        facts: leave out the columns that contain sentences.
+        samples: maximum number of rows to return of those that only one has.
 
     Raises:
         UsageError: no view has such a name, or its rows are not kept.
@@ -86,7 +86,7 @@ def _compared(view: str, sides: tuple[Any, Any], without: frozenset[str], sample
         return Difference(view, (_length(a), _length(b)))
     only = [name for name in a.names if name not in b.names], [name for name in b.names if name not in a.names]
     columns = [name for name in a.names if name in b.names and name not in without]
-    # Of a row only its hash is kept, so that views of millions of rows fit.
+    # Only the hash of a row is kept, so that views of millions of rows fit in memory.
     counts = [Counter(_digest(row) for row in _rows(side, columns)) for side in sides]
     left = counts[0] - counts[1], counts[1] - counts[0]
     return Difference(
@@ -103,7 +103,7 @@ def _length(rows: Any) -> int | None:  # noqa: ANN401 (ArrowRows, or None)
 
 
 def _rows(side: Any, columns: Sequence[str]) -> Iterator[str]:  # noqa: ANN401
-    """Rows as text that is the same for the same values: a map has no order, a list has one."""
+    """Yield rows as text that is the same for the same values: a map has no order, a list has one."""
     for batch in side.batches():
         part = batch.select(columns)
         maps = [f.name for f in part.schema if types.is_map(f.type)]
@@ -130,7 +130,7 @@ def _samples(side: Any, columns: Sequence[str], left: Counter[bytes], most: int)
 
 
 def compose(a: Case, b: Case, found: Sequence[Difference]) -> Document:
-    """What differs, to be printed."""
+    """Return the differences as blocks."""
     out = Document()
     out.add(Para(f"{a.root}", label="A"))
     out.add(Para(f"{b.root}", label="B"))

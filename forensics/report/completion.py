@@ -1,4 +1,4 @@
-"""What a shell may complete: names and ids that a case has. No engine is started, and a case that cannot be read completes nothing."""
+"""Complete names and IDs of a case in the shell. No engine is started, and a case that cannot be read completes nothing."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from forensics.case.folder import open_case
 from forensics.case.integrity import rows_in
 from forensics.errors import ForensicsError
 
-#: A longer list in a shell helps no user.
+#: Longer lists are useless in a shell.
 _MOST = 200
 _IDS = (("finding", "finding_id", "headline"), ("ownership", "ownership_id", "resource"), ("occurrence", "occurrence_id", "headline"))
 
 
 def groups(case: Path) -> list[str]:
-    """The groups of a case."""
+    """Return the groups of a case."""
     return sorted({row["group_id"] for view in ("generation", "member", "ownership") for row in _rows(case, view, ["group_id"]) if row["group_id"]})
 
 
 def resources(case: Path) -> list[str]:
-    """The tasks, connectors and partitions that a case knows an owner of."""
+    """Return the tasks, connectors and partitions that have a known owner in a case."""
     return sorted({row["resource"] for row in _rows(case, "ownership", ["resource"]) if row["resource"]})
 
 
 def ids(case: Path, incomplete: str) -> list[tuple[str, str]]:
-    """Ids of findings, ownerships and occurrences that begin so, each with what it is.
+    """Return IDs of findings, ownerships and occurrences that begin with some characters, each with a description.
 
     Args:
         case: the case folder.
-        incomplete: what has been typed.
+        incomplete: the characters that the user has typed.
     """
     found = {row[column]: f"{view}: {row[title]}" for view, column, title in _IDS for row in _rows(case, view, [column, title], column, incomplete)}
-    return [(name, said) for name, said in found.items() if name][:_MOST]
+    return [(name, description) for name, description in found.items() if name][:_MOST]
 
 
 def _rows(case: Path, view: str, columns: list[str], begins: str = "", incomplete: str = "") -> list[dict[str, str | None]]:

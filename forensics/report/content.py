@@ -1,4 +1,4 @@
-"""From rows to blocks: what the report says, in the order of what matters to the reader."""
+"""Compose the report's sections, the most important for the reader first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from forensics.errors import UsageError, did_you_mean
-from forensics.report import brief, findings, groups, summary, unseen, verdict
+from forensics.report import brief, findings, groups, missing_evidence, summary, verdict
 from forensics.report.document import Document, Heading, Para
 from forensics.report.model import VIEWS
 from forensics.report.names import Names
@@ -24,11 +24,11 @@ _ROLES = {"broker": "broker", "connect_worker": "Connect worker", "client": "cli
 
 
 def compose(report: Report, *, all_lines: bool = False) -> Document:
-    """The whole report. With `--rule` it is the findings of those rules alone, and what was not seen.
+    """Return the whole report. With `--rule`, it consists of the findings of those rules and the missing evidence.
 
     Args:
         report: what was found.
-        all_lines: tell every line of each proof, not the three that tell the most.
+        all_lines: show every line of each proof, not only the three most important.
     """
     names, out = Names(report), Document()
     times = clock(report)
@@ -47,24 +47,24 @@ def compose(report: Report, *, all_lines: bool = False) -> Document:
         for group in shown:
             out.section(groups.title(group), groups.section(group, names, times))
         out.section(f"{len(others)} more groups", groups.overview(others, times))
-        out.section("Coordinator lost", unseen.episodes(report, names, times))
-        out.section("Clocks", unseen.clocks(report, names))
-    out.section("What was not seen", unseen.section(report, names, times))
+        out.section("Coordinator lost", missing_evidence.episodes(report, names, times))
+        out.section("Clocks", missing_evidence.clocks(report, names))
+    out.section("What was not seen", missing_evidence.section(report, names, times))
     return out
 
 
 def first_screen(report: Report) -> Document:
-    """Write the verdict and the incidents, as short as one screen."""
+    """Return the verdict and the incidents, short enough for one screen."""
     out = Document()
     out.add(*summary.compose(report, Names(report), clock(report), window_line(report)))
     return out
 
 
 def one_finding(report: Report, finding_id: str) -> Document:
-    """Write one finding with every line of its proof.
+    """Return one finding with every line of its proof.
 
     Raises:
-        UsageError: no finding has this id, or one that begins with it.
+        UsageError: no finding has this ID, or several begin with it.
     """
     found = [f for f in report.findings if f["finding_id"].startswith(finding_id)] if finding_id else []
     if len(found) != 1:
@@ -81,7 +81,7 @@ def one_finding(report: Report, finding_id: str) -> Document:
 
 
 def notes(report: Report) -> Document:
-    """Write all notes."""
+    """Return all notes."""
     mine = [f for f in report.findings if f["severity"] == "note"]
     times = clock(report)
     out = Document()
@@ -98,7 +98,7 @@ def _proofs(report: Report, times: Clock, *, everything: bool) -> Proofs:
 
 
 def clock(report: Report) -> Clock:
-    """How the report's times are printed."""
+    """Return the format of the report's times."""
     return Clock(_times(report), report.zone)
 
 
@@ -109,7 +109,7 @@ def _times(report: Report) -> list[datetime]:
 
 
 def case_line(report: Report) -> str:
-    """What was read: files, processes, releases, the time."""
+    """Summarise what was read: files, processes, releases, the time."""
     processes = report.case["processes"]
     files = [f for f in report.case["source_files"] if f.get("status") != "superseded"]
     roles = Counter(_ROLES.get(p["role"], "other log") for p in processes)
@@ -128,7 +128,7 @@ def case_line(report: Report) -> str:
 
 
 def window_line(report: Report) -> str:
-    """Describe the selection, and that anything which reaches beyond it is shown whole; empty if all is selected."""
+    """Describe the selection, and that anything which extends beyond it is shown whole; empty if everything is selected."""
     since, until = report.filters.get("since"), report.filters.get("until")
     parts = [f"group {', '.join(report.filters['groups'])}"] if report.filters.get("groups") else []
     parts += [f"rule {', '.join(report.filters['rules'])}"] if report.filters.get("rules") else []

@@ -1,4 +1,4 @@
-"""The report as blocks: what is said, without how it looks. Text, Markdown and HTML each render these and nothing else."""
+"""Define the report as blocks: content without layout. Text, Markdown and HTML each render these and nothing else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Tone = Literal["", "bad", "warn", "good", "dim"]
 
 @dataclass(frozen=True)
 class Heading:
-    """A title; level 1 is the report's, 2 a section's, 3 a thing's, 4 that of what belongs to a thing."""
+    """A title; level 1 is the report's, 2 a section's, 3 a subject's, 4 that of a part of a subject."""
 
     level: int
     text: str
@@ -29,7 +29,7 @@ class Para:
 
 @dataclass(frozen=True)
 class Column:
-    """A table's column: `right` for numbers; `fixed` is never broken over lines."""
+    """A table's column: `right` for numbers; `fixed` if its cells are never wrapped."""
 
     name: str
     right: bool = False
@@ -38,9 +38,9 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text. `tones` colours single rows, `anchors` gives them an address, by their index.
+    """Rows of text. `tones` colours rows, `anchors` gives them an address, by their index.
 
-    `records`: on a page that is too narrow only so many columns stay side by side, and the others stand below them, each with its name; 0: as many as fit.
+    `records`: the number of columns that stay side by side on a page that is too narrow; the others are below them, each with its name. 0: as many as fit.
     """
 
     columns: tuple[Column, ...]
@@ -52,7 +52,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Line:
-    """A log line that proves something: its place, its time, its text, its id, and what it shows."""
+    """A line of a proof: its place, time, text and ID, and the role that it has in the proof."""
 
     where: str
     ts: str
@@ -63,7 +63,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of a proof, in order of time; `more` shows how to see the others."""
+    """Lines of a proof, in time order; `more` says how to see the others."""
 
     lines: tuple[Line, ...]
     label: str = "Proof"
@@ -81,7 +81,7 @@ class RawLine:
 
 @dataclass(frozen=True)
 class Raw:
-    """Lines of one file with their numbers; a hole in the numbers is a hole in the lines."""
+    """Lines of one file with their numbers; a gap in the numbers is a gap in the lines."""
 
     lines: tuple[RawLine, ...]
 
@@ -96,7 +96,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture of letters: its lines as they stand, each with its tone; whoever makes it knows the width."""
+    """A picture in characters: its lines, each with its tone, already of the right width."""
 
     lines: tuple[tuple[str, Tone], ...]
 
@@ -105,7 +105,7 @@ Block = Heading | Para | Table | Lines | Raw | Code | Drawing
 
 
 class Document:
-    """Blocks in order of reading; a section without blocks is not printed at all."""
+    """Blocks in reading order; a section without blocks is left out."""
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
@@ -114,10 +114,10 @@ class Document:
         return iter(self.blocks)
 
     def add(self, *blocks: Block) -> None:
-        """Appends blocks."""
+        """Append blocks."""
         self.blocks.extend(blocks)
 
     def section(self, title: str, blocks: list[Block], tone: Tone = "") -> None:
-        """Appends a heading and its blocks, unless there are none."""
+        """Append a heading and its blocks, unless there are none."""
         if blocks:
             self.add(Heading(2, title, tone), *blocks)

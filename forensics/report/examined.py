@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _KINDS = ("task", "connector", "partition")
 #: Advice about truncated lines.
 UNCUT = "Raise the limit of the program that wrote, shipped or copied them, or read the original logs."
-#: Why nothing was examined, by code.
+#: Reasons why nothing was examined, by code.
 _WHY = {
     "no_files": "No log was read into this case.",
     "no_records": "No line of the {files} has a known layout: describe it with `--layout`; `forensics sql source_file` lists the files.",
@@ -44,40 +44,41 @@ _WHY = {
 
 
 def examine(rows: Mapping[str, list[Row]], owned: list[Row], splits: list[Row], coverage: list[Row], window: Window, groups: Iterable[str]) -> Row:
-    """The facts: what was looked at, or why nothing was.
+    """Return the facts: what was examined, or why nothing was.
 
     Args:
         rows: all rows of the case's views.
-        owned: the ownerships that the reader asked for.
-        splits: the pairs of owners that the reader asked for.
-        coverage: the rows of `coverage` that the reader asked for.
-        window: the time that the reader asked for.
-        groups: the groups that the reader asked for; none: all.
+        owned: the selected ownerships.
+        splits: the selected pairs of owners.
+        coverage: the selected rows of `coverage`.
+        window: the selected time.
+        groups: the selected groups; none: all.
 
     Returns:
-        `examined`, false too where all that is known of a group's members comes from one of them, and no coordinator says that there were no others;
-        `why` (a code, None when examined); `resources` by kind; numbers of `groups`, `owners` (processes), `members_without_log`, `members_unheard`
-        (their log is here and does not hold what they say at INFO), `logs_cut` (their lines are), `ownerships` (of the whole case), `files`, `records`; `from_ts` and `to_ts` of what their logs cover; `gaps` and `gap_ms` in it; `groups_not_examined`;
-        `groups_not_counted`: no line tells how many members they had;
-        `elsewhere`: pairs of owners that the reader did not ask for, by verdict.
+        `examined`: also false if everything known about a group's members comes from one of them, and no coordinator shows that there were no others;
+        `why`: a code, None if examined; `resources` by kind; numbers of `groups`, `owners` (processes), `members_without_log`, `members_unheard`
+        (their log lacks their INFO lines), `logs_cut` (with truncated lines), `ownerships` (of the whole case), `files`, `records`;
+        `from_ts` and `to_ts` of the time that their logs cover; `gaps` and `gap_ms` in it; `groups_not_examined`;
+        `groups_not_counted`: the logs do not show how many members they had;
+        `elsewhere`: pairs of owners outside the selection, by verdict.
     """
     named = {o["process_id"] for o in owned}
-    lives = [p for p in rows["process"] if p["process_id"] in named and window.touches(p, ("first_ts",), ("last_ts",))]
-    # A log that ended before the time that was asked for, or began behind it, tells nothing of it.
-    owners = named - ({p["process_id"] for p in rows["process"]} - {p["process_id"] for p in lives})
+    overlapping = [p for p in rows["process"] if p["process_id"] in named and window.touches(p, ("first_ts",), ("last_ts",))]
+    # A log that ended before the selected time, or began after it, says nothing about it.
+    owners = named - ({p["process_id"] for p in rows["process"]} - {p["process_id"] for p in overlapping})
     owned = [o for o in owned if o["process_id"] in owners]
-    first, last = Reference(rows["clock_offset"], rows["process"]).reach(lives) or (None, None)
+    first, last = Reference(rows["clock_offset"], rows["process"]).reach(overlapping) or (None, None)
     silences = [
         (max(c["from_ts"], window.since or c["from_ts"]), min(c["to_ts"], window.until or c["to_ts"]))
         for c in coverage
         if is_silence(c) and c["process_id"] in owners and c["from_ts"] and c["to_ts"]
     ]
-    holes = [(start, end) for start, end in silences if start < end]
+    gaps = [(start, end) for start, end in silences if start < end]
     known = {g["group_id"] for name in ("generation", "member") for g in rows[name] if g.get("group_id")}
     seen = {o["group_id"] for o in rows["ownership"] if o.get("group_id")}
     files = [f for f in rows["source_file"] if f.get("status", "read") == "read" and f.get("kind", "log") == "log"]
     one_log = bool(owned) and _one_log(rows, owned)
-    # What was not found in a selection of lines may be in the others.
+    # Missing from filtered lines does not mean missing from the log.
     filtered = any(c["kind"] == "filtered" for c in coverage) and not any(_number(splits, v) for v in ("proved", "undecided"))
     why = "filtered" if filtered else ("one_log" if one_log else None) if owned else _why(rows, files, window, bool(list(groups)))
     return {
@@ -94,8 +95,8 @@ def examine(rows: Mapping[str, list[Row]], owned: list[Row], splits: list[Row], 
         "records": sum(f["records"] or 0 for f in files),
         "from_ts": max(first, window.since) if first and window.since else first,
         "to_ts": min(last, window.until) if last and window.until else last,
-        "gaps": len(holes),
-        "gap_ms": sum(round((end - start).total_seconds() * 1000) for start, end in holes),
+        "gaps": len(gaps),
+        "gap_ms": sum(round((end - start).total_seconds() * 1000) for start, end in gaps),
         "groups_not_counted": _not_counted(rows["generation"], {o["group_id"] for o in owned if o.get("group_id")}),
         "groups_not_examined": sorted(g for g in known - seen if g in groups or not groups),
         "elsewhere": {v: n for v in ("proved", "undecided") if (n := _number(rows["split_brain"], v) - _number(splits, v))},
@@ -103,12 +104,12 @@ def examine(rows: Mapping[str, list[Row]], owned: list[Row], splits: list[Row], 
 
 
 def _not_counted(generations: Iterable[Row], groups: Iterable[str]) -> list[str]:
-    """Those of some groups of which neither a coordinator nor a leader says how many members a generation had: others may have been there, too."""
-    told = {g["group_id"]: False for g in generations if g["group_id"] in set(groups)}
+    """Return those groups for which neither a coordinator nor a leader shows how many members a generation had: there may have been more."""
+    counted = {g["group_id"]: False for g in generations if g["group_id"] in set(groups)}
     for generation in generations:
-        if generation["group_id"] in told and generation["is_count_told"]:
-            told[generation["group_id"]] = True
-    return sorted(group for group, is_told in told.items() if not is_told)
+        if generation["group_id"] in counted and generation["is_count_told"]:
+            counted[generation["group_id"]] = True
+    return sorted(group for group, is_counted in counted.items() if not is_counted)
 
 
 def _number(splits: Iterable[Row], verdict: str) -> int:
@@ -116,12 +117,12 @@ def _number(splits: Iterable[Row], verdict: str) -> int:
 
 
 def is_silence(c: Row) -> bool:
-    """Whether a row of `coverage` is a time in which its process printed nothing, and not perhaps a step of its clock."""
+    """Return True if a row of `coverage` is a time in which its process printed nothing, and not possibly a clock step."""
     return c["kind"] == "gap" and (c.get("facts") or {}).get("silent_ms", 0) is not None
 
 
 def _one_log(rows: Mapping[str, list[Row]], owned: list[Row]) -> bool:
-    """Whether no group has the logs of two members, and of one of those that were owned in no coordinator says that it had only one."""
+    """Return True if no group has the logs of two members, and an owning group has no coordinator's log which shows that it had only one member."""
     here: dict[str, set[str]] = {}
     for row in (*rows["member"], *rows["ownership"]):
         if row.get("process_id") and row.get("group_id"):
@@ -133,9 +134,9 @@ def _one_log(rows: Mapping[str, list[Row]], owned: list[Row]) -> bool:
     of: dict[str, list[Row]] = {}
     for generation in rows["generation"]:
         of.setdefault(generation["group_id"], []).append(generation)
-    # A worker or consumer that is in no group shares its work with nobody.
-    asked = {o["group_id"] for o in owned if o.get("group_id")}
-    return not all(of.get(group) and all(_alone(g) for g in of[group]) for group in asked)
+    # A worker or consumer without a group shares its work with no other member.
+    owning = {o["group_id"] for o in owned if o.get("group_id")}
+    return not all(of.get(group) and all(_alone(g) for g in of[group]) for group in owning)
 
 
 def _alone(generation: Row) -> bool:
@@ -166,12 +167,12 @@ def _why(rows: Mapping[str, list[Row]], files: list[Row], window: Window, by_gro
 
 
 def logs_of_several(report: Report, what: str = "members") -> list[str]:
-    """Logs that hold the lines of several members, which nothing tells apart, so that they are left out; or of several brokers."""
+    """Return the logs that contain lines of several members, which cannot be distinguished and are left out; or of several brokers."""
     return sorted({c["process_id"] for c in report.coverage if c["kind"] == f"several_{what}" and c["process_id"]})
 
 
 def filtered_logs(report: Report) -> list[str]:
-    """Logs that hold a selection of their lines, as `grep` makes one."""
+    """Return the logs that contain only some of their lines, such as `grep` output."""
     return sorted({c["process_id"] for c in report.coverage if c["kind"] == "filtered" and c["process_id"]})
 
 
@@ -205,9 +206,9 @@ def _is_member(c: Row) -> bool:
 
 
 def why_not_examined(report: Report) -> str:
-    """Say in a sentence or two why nothing was examined."""
+    """Return in a sentence or two why nothing was examined."""
     facts = report.examined
-    told: dict[str, Any] = {
+    values: dict[str, Any] = {
         "files": count(facts["files"], "file"),
         "records": count(facts["records"], "record"),
         "groups": ", ".join(report.filters.get("groups") or ()),
@@ -216,17 +217,17 @@ def why_not_examined(report: Report) -> str:
         "owned": and_more(sorted({o["group_id"] for o in report.ownership if o.get("group_id")})),
         "known": _named(report),
     }
-    return _WHY[facts["why"]].format(**told)
+    return _WHY[facts["why"]].format(**values)
 
 
 def not_examined(report: Report, clock: Clock) -> list[Block]:
-    """Say why nothing was examined, and what to turn on or to bring."""
+    """Return blocks that say why nothing was examined, and what to turn on or to add."""
     facts, text = report.examined, why_not_examined(report)
     blocks: list[Block] = [
         Para(text + " It is unknown whether two owned the same work at the same time: this is not an all-clear.", label="Why", tone="warn")
     ]
     if facts["why"] == "one_log":
-        blocks.append(Para(rests_on(report, clock).replace("Based on", "What is known:", 1)))
+        blocks.append(Para(basis(report, clock).replace("Based on", "What is known:", 1)))
     if facts["why"] in ("window", "several_members", "cut_lines", "filtered"):
         return blocks
     logs = "the logs of all Connect workers and consumers, and of the brokers, from before the incident on."
@@ -251,11 +252,11 @@ def undated(report: Report) -> list[str]:
 
 
 def silences(number: int, lasted_ms: float) -> str:
-    """`a silence of 5.00 s`, `3 silences of 20.0 s in all`."""
+    """Return `a silence of 5.00 s` or `3 silences of 20.0 s in all`."""
     return f"a silence of {span(lasted_ms)}" if number == 1 else f"{count(number, 'silence')} of {span(lasted_ms)} in all"
 
 
-def rests_on(report: Report, clock: Clock, *, but: bool = True) -> str:
+def basis(report: Report, clock: Clock, *, but: bool = True) -> str:
     """Describe what was examined, in a sentence, and, with `but`, what was not."""
     facts = report.examined
     resources = and_more([count(facts["resources"][kind], kind) for kind in _KINDS if facts["resources"].get(kind)]) or "no resource"

@@ -1,4 +1,4 @@
-"""Exceptions of the group protocol, in the words of any client library: `parsers/exceptions.toml`, for `forensics explain`."""
+"""Find exceptions of the group protocol, in the words of any client library: `parsers/exceptions.toml`, for `forensics explain`."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class KnownException:
     """An error of the group protocol.
 
     Attributes:
-        names: class names, as the client libraries call them.
-        says: wordings, in lower case.
+        names: class names in the client libraries.
+        says: messages, in lower case.
         kafka: releases of Kafka that throw it, as `2.4.0..`.
         proves, disproves, advice: as of an event.
     """
@@ -35,10 +35,10 @@ class KnownException:
 
 @cache
 def exceptions() -> tuple[KnownException, ...]:
-    """All that are known.
+    """Return all known exceptions.
 
     Raises:
-        CatalogueError: the file has a wrong form.
+        CatalogueError: the file is malformed.
     """
     try:
         table = tomllib.loads((parsers_dir() / "exceptions.toml").read_text(encoding="utf-8"))
@@ -53,14 +53,14 @@ def exceptions() -> tuple[KnownException, ...]:
 
 
 def find_exceptions(text: str) -> list[tuple[KnownException, str]]:
-    """Exceptions that a text names or quotes, in their order in it, each once, with the name or wording that told."""
+    """Return the exceptions that a text names or quotes, in order of their first place in it, each with the name or wording that matched."""
     text = text[:_MOST_TEXT]
     lower = text.lower()
     places: dict[int, tuple[KnownException, str]] = {}
     names = {found[0]: found.start() for found in reversed(list(_CLASS.finditer(text)))}
     for known in exceptions():
-        told = [(names[n], n) for n in known.names if n in names] or [(at, s) for s in known.says if (at := lower.find(s)) >= 0]
-        if told:
-            at, by = min(told)
+        matches = [(names[n], n) for n in known.names if n in names] or [(at, s) for s in known.says if (at := lower.find(s)) >= 0]
+        if matches:
+            at, by = min(matches)
             places[at] = known, by
     return [places[at] for at in sorted(places)]

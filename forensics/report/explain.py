@@ -1,4 +1,4 @@
-"""What a pasted log line is: which event, which releases print it, what it proves and what not, what to do. Needs no case and no Spark."""
+"""Explain a pasted log line: which event, which releases print it, what it proves and what not, what to do. Needs no case and no Spark."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from forensics.report.exceptions import KnownException, find_exceptions
 from forensics.report.pasted import Item, items_of, near_events
 from forensics.wording.formats import count, shorten
 
-_MOST_DIFFERENT = 5
-_MOST_UNKNOWN = 5
-_MOST_VALUES = 12
-#: Captures that say why something failed.
+_MAX_DIFFERENT = 5
+_MAX_UNKNOWN = 5
+_MAX_VALUES = 12
+#: Captures with the reason of a failure.
 _ERRORS = ("error", "cause", "reason")
 
 
 @dataclass(frozen=True)
 class Explained:
-    """What lines are.
+    """An explanation of lines.
 
     Attributes:
-        document: the words.
-        known: whether at least one record is an event or names an exception that is known.
+        document: the explanation.
+        known: True if at least one record is a known event or names a known exception.
     """
 
     document: Document
@@ -37,14 +37,14 @@ class Explained:
 
 
 def explain(text: str, catalogue: Catalogue) -> Explained:
-    """Explains every record of a text, each kind of event once; what is unknown is counted, with the events that come nearest.
+    """Explain every record of a text, each kind of event once; unknown records are counted and shown with the nearest events.
 
     Args:
-        text: one or more log lines, with their layout, part of it, or without.
-        catalogue: the messages that are known.
+        text: one or more log lines, with their layout, part of it, or none.
+        catalogue: the known messages.
 
     Raises:
-        UsageError: there is nothing in the text.
+        UsageError: the text is empty.
     """
     recogniser, out = Recogniser(catalogue), Document()
     groups: dict[object, list[Item]] = {}
@@ -55,14 +55,14 @@ def explain(text: str, catalogue: Catalogue) -> Explained:
             groups.setdefault(id(item.found.pattern), []).append(item)
         elif not item.exceptions:
             unknown.append(item)
-        for known, told in item.exceptions:
-            quoted.setdefault(known, []).append(told)
+        for known, match in item.exceptions:
+            quoted.setdefault(known, []).append(match)
     for items in groups.values():
-        _say_event(items, recogniser, out)
-    for known, told_by in quoted.items():
-        _say_exception(known, told_by, out)
+        _add_event(items, recogniser, out)
+    for known, matches in quoted.items():
+        _add_exception(known, matches, out)
     if unknown:
-        _say_unknown(unknown, recogniser, out)
+        _add_unknown(unknown, recogniser, out)
     if not out.blocks:
         raise UsageError(
             "There is no text to explain.", why="it contains only blanks", where="LINE",
@@ -71,8 +71,8 @@ def explain(text: str, catalogue: Catalogue) -> Explained:
     return Explained(out, bool(groups or quoted))
 
 
-def _say_event(items: list[Item], recogniser: Recogniser, out: Document) -> None:
-    """One wording of an event, with what all its records say."""
+def _add_event(items: list[Item], recogniser: Recogniser, out: Document) -> None:
+    """Add one wording of an event, with the captures of all its records."""
     first = items[0]
     record, found = first.record, first.found
     assert found is not None  # noqa: S101  (for the type checker)
@@ -85,34 +85,34 @@ def _say_event(items: list[Item], recogniser: Recogniser, out: Document) -> None
         ("printed by", record.logger or " or ".join(pattern.loggers)),
         ("time", _time(record) if len(items) == 1 else f"{_time(record)} (the first)"),
         ("layout", first.layout or "none: a message by itself"),
-        ("says", "\n".join(_said(items)) or "nothing more"),
+        ("says", "\n".join(_captures(items)) or "nothing more"),
         ("pattern", pattern.where),
         *([("not readable", found.fault)] if found.fault else []),
     ]
     out.add(Table((Column("", fixed=True), Column("")), tuple(rows)))
-    # Wordings of other releases share one event; what it means may be written at one of them only.
+    # Wordings of several releases share one event; its meaning may be given at only one of them.
     same = [pattern, *(p for p in recogniser.catalogue.events if p.name == pattern.name)]
     proves, disproves, advice = (next(filter(None, texts), "") for texts in zip(*((p.proves, p.disproves, p.advice) for p in same), strict=True))
     if (error := _only_error(items)) is not None:
-        # A message's possible meanings cover all its errors; for this one more is known.
+        # A message's meaning covers all its errors; more is known about this one.
         proves, disproves, advice = error.proves, error.disproves, error.advice
-    _say_meaning(proves, disproves, advice, out)
+    _add_meaning(proves, disproves, advice, out)
 
 
 def _only_error(items: list[Item]) -> KnownException | None:
-    """The one error of the group protocol for which all these records say that something failed; None where they say several, or none."""
+    """Return the only error of the group protocol that all these records give as the reason of a failure; None if there are several, or none."""
     errors: set[KnownException] = set()
     for item in items:
         captures = item.found.captures if item.found else {}
-        told = {known for name in _ERRORS for known, _ in find_exceptions(str(captures.get(name) or ""))}
-        if len(told) != 1:
+        errors_here = {known for name in _ERRORS for known, _ in find_exceptions(str(captures.get(name) or ""))}
+        if len(errors_here) != 1:
             return None
-        errors |= told
+        errors |= errors_here
     return errors.pop() if len(errors) == 1 else None
 
 
-def _said(items: list[Item]) -> list[str]:
-    """`name = value` of all captures; where records differ, their values."""
+def _captures(items: list[Item]) -> list[str]:
+    """Return `name = value` of all captures, with all values if records differ."""
     values: dict[str, list[str]] = {}
     for item in items:
         for name, value in item.found.captures.items() if item.found else ():
@@ -121,38 +121,38 @@ def _said(items: list[Item]) -> list[str]:
                 values[name].append(text)
     lines = []
     for name, texts in sorted(values.items()):
-        more = f" and {len(texts) - _MOST_DIFFERENT} more" if len(texts) > _MOST_DIFFERENT else ""
-        lines.append(f"{name} = {'; '.join(texts[:_MOST_DIFFERENT])}{more}")
+        more = f" and {len(texts) - _MAX_DIFFERENT} more" if len(texts) > _MAX_DIFFERENT else ""
+        lines.append(f"{name} = {'; '.join(texts[:_MAX_DIFFERENT])}{more}")
     return lines
 
 
-def _say_exception(known: KnownException, told_by: list[str], out: Document) -> None:
-    times = f", {len(told_by)} times" if len(told_by) > 1 else ""
+def _add_exception(known: KnownException, matches: list[str], out: Document) -> None:
+    times = f", {len(matches)} times" if len(matches) > 1 else ""
     out.add(Heading(3, f"{known.names[0]} (exception){times}", "good"))
     others = ", ".join(known.names[1:])
-    rows = [("releases", releases(known.kafka)), ("told by", f"“{told_by[0]}”"), *([("also called", others)] if others else [])]
+    rows = [("releases", releases(known.kafka)), ("told by", f"“{matches[0]}”"), *([("also called", others)] if others else [])]
     out.add(Table((Column("", fixed=True), Column("")), tuple(rows)))
-    _say_meaning(known.proves, known.disproves, known.advice, out)
+    _add_meaning(known.proves, known.disproves, known.advice, out)
 
 
-def _say_meaning(proves: str, disproves: str, advice: str, out: Document) -> None:
+def _add_meaning(proves: str, disproves: str, advice: str, out: Document) -> None:
     for label, words in (("Proves", proves), ("But", disproves), ("What to do", advice)):
         if words:
             out.add(Para(" ".join(words.split()), label=label))
 
 
-def _say_unknown(items: list[Item], recogniser: Recogniser, out: Document) -> None:
-    """What is none, and the nearest events of the first texts; the same text is said once."""
+def _add_unknown(items: list[Item], recogniser: Recogniser, out: Document) -> None:
+    """Add unknown records with the nearest events of the first texts; equal texts are shown once."""
     texts = list(dict.fromkeys(shorten(item.record.message.partition("\n")[0], 200) for item in items))
     out.add(Heading(3, "No known event" + (f" in {count(len(items), 'record')}" if len(items) > 1 else ""), "warn"))
-    for text in texts[:_MOST_UNKNOWN]:
+    for text in texts[:_MAX_UNKNOWN]:
         out.add(Para(text, tone="dim"))
         near = near_events(text, recogniser)
         if near:
             rows = tuple((event.name, shorten(line, 120), releases(event.kafka)) for event, line in near)
             out.add(Table((Column("nearest", fixed=True), Column("example"), Column("releases")), rows))
-    if len(texts) > _MOST_UNKNOWN:
-        out.add(Para(f"… {count(len(texts) - _MOST_UNKNOWN, 'more text')}.", tone="dim"))
+    if len(texts) > _MAX_UNKNOWN:
+        out.add(Para(f"… {count(len(texts) - _MAX_UNKNOWN, 'more text')}.", tone="dim"))
     out.add(Para(_why_unknown(items[0], recogniser)))
 
 
@@ -171,7 +171,7 @@ def _why_unknown(item: Item, recogniser: Recogniser) -> str:
 
 
 def releases(kafka: str) -> str:
-    """`2.6.1..` as `2.6.1 and later`; `0.9.0.0..2.6.0` as `0.9.0.0 to 2.6.0`."""
+    """Return `2.6.1..` as `2.6.1 and later`, and `0.9.0.0..2.6.0` as `0.9.0.0 to 2.6.0`."""
     words = []
     for part in kafka.split(","):
         first, _, last = part.strip().partition("..")
@@ -192,8 +192,8 @@ def _time(record: Record) -> str:
 
 def _value(value: Any) -> str:  # noqa: ANN401 (any capture)
     if isinstance(value, dict):
-        items = [f"{k}: {_value(v)}" for k, v in list(value.items())[:_MOST_VALUES]]
-        return "; ".join(items) + (f"; … {len(value) - _MOST_VALUES} more" if len(value) > _MOST_VALUES else "")
+        items = [f"{k}: {_value(v)}" for k, v in list(value.items())[:_MAX_VALUES]]
+        return "; ".join(items) + (f"; … {len(value) - _MAX_VALUES} more" if len(value) > _MAX_VALUES else "")
     if isinstance(value, list):
-        return ", ".join(map(str, value[:_MOST_VALUES])) + (f", … {len(value) - _MOST_VALUES} more" if len(value) > _MOST_VALUES else "") or "(none)"
+        return ", ".join(map(str, value[:_MAX_VALUES])) + (f", … {len(value) - _MAX_VALUES} more" if len(value) > _MAX_VALUES else "") or "(none)"
     return str(value)

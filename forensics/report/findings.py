@@ -8,8 +8,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
-from forensics.report.incidents import began, by_incident, causes, effects, has_place, outcome, walk
-from forensics.report.verdict import TOLD_HERE
+from forensics.report.incidents import began, by_incident, causes, effects, is_among_findings, outcome, walk
+from forensics.report.verdict import SPLIT_BRAIN_RULES
 from forensics.wording.formats import SEVERITIES, Clock, count, shorten, span
 
 if TYPE_CHECKING:
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 _TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
 _IN_FULL = 2
 _IN_TABLE = 12
-_REPEATS_EVER = 200
+_MAX_REPEATS = 200
 
 
 def title(report: Report) -> str:
-    """`Findings: 1 critical, 3 warnings`."""
+    """Return a title such as `Findings: 1 critical, 3 warnings`."""
     numbers = Counter(f["severity"] for f in report.findings)
     parts = [f"{n:,} critical" if severity == "critical" else count(n, severity) for severity in SEVERITIES if (n := numbers[severity])]
     return f"Findings: {', '.join(parts)}" if parts else "Findings"
 
 
 def section(report: Report, clock: Clock, proofs: Proofs, *, everything: bool) -> list[Block]:
-    """Blocks of all findings.
+    """Return the blocks of all findings.
 
     Args:
         report: what was found.
-        clock: how times are printed.
-        proofs: tells proofs.
-        everything: tell each finding in full (the reader asked for this rule), with all its lines.
+        clock: formats times.
+        proofs: formats proofs.
+        everything: show each finding in full, with all its lines (the reader selected this rule).
     """
     if not report.findings and report.nothing_examined() and report.examined["why"] == "one_log":
         return [Para("None in this log.")]
@@ -44,7 +44,7 @@ def section(report: Report, clock: Clock, proofs: Proofs, *, everything: bool) -
         return [Para("None: the lines that most rules need are not in these logs.")]
     if not report.findings:
         return [Para("None.", tone="good")]
-    above = [] if everything else [f for f in report.findings if f["rule"] in TOLD_HERE and report.split_brain]
+    above = [] if everything else [f for f in report.findings if f["rule"] in SPLIT_BRAIN_RULES and report.split_brain]
     blocks: list[Block] = []
     known = set() if everything else {i["incident_id"] for i in report.incidents if i["code"] != "unexplained"}
     if alone := [f for f in above if f.get("incident_id") not in known]:
@@ -65,9 +65,9 @@ def section(report: Report, clock: Clock, proofs: Proofs, *, everything: bool) -
 
 
 def _incident(report: Report, incident: Row, findings: Iterable[Row], above: list[Row], clock: Clock, proofs: Proofs) -> Iterator[Block]:
-    """A root cause and its findings: the first of each rule that it brought about itself in full, what followed in a row each."""
+    """Yield a root cause and its findings: the first of each rule that it caused directly in full, and the other effects in a row each."""
     roots = effects(findings)
-    if not has_place(incident, roots):
+    if not is_among_findings(incident, roots):
         return
     tree = list(walk(roots))
     yield Heading(3, f"{incident['severity']}: {incident['headline']}", _TONES.get(incident["severity"], ""))
@@ -83,10 +83,10 @@ def _incident(report: Report, incident: Row, findings: Iterable[Row], above: lis
     for depth, f in tree:
         if depth == 0 and f not in above and f["severity"] != "note":
             full.setdefault(f["rule"], f)
-    told: set[tuple[str, str]] = set()
+    printed: set[tuple[str, str]] = set()
     for f in full.values():
         yield Heading(4, f"{f['severity']}: {f['headline']}", _TONES.get(f["severity"], ""))
-        yield from _body(f, {}, clock, proofs, told, everything=False)
+        yield from _body(f, {}, clock, proofs, printed, everything=False)
     shown = {f["finding_id"] for f in full.values()}
     rows = [(depth, f) for depth, f in tree if f["finding_id"] not in shown]
     if rows:
@@ -96,13 +96,13 @@ def _incident(report: Report, incident: Row, findings: Iterable[Row], above: lis
         if len(rows) > _IN_TABLE:
             yield Para(f"… and {len(rows) - _IN_TABLE} more: `forensics sql finding`.", tone="dim")
         for rule, f in {f["rule"]: f for _, f in reversed(rows) if f not in above and f["severity"] != "note"}.items():
-            if f["advice"] and ("advice", f["advice"]) not in told:
-                told.add(("advice", f["advice"]))
+            if f["advice"] and ("advice", f["advice"]) not in printed:
+                printed.add(("advice", f["advice"]))
                 yield Para(f["advice"], label=f"What to do ({rule})")
 
 
 def _ordered(found: list[Row]) -> list[Row]:
-    """Findings of one severity and rule together, the rules in the order of their first finding."""
+    """Group findings of one severity by rule, in the order of each rule's first finding."""
     place: dict[tuple[str, str], int] = {}
     for f in found:
         place.setdefault((f["severity"], f["rule"]), len(place))
@@ -110,12 +110,12 @@ def _ordered(found: list[Row]) -> list[Row]:
 
 
 def _rule(found: list[Row], caused: Mapping[str, Row], clock: Clock, proofs: Proofs, *, everything: bool) -> Iterator[Block]:
-    # One more in full costs no more room than a table of a single row.
+    # One more finding in full takes no more space than a table with a single row.
     in_full = found if everything or len(found) <= _IN_FULL + 1 else found[:_IN_FULL]
-    told: set[tuple[str, str]] = set()
+    printed: set[tuple[str, str]] = set()
     for f in in_full:
         yield Heading(3, f"{f['severity']}: {f['headline']}", _TONES.get(f["severity"], ""))
-        yield from _body(f, caused, clock, proofs, told, everything=everything)
+        yield from _body(f, caused, clock, proofs, printed, everything=everything)
     rest = found[len(in_full) :]
     if rest:
         yield Para(f"{len(rest)} more of {rest[0]['rule']}:", tone="dim")
@@ -125,33 +125,33 @@ def _rule(found: list[Row], caused: Mapping[str, Row], clock: Clock, proofs: Pro
             yield Para(f"… and {len(rest) - _IN_TABLE} more: `forensics report --rule {rest[0]['rule']}` shows all.", tone="dim")
 
 
-def _body(f: Row, caused: Mapping[str, Row], clock: Clock, proofs: Proofs, told: set[tuple[str, str]], *, everything: bool) -> Iterator[Block]:
-    """What stands below a finding's headline: what caused it, where `caused` tells, and what `told` does not have yet."""
+def _body(f: Row, caused: Mapping[str, Row], clock: Clock, proofs: Proofs, printed: set[tuple[str, str]], *, everything: bool) -> Iterator[Block]:
+    """Yield what is below a finding's headline: its cause, if `caused` has one, and what is not yet in `printed`."""
     group = f"group {f['group_id']}" if f["group_id"] else ""
     yield Para(" · ".join(x for x in (f["rule"], f["verdict"], group, when(f, clock), f["finding_id"]) if x), tone="dim")
     if cause := caused.get(f["finding_id"]):
         yield Para(cause["headline"], label="Caused by")
     for label, key in (("", "explanation"), ("What to do", "advice")):
-        if f[key] and (key, f[key]) not in told:
-            told.add((key, f[key]))
+        if f[key] and (key, f[key]) not in printed:
+            printed.add((key, f[key]))
             yield Para(f[key], label=label)
     yield from repeats(f, clock, everything=everything)
     yield from proofs.blocks(f["witness"], f["finding_id"], everything=everything)
 
 
 def repeats(f: Row, clock: Clock, *, everything: bool) -> Iterator[Block]:
-    """The occurrences of what repeats: the longest, the first and the last, in the order of time."""
+    """Yield the occurrences of a repeated finding: the longest, the first and the last, in time order."""
     all_of = f.get("repeats") or []
     if not all_of:
         return
     if len(all_of) < f["occurrences"]:
         yield Para(f"{len(all_of):,} of the {f['occurrences']:,} times are in the selected time.", tone="dim")
-    number = _REPEATS_EVER if everything else _IN_TABLE
+    number = _MAX_REPEATS if everything else _IN_TABLE
     longest = sorted(all_of[1:-1], key=lambda o: (-(o["lasted_ms"] or 0), -all_of.index(o)))[: number - 2]
     chosen = {o["occurrence_id"] for o in (all_of[0], *longest, all_of[-1])}
     shown = [o for o in all_of if o["occurrence_id"] in chosen]
     timed = any(o["lasted_ms"] for o in shown)
-    # What settings and clocks are has no time of its own.
+    # Findings about settings and clocks have no time.
     dated = any(o["from_ts"] for o in shown)
     columns = (
         *((Column("when"),) if dated else ()),
@@ -171,7 +171,7 @@ def repeats(f: Row, clock: Clock, *, everything: bool) -> Iterator[Block]:
 
 
 def when(f: Row, clock: Clock) -> str:
-    """A finding's time: a moment, or from when to when."""
+    """Return a finding's time: a moment, or from when to when."""
     if f["from_ts"] is None:
         return ""
     return clock.at(f["from_ts"]) + (f" to {clock.at(f['to_ts'])}" if f["to_ts"] and f["to_ts"] != f["from_ts"] else "")

@@ -40,13 +40,13 @@ _WHY_RESET = {
     "converted": "the empty group was converted to another protocol",
     "unknown": "the logs do not show why",
 }
-#: Why a rebalance no longer waits for a member, in words.
+#: Words for why a rebalance no longer waits for a member.
 _GONE = {
     "expired": ", until it expired",
     "not_rejoined": ", which was removed because it had not rejoined",
     "pending_expired": ", which never joined",
 }
-#: Protocols of groups that the broker assigns, and what they are known by.
+#: Protocols in which the broker assigns, and the KIPs that they are known by.
 _PROTOCOLS = {"consumer": "KIP-848", "share": "KIP-932", "streams": "KIP-1071"}
 
 
@@ -70,7 +70,7 @@ class _Run:
 
 
 def choose(report: Report) -> tuple[list[Row], list[Row]]:
-    """The groups to tell in full, and the others: a broker's log may know hundreds. A group that the reader named is always told.
+    """Return the groups to show in full, and the others: a broker's log may contain hundreds. A group that the reader selected is always shown.
 
     Groups with graver findings come first, then those with more generations.
     """
@@ -83,7 +83,7 @@ def choose(report: Report) -> tuple[list[Row], list[Row]]:
 
 
 def overview(groups: list[Row], clock: Clock) -> list[Block]:
-    """A row for each group."""
+    """Return a table with a row for each group."""
     if not groups:
         return []
     rows = []
@@ -103,7 +103,7 @@ def overview(groups: list[Row], clock: Clock) -> list[Block]:
 
 
 def title(group: Row) -> str:
-    """`Group connect-cluster`, with its protocol and Kafka cluster."""
+    """Return a title such as `Group connect-cluster`, with its protocol and Kafka cluster."""
     kinds = {
         ", ".join(w for w in (g["protocol_type"], _PROTOCOLS[g["group_protocol"]]) if w)
         if g["group_protocol"] in _PROTOCOLS
@@ -119,31 +119,31 @@ def title(group: Row) -> str:
 
 
 def section(group: Row, names: Names, clock: Clock) -> list[Block]:
-    """Blocks of one group."""
-    blocks = life(group, names, clock, changes=False)
+    """Return the blocks of one group."""
+    blocks = generations(group, names, clock, changes=False)
     return blocks + times(group, names) if group["generations"] else blocks
 
 
-def life(group: Row, names: Names, clock: Clock, *, changes: bool) -> list[Block]:
-    """A group's generations.
+def generations(group: Row, names: Names, clock: Clock, *, changes: bool) -> list[Block]:
+    """Return the blocks that show a group's generations.
 
     Args:
         group: a group of the report.
-        names: what processes and members are called.
-        clock: how times are printed.
-        changes: tell of each generation what changed (`w2 +orders-0`), not all that everybody has.
+        names: the report's names of processes and members.
+        clock: formats times.
+        changes: show for each generation what changed (`w2 +orders-0`), not all assignments.
     """
-    generations: list[Row] = group["generations"]
+    found: list[Row] = group["generations"]
     unfinished = [_unfinished(row, group, names, clock) for row in group["open_rebalance"]]
-    if not generations:
+    if not found:
         seen = Para(f"{count(len(group['members']), 'member')} seen; none of its generations is seen to begin.", tone="dim")
         return [seen, *([Table(_columns(changes=changes), tuple(unfinished))] if unfinished else [])]
     blocks: list[Block] = [Para(_summary(group, names))]
     shares: dict[tuple[int, int], list[Row]] = defaultdict(list)
     for share in group["member_generations"]:
         shares[share["incarnation"], share["generation"]].append(share)
-    highest = _highest_before(generations)
-    runs = [_Run([g]) for g in generations] if len(generations) <= _ONE_BY_ONE else list(_runs(generations))
+    highest = _highest_before(found)
+    runs = [_Run([g]) for g in found] if len(found) <= _ONE_BY_ONE else list(_runs(found))
     for part in _parts(runs):
         if isinstance(part, str):
             blocks.append(Para(part, tone="dim"))
@@ -156,7 +156,7 @@ def life(group: Row, names: Names, clock: Clock, *, changes: bool) -> list[Block
 
 def times(group: Row, names: Names) -> list[Block]:
     """Show the time spent in rebalances, the pauses of members, and the records read twice."""
-    return [*_worst(group, names), *_paused(group, names), *_read_twice(group, names)]
+    return [*_longest_parts(group, names), *_paused(group, names), *_read_twice(group, names)]
 
 
 def _summary(group: Row, names: Names) -> str:
@@ -168,8 +168,8 @@ def _summary(group: Row, names: Names) -> str:
     busy = sum(g["duration_ms"] or 0 for g in generations)
     coordinators = sorted({g["coordinator"] for g in generations if g["coordinator"]})
     timed = any(g["duration_ms"] is not None for g in generations)
-    least = "" if all(_is_whole(g) for g in generations if g["duration_ms"] is not None) else "At least "
-    spent = f"{least}{span(busy)} spent in rebalances" if timed else "How long the rebalances took is not in these lines"
+    at_least = "" if all(_is_duration_complete(g) for g in generations if g["duration_ms"] is not None) else "At least "
+    spent = f"{at_least}{span(busy)} spent in rebalances" if timed else "How long the rebalances took is not in these lines"
     text = f"{count(len(generations), 'generation')}: {why}. {spent}"
     if coordinators:
         text += f"; coordinator {', '.join(coordinators)}"
@@ -184,7 +184,7 @@ def _words(trigger: str | None) -> str:
 
 
 def trigger(generations: list[Row], names: Names) -> str:
-    """Why generations with one trigger began: `member left (w2)`, `leader rejoined (c1): subscription changed`, `not printed`."""
+    """Return why generations with one trigger began: `member left (w2)`, `leader rejoined (c1): subscription changed`, `not printed`."""
     g = generations[0]
     known, asked = g["trigger"] not in (None, "unknown"), g.get("asked_why")
     text = _words(g["trigger"]) if known else "member asked to rejoin" if asked else "not printed"
@@ -197,13 +197,13 @@ def trigger(generations: list[Row], names: Names) -> str:
 
 
 def _runs(generations: list[Row]) -> Iterator[_Run]:
-    """Neighbours with the same cause and number of members, together."""
+    """Yield runs of neighbours with the same cause and number of members."""
     for _, same in groupby(generations, key=lambda g: (g["incarnation"], g["trigger"], g.get("asked_why"), g["member_count"])):
         yield _Run(list(same))
 
 
 def _parts(runs: list[_Run]) -> Iterator[list[_Run] | str]:
-    """Return all runs, or the first and the last of them with one sentence about the middle."""
+    """Yield all runs, or the first and the last of them with one sentence about the middle."""
     if len(runs) <= _HEAD + _TAIL:
         yield runs
         return
@@ -218,22 +218,22 @@ def _parts(runs: list[_Run]) -> Iterator[list[_Run] | str]:
 
 
 def _highest_before(generations: list[Row]) -> dict[int, int]:
-    """For each incarnation but the first, the highest generation of those before it."""
-    lives = sorted({g["incarnation"] for g in generations})
-    return {life: max(g["generation"] for g in generations if g["incarnation"] < life) for life in lives[1:]}
+    """Return, for each incarnation except the first, the highest generation before it."""
+    incarnations = sorted({g["incarnation"] for g in generations})
+    return {i: max(g["generation"] for g in generations if g["incarnation"] < i) for i in incarnations[1:]}
 
 
 def _table(
     runs: list[_Run], shares: dict[tuple[int, int], list[Row]], highest: dict[int, int], names: Names, clock: Clock, *, changes: bool
 ) -> Iterator[Block]:
-    """One table for each incarnation, so that a restart of the count is seen."""
+    """Yield one table for each incarnation, so that a restart of the count is visible."""
     columns = _columns(changes=changes)
     before: _Shares = {}
     for incarnation, same in groupby(runs, key=lambda r: r.first["incarnation"]):
         rows = list(same)
         why = rows[0].first["incarnation_why"]
         lowest = min(r.first["generation"] for r in rows)
-        # The first life that the logs show may have begun before them.
+        # The first incarnation in the logs may have begun before them.
         if why and why != "first" and rows[0].first["generation"] == lowest <= highest.get(incarnation, 0):
             what = "A generation number comes twice" if why == "ghost" else "Generations begin again"
             yield Para(f"{what} here ({_WHY_RESET.get(why, why)}): incarnation {incarnation} of the group.", tone="warn")
@@ -257,7 +257,7 @@ def _columns(*, changes: bool) -> tuple[Column, ...]:
 
 
 def _unfinished(row: Row, group: Row, names: Names, clock: Clock) -> tuple[str, ...]:
-    """A rebalance that had not ended when the logs end, as a row of the generations: what number it gets is not known."""
+    """Return a rebalance that had not ended when the logs end, as a row of the generations; its number is unknown."""
     # Members are shown as process and task, or client, which distinguishes two members of one process without a task.
     of = {f"{m['process_id']} {m['task'] or m['client_id']}": names.member(m["member_id"]) for m in group["members"] if m["process_id"]}
     parts = [
@@ -281,7 +281,7 @@ def _began(run: _Run, clock: Clock) -> str:
 
 
 def _start(g: Row, clock: Clock) -> str:
-    """When its rebalance began; `by` a time when the lines show only a later step of it."""
+    """Return when a rebalance began; `by` a time if the lines show only a later step of it."""
     began = next((g[c] for c in GENERATION_BEGAN if g.get(c)), None)
     if began:
         return clock.at(began)
@@ -294,10 +294,10 @@ def _took(run: _Run) -> str:
     if not known:
         return "?"
     text = span(known[0]) if known[0] == known[-1] else f"{span(known[0])}\nto {span(known[-1])}"
-    return text if all(map(_is_whole, run.rows)) else f"≥ {text}"
+    return text if all(map(_is_duration_complete, run.rows)) else f"≥ {text}"
 
 
-def _is_whole(g: Row) -> bool:
+def _is_duration_complete(g: Row) -> bool:
     """Return True if the coordinator's log shows when the rebalance began. It may have begun before the first member asked."""
     return bool(g["seen_by_broker"]) and any(g.get(c) for c in GENERATION_BEGAN)
 
@@ -305,12 +305,12 @@ def _is_whole(g: Row) -> bool:
 def _why(run: _Run, now: _Shares, names: Names) -> str:
     g = run.first
     text = trigger(run.rows, names)
-    # One member is always the last to join; it is reported if the others waited for it.
+    # One member is always the last to join; it is named only if the others waited for it.
     waited = g["waited_why"] in _GONE or (g["join_ms"] or 0) >= _LONG_WAIT_MS
     if len(run.rows) == 1 and g["waited_for_member_id"] and waited:
         how = _GONE.get(g["waited_why"], "")
         who = names.member(g["waited_for_member_id"])
-        # Who expired and is in the generation has joined it by another id.
+        # A member that expired and is in the generation has joined it with another ID.
         text += f"; waited for {f'an earlier member id of {who}' if how and who in now else who}{how}"
     return text if len(run.rows) == 1 else f"{text}, {len(run.rows):,} times"
 
@@ -319,7 +319,7 @@ def _assignment(shares: list[Row], names: Names) -> _Shares:
     held: _Shares = {}
     for share in shares:
         who = names.share(share)
-        # Who is fenced has lost what it had.
+        # A fenced member has lost its assignment.
         unknown = share["assigned"] is None and share["state"] != "fenced"
         held[who] = held.get(who) if unknown else [*(held.get(who) or ()), *(share["assigned"] or ())]
     return held
@@ -351,7 +351,7 @@ def _some(parts: list[str]) -> list[str]:
 
 
 def _changed(run: _Run, now: _Shares, before: _Shares, names: Names) -> str:
-    """Who gained and lost what since the generation before: `w2* +orders-[0,1]`, `w3 gone −orders-2`."""
+    """Return which member gained and lost what since the generation before: `w2* +orders-[0,1]`, `w3 gone −orders-2`."""
     leader = names.member(run.last["leader_member_id"]) if run.last["leader_member_id"] else ""
     parts, others = [], _not_shown(run, now)
     for who in sorted({*now, *before}):
@@ -374,7 +374,7 @@ def _changed(run: _Run, now: _Shares, before: _Shares, names: Names) -> str:
 
 
 def _paused(group: Row, names: Names) -> Iterator[Block]:
-    """How long each member stopped working, over all generations shown."""
+    """Yield how long each member stopped working, over all generations shown."""
     total: dict[str, list[float]] = defaultdict(list)
     unknown: dict[str, int] = defaultdict(int)
     for share in group["member_generations"]:
@@ -383,13 +383,15 @@ def _paused(group: Row, names: Names) -> Iterator[Block]:
         elif share.get("is_pause_known") is False:
             unknown[names.share(share)] += 1
 
-    def told(who: str, ms: float) -> str:
+    def duration(who: str, ms: float) -> str:
         if not unknown[who]:
             return span(ms)
         return f"≥ {span(ms)}" if ms else "?"
 
     longest = sorted((total.keys() | unknown.keys()), key=lambda who: (-sum(total[who]), who))[:20]
-    rows = tuple((who, f"{len(total[who]) + unknown[who]:,}", told(who, sum(total[who])), told(who, max(total[who], default=0))) for who in longest)
+    rows = tuple(
+        (who, f"{len(total[who]) + unknown[who]:,}", duration(who, sum(total[who])), duration(who, max(total[who], default=0))) for who in longest
+    )
     if rows:
         yield Para(
             "How long rebalances kept members from working, until they had an assignment again, perhaps an empty one "
@@ -405,8 +407,8 @@ def _paused(group: Row, names: Names) -> Iterator[Block]:
         yield Table(columns, rows)
 
 
-def _worst(group: Row, names: Names) -> Iterator[Block]:
-    """Where most of the rebalance time went, and what another setting would have given."""
+def _longest_parts(group: Row, names: Names) -> Iterator[Block]:
+    """Yield where most of the rebalance time was spent, and the effect of another setting."""
     parts = sorted((b for b in group["rebalance_blame"] if (b["ms"] or 0) >= _WORST_MS), key=lambda b: -b["ms"])
     if not parts:
         return
@@ -416,7 +418,7 @@ def _worst(group: Row, names: Names) -> Iterator[Block]:
         setting = part["setting"] or ""
         if setting and part["value_ms"] is not None:
             setting += f" = {part['value_ms']}"
-            # Its own is not known.
+            # The member's own value is unknown.
             setting += " (the other members' value)" * (part.get("value_how") == "group" and part["member_id"] is not None)
         what = PARTS.get(part["part"], part["part"]) + (", inferred" if part["inferred"] else "")
         rows.append((str(part["generation"]), what, span(part["ms"]), who, "\n".join(x for x in (setting, part["what_if"]) if x)))
@@ -433,7 +435,7 @@ def _worst(group: Row, names: Names) -> Iterator[Block]:
 
 
 def _read_twice(group: Row, names: Names) -> Iterator[Block]:
-    """The partitions of which records were surely read twice, those with most first."""
+    """Yield the partitions whose records were certainly read twice, those with most records first."""
     twice = sorted((d for d in group["duplicate_ledger"] if d["records_lo"]), key=lambda d: -d["records_lo"])
     if not twice:
         return

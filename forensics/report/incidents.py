@@ -11,21 +11,21 @@ if TYPE_CHECKING:
     from forensics.report.model import Report, Row
 
 #: Keys of a finding below its incident in JSON; the others are in `findings`.
-_SAID = ("finding_id", "rule", "severity", "verdict", "kafka_cluster", "group_id", "subject", "from_ts", "to_ts", "headline", "caused_how")
-#: A bound this long before the first line comes from no line, only from the longest session timeout.
+_FINDING_KEYS = ("finding_id", "rule", "severity", "verdict", "kafka_cluster", "group_id", "subject", "from_ts", "to_ts", "headline", "caused_how")
+#: A bound this long before the first line comes not from a line, but from the longest session timeout.
 _LONG_BEFORE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
 class Effect:
-    """A finding, and those that it caused."""
+    """A finding, and the findings that it caused."""
 
     finding: Row
     effects: tuple[Effect, ...]
 
 
 def by_incident(findings: Iterable[Row]) -> dict[str, list[Row]]:
-    """Findings by the incident that they belong to, in their order; those that belong to none are left out."""
+    """Return findings by their incident, in their order; findings without an incident are left out."""
     found: dict[str, list[Row]] = {}
     for f in findings:
         if f.get("incident_id"):
@@ -33,16 +33,16 @@ def by_incident(findings: Iterable[Row]) -> dict[str, list[Row]]:
     return found
 
 
-def is_worth_telling(incident: Row, findings: Sequence[Row]) -> bool:
+def is_reported(incident: Row, findings: Sequence[Row]) -> bool:
     """Return True if a report shows an incident; a clean restart is shown if a member was idle because of it."""
     if incident["severity"] == "note":
         return bool(incident["resources_hit"])
     return incident["cause"] != "unknown" or incident["code"] in ("ended_unsaid", "fell_silent") or bool(findings)
 
 
-def has_place(incident: Row, tree: Sequence[Effect]) -> bool:
+def is_among_findings(incident: Row, tree: Sequence[Effect]) -> bool:
     """Return True if an incident is among the findings: above its effects, or by itself if no finding reports it."""
-    return bool(tree) or not incident["finding_ids"] and is_worth_telling(incident, ())
+    return bool(tree) or not incident["finding_ids"] and is_reported(incident, ())
 
 
 def is_begun_by(report: Report, incident: Row) -> bool:
@@ -52,12 +52,12 @@ def is_begun_by(report: Report, incident: Row) -> bool:
 
 
 def began(report: Report, incident: Row, moment: Callable[[datetime, datetime], str]) -> str:
-    """When an incident began: `began 07:51:44`, `the first began between 07:51:40 and 07:51:48`, `began by 07:51:48`; empty: it was so all the time.
+    """Return when an incident began: `began 07:51:44`, `the first began between 07:51:40 and 07:51:48`, `began by 07:51:48`; empty: before the logs begin.
 
     Args:
         report: what was found.
         incident: the incident.
-        moment: tells a moment that is known by its bounds.
+        moment: formats a moment that is known by its bounds.
     """
     lo, hi = incident["from_lo"], incident["from_hi"]
     if not lo:
@@ -68,12 +68,12 @@ def began(report: Report, incident: Row, moment: Callable[[datetime, datetime], 
 
 
 def outcome(incident: Row) -> list[str]:
-    """Whether an incident is over, since when, or what is not; empty in a case that does not know, which an earlier release made."""
+    """Return whether an incident is over, since when, or what is not over; empty in a case of an earlier release, which lacks this column."""
     return [incident["outcome"]] if incident.get("outcome") else []
 
 
 def effects(findings: Iterable[Row]) -> tuple[Effect, ...]:
-    """The findings of one incident that its cause brought about itself, each with its own effects."""
+    """Return the findings that an incident's cause produced directly, each with its own effects."""
     mine = {f["finding_id"]: f for f in findings}
     below: dict[str | None, list[Row]] = {}
     for f in mine.values():
@@ -87,24 +87,24 @@ def effects(findings: Iterable[Row]) -> tuple[Effect, ...]:
 
 
 def walk(tree: Iterable[Effect], depth: int = 0) -> Iterator[tuple[int, Row]]:
-    """Every finding of a tree with its depth, causes before their effects."""
+    """Yield every finding of a tree with its depth, causes before their effects."""
     for node in tree:
         yield depth, node.finding
         yield from walk(node.effects, depth + 1)
 
 
 def brief(report: Report) -> list[Row]:
-    """For the JSON report: the incidents, the gravest first, each with `findings`, and these with `effects`."""
+    """Return, for the JSON report, the incidents, the gravest first, each with `findings`, and these with `effects`."""
     of = by_incident(report.findings)
 
-    def told(node: Effect) -> Row:
-        return {key: node.finding.get(key) for key in _SAID} | {"effects": [told(e) for e in node.effects]}
+    def with_effects(node: Effect) -> Row:
+        return {key: node.finding.get(key) for key in _FINDING_KEYS} | {"effects": [with_effects(e) for e in node.effects]}
 
-    return [incident | {"findings": [told(node) for node in effects(of.get(incident["incident_id"], ()))]} for incident in report.incidents]
+    return [incident | {"findings": [with_effects(node) for node in effects(of.get(incident["incident_id"], ()))]} for incident in report.incidents]
 
 
 def causes(report: Report) -> dict[str, Row]:
-    """By finding_id what caused it: another finding, else the incident itself, where its cause is known or narrowed down."""
+    """Return by finding_id what caused the finding: another finding, else the incident itself, if its cause is known or narrowed down."""
     findings = {f["finding_id"]: f for f in report.findings}
     incidents = {i["incident_id"]: i for i in report.incidents if i["code"] != "unexplained"}
     found = {f["finding_id"]: findings.get(f.get("caused_by") or "") or incidents.get(f.get("incident_id") or "") for f in report.findings}

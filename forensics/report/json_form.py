@@ -1,4 +1,4 @@
-"""The report as JSON: the views' columns as keys, ISO 8601 times in UTC; `report-schema.json` says what users may rely on."""
+"""Write the report as JSON: the views' columns as keys, ISO 8601 times in UTC; `report-schema.json` says what users may rely on."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from forensics.report.story import Story
 
 
-#: The version of the document's shape, and the `$id` of the schema that says what holds for it: keys are added within it, and never taken away.
+#: The version of the document's shape, and the `$id` of its schema. Within a version, keys are added and never removed.
 VERSION = 1
 SCHEMA = f"urn:kafka-forensics:report:{VERSION}"
-#: A finding of what repeats lists so many of its occurrences; the view `occurrence` has all.
+#: Maximum number of occurrences that a repeated finding lists; the view `occurrence` has all.
 MOST_REPEATS = 1000
 
 
-def render(report: Report, told: Iterable[Story] = ()) -> str:
+def render(report: Report, incident_stories: Iterable[Story] = ()) -> str:
     """Write the whole report as one JSON object.
 
     Args:
         report: what was found.
-        told: the stories of its incidents, with names and sentences as the first screen has them.
+        incident_stories: the stories of its incidents, with the first screen's names and sentences.
     """
-    stories = {s.incident["incident_id"]: _story(s) for s in told}
+    stories = {s.incident["incident_id"]: _story(s) for s in incident_stories}
     parts = {
         "schema": SCHEMA,
         "version": VERSION,
@@ -49,7 +49,7 @@ def render(report: Report, told: Iterable[Story] = ()) -> str:
 
 
 def _story(story: Story) -> dict[str, Any]:
-    """What the first screen says of an incident, as keys of the incident."""
+    """Return the first screen's text about an incident, as keys of the incident."""
     return {
         "story": [{"from": s.lo, "to": s.hi, "text": s.text, "where": s.where or None, "role": s.role or None} for s in story.steps],
         "impact": [{"what": h.what, "who": h.who, "lasted": h.lasted, "consequence": h.consequence} for h in story.hits],

@@ -1,4 +1,4 @@
-"""Write a report's sentences for its reader: times in the reader's zone, processes by the names that the report gives them."""
+"""Rewrite a report's sentences for its reader: times in the reader's zone, processes by the names that the report gives them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from forensics.case.materialise import rule_facts
 from forensics.report.model import rows_of
-from forensics.wording import tell
+from forensics.wording import sentences
 from forensics.wording.files import view_words
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def for_reader(case: CaseLike, report: Report, zone: tzinfo, names: Mapping[str, str]) -> Report:
-    """Return the report with its sentences written anew; the facts stay as they are, times in UTC.
+    """Return the report with its sentences rewritten; the facts are unchanged, with times in UTC.
 
     Args:
-        case: gives the types of the facts.
+        case: has the types of the facts.
         report: what was found.
         zone: the reader's.
-        names: what the report calls processes, by process_id.
+        names: the report's names of processes, by process_id.
     """
     return replace(
         report,
@@ -37,27 +37,27 @@ def for_reader(case: CaseLike, report: Report, zone: tzinfo, names: Mapping[str,
 
 
 def _of_view(name: str, rows: list[Row], zone: tzinfo, names: Mapping[str, str]) -> list[Row]:
-    """Return a view's rows with new sentences; as they are where another version made them, without a code or without a column of words."""
+    """Return a view's rows with new sentences; unchanged if another version made them, if they have no code, or if a column of words is missing."""
     known = rows and {"code", *view_words()[name].columns} <= rows[0].keys()
-    return tell.of_view(name, rows, zone, names) if known else rows
+    return sentences.of_view(name, rows, zone, names) if known else rows
 
 
 def findings(case: CaseLike, rows: list[Row], zone: tzinfo, names: Mapping[str, str]) -> list[Row]:
-    """Return rows of `finding` with new sentences: each by its worst occurrence, with that it repeats.
+    """Return rows of `finding` with new sentences: each by its worst occurrence, and that it repeats.
 
     Args:
         case: has the occurrences.
-        rows: of `finding`; those without facts stay as they are.
+        rows: rows of `finding`; those without facts are returned unchanged.
         zone: the reader's.
-        names: what the report calls processes, by process_id.
+        names: the report's names of processes, by process_id.
     """
     if not rows or "worst_id" not in rows[0]:
         return rows
     wanted = {f["worst_id"] for f in rows} | {o["occurrence_id"] for f in rows for o in f.get("repeats") or ()}
     occurrences = [o for o in rows_of("occurrence", case.view_path("occurrence")) if o.get("occurrence_id") in wanted] if wanted else []
-    worded = {o["occurrence_id"]: o for o in tell.findings(occurrences, rule_facts(case.view_path), zone, names)}
-    again = []
+    worded = {o["occurrence_id"]: o for o in sentences.findings(occurrences, rule_facts(case.view_path), zone, names)}
+    rewritten = []
     for f in rows:
         repeats = [o | {"headline": worded[o["occurrence_id"]]["headline"]} for o in f.get("repeats") or ()]
-        again.append(f | {text: worded[f["worst_id"]][text] for text in tell.TEXTS} | ({"repeats": repeats} if "repeats" in f else {}))
-    return tell.of_view("finding", again, zone, names)
+        rewritten.append(f | {text: worded[f["worst_id"]][text] for text in sentences.TEXTS} | ({"repeats": repeats} if "repeats" in f else {}))
+    return sentences.of_view("finding", rewritten, zone, names)

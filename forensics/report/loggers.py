@@ -1,8 +1,8 @@
-"""Name the loggers whose lines show ownership, and how to turn them on. A test holds them to the catalogue of messages."""
+"""Name the loggers whose lines show ownership, and how to turn them on. A test compares them with the catalogue of messages."""
 
 from __future__ import annotations
 
-#: Of Connect workers, of consumers and Streams applications, and of brokers (before and since Kafka 4.0).
+#: Loggers of Connect workers, of consumers and Streams applications, and of brokers (before and since Kafka 4.0).
 WORKER = ("org.apache.kafka.connect", "org.apache.kafka.clients", "org.apache.kafka.common.utils.AppInfoParser")
 CLIENT = ("org.apache.kafka.clients", "org.apache.kafka.streams", "org.apache.kafka.common.utils.AppInfoParser")
 BROKER = ("kafka.coordinator", "org.apache.kafka.coordinator", "kafka.server")
@@ -10,7 +10,7 @@ LEVEL = "INFO"
 
 
 def snippets() -> list[tuple[str, str]]:
-    """For each way to set levels its name and what to write."""
+    """Return for each way to set levels its name and the text to write."""
     return [
         ("log4j.properties (Kafka up to 3.9; the first three on workers, the last three on brokers)", "\n".join(map(_log4j, (*WORKER, *BROKER)))),
         ("log4j2.yaml (Kafka 4.0 and later), likewise", "\n".join(["Loggers:", "  Logger:", *map(_log4j2, (*WORKER, *BROKER))])),

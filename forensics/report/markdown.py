@@ -1,4 +1,4 @@
-"""Blocks to Markdown (GitHub's), for tickets and wikis."""
+"""Convert blocks to Markdown (GitHub's), for tickets and wikis."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CODE = re.compile(r"(`[^`\n]+`)")
 
 
 def render(document: Document) -> str:
-    """The blocks as Markdown; text from logs can neither make markup nor end a code block."""
+    """Return the blocks as Markdown; text from logs can neither add markup nor end a code block."""
     return "\n".join(part for block in document for part in _block(block)).strip() + "\n"
 
 
@@ -30,8 +30,8 @@ def _block(block: Block) -> list[str]:
             head = [_row([_escape(c.name) for c in columns]), _row(["---:" if c.right else "---" for c in columns])]
             return [*head, *(_row([_escape(cell).replace("\n", "<br>") for cell in row]) for row in rows), ""]
         case Lines(lines, label, more):
-            said = (f"{line.ts}  {line.role}{': ' if line.role else ''}{line.text}" for line in lines)
-            text = "\n".join(f"{printable(words)}\n    {printable(line.where)}" for words, line in zip(said, lines, strict=True))
+            worded = (f"{line.ts}  {line.role}{': ' if line.role else ''}{line.text}" for line in lines)
+            text = "\n".join(f"{printable(words)}\n    {printable(line.where)}" for words, line in zip(worded, lines, strict=True))
             return [f"**{label}:**" + (f" {_prose(more)}" if more else ""), "", _fenced(text), ""]
         case Code(code, label):
             return [f"**{_escape(label)}:**", "", _fenced("\n".join(printable(part) for part in code.split("\n"))), ""]
@@ -55,5 +55,5 @@ def _escape(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """Our own sentences keep their `code`; everything else in them is escaped."""
+    """Escape one of our own sentences except its `code`."""
     return "".join("`" + printable(part[1:-1]) + "`" if _CODE.fullmatch(part) else _escape(part) for part in _CODE.split(text))

@@ -1,4 +1,4 @@
-"""The lines of all processes in one order, that of the reference clock, around what a reader asks for: an id, a time, or a generation."""
+"""Merge the lines of all processes in the order of the reference clock, around an ID, a time, or a generation."""
 
 from __future__ import annotations
 
@@ -20,43 +20,43 @@ if TYPE_CHECKING:
 
 _GENERATION = re.compile(r"(?P<group>.+):(?P<generation>\d+)")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}.*|\d{1,2}:\d{2}.*")
-#: Around a time, the lines so long before and after it count as asked for; around a line, its neighbours up to so far are read.
+#: Lines within the first interval of a requested time count as requested; neighbours of a line are read within the second interval.
 _AROUND, _NEAR = timedelta(seconds=1), timedelta(seconds=60)
 _COLUMNS = ("event_id", "process_id", "path", "line", "stream_pos", "ts", "message")
 _MOST = 5_000
 
 
 def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC) -> Document:
-    """The merged lines around something.
+    """Return the merged lines around something.
 
     Args:
-        case: its views are built.
-        wanted: an id or its first characters, a time, or a generation (`GROUP:NUMBER`).
-        context: lines of any process to show before and after each line that is asked for.
+        case: a case with its views built.
+        wanted: an ID or its first characters, a time, or a generation (`GROUP:NUMBER`).
+        context: number of lines of any process to show before and after each requested line.
         zone: the reader's.
 
     Raises:
-        UsageError: nothing in the case is meant.
+        UsageError: `wanted` matches nothing in the case.
     """
     out = Document()
     processes = rows_of("process", case.view_path("process"))
     reference = Reference(rows_of("clock_offset", case.view_path("clock_offset")), processes)
-    asked, moment = _asked(case, wanted, processes, zone, out)
-    lines = _lines(case, asked, moment, reference)
+    requested, moment = _requested(case, wanted, processes, zone, out)
+    lines = _lines(case, requested, moment, reference)
     middle = moment.timestamp() * 1000 if moment else None
     around = _AROUND.total_seconds() * 1000
-    chosen = [n for n, (at, row) in enumerate(lines) if (abs(at - middle) <= around if middle is not None else row["event_id"] in asked)]
+    chosen = [n for n, (at, row) in enumerate(lines) if (abs(at - middle) <= around if middle is not None else row["event_id"] in requested)]
     if not chosen:
         raise UsageError(f"The case has no line at `{wanted}`.", where="ID", fix="`forensics report` shows the times, ids and generations of a case.")
     near = sorted({m for n in chosen for m in range(max(0, n - context), min(len(lines), n + context + 1))})
-    _tell(out, [lines[n] for n in near[:_MOST]], {lines[n][1]["event_id"] for n in chosen}, reference, zone, _gaps(near))
+    _add_table(out, [lines[n] for n in near[:_MOST]], {lines[n][1]["event_id"] for n in chosen}, reference, zone, _gaps(near))
     if len(near) > _MOST:
         out.add(Para(f"… and {count(len(near) - _MOST, 'more line')}; ask for less.", tone="dim"))
     return out
 
 
-def _asked(case: CaseLike, wanted: str, processes: Sequence[Row], zone: tzinfo, out: Document) -> tuple[set[str], datetime | None]:
-    """The events that are asked for, or the time."""
+def _requested(case: CaseLike, wanted: str, processes: Sequence[Row], zone: tzinfo, out: Document) -> tuple[set[str], datetime | None]:
+    """Return the requested events, or the requested time."""
     if _TIME.fullmatch(wanted):
         return set(), parse_time(wanted, CaseTime.of(processes), "ID", zone)
     if m := _GENERATION.fullmatch(wanted):
@@ -67,8 +67,8 @@ def _asked(case: CaseLike, wanted: str, processes: Sequence[Row], zone: tzinfo, 
     return set(ids_of(case, wanted, out, zone)), None
 
 
-def _lines(case: CaseLike, asked: set[str], moment: datetime | None, reference: Reference) -> list[tuple[float, Row]]:
-    """Lines near what is asked for, with their time on the reference clock, in its order; those of one process stay in the order of its log."""
+def _lines(case: CaseLike, requested: set[str], moment: datetime | None, reference: Reference) -> list[tuple[float, Row]]:
+    """Return lines near the requested ones with their time on the reference clock, in its order; lines of one process keep the order of its log."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -76,10 +76,10 @@ def _lines(case: CaseLike, asked: set[str], moment: datetime | None, reference: 
     if moment is not None:
         centres = [moment]
     else:
-        rows = pylist(events.to_table(columns=list(_COLUMNS), filter=pc.field("event_id").isin(pa.array(sorted(asked), pa.string()))))
+        rows = pylist(events.to_table(columns=list(_COLUMNS), filter=pc.field("event_id").isin(pa.array(sorted(requested), pa.string()))))
         found = [reference.moment(r["process_id"], r["ts"]) for r in rows]
         centres = [datetime.fromtimestamp(m.middle / 1000, UTC) for m in found if m]
-    # A clock may be far off: what it printed near these moments, it printed at other times.
+    # A clock may be far off: its lines near these moments have other times.
     off = timedelta(milliseconds=reference.farthest_ms)
     condition = None
     for begin, end in _windows(centres, _NEAR + off):
@@ -106,11 +106,11 @@ def _windows(centres: Sequence[datetime], reach: timedelta) -> list[tuple[dateti
 
 
 def _gaps(near: Sequence[int]) -> set[int]:
-    """Places in what is shown before which lines are left out."""
+    """Return the positions before which lines are left out."""
     return {n for n in range(1, len(near)) if near[n] > near[n - 1] + 1}
 
 
-def _tell(out: Document, lines: Sequence[tuple[float, Row]], asked: set[str], reference: Reference, zone: tzinfo, gaps: set[int]) -> None:
+def _add_table(out: Document, lines: Sequence[tuple[float, Row]], requested: set[str], reference: Reference, zone: tzinfo, gaps: set[int]) -> None:
     times = [datetime.fromtimestamp(at / 1000, UTC) for at, _ in lines]
     clock = Clock(times, zone)
     islands = reference.islands
@@ -132,10 +132,10 @@ def _tell(out: Document, lines: Sequence[tuple[float, Row]], asked: set[str], re
         if n in gaps:
             dim[len(rows)] = "dim"
             rows.append(("", "⋮", "", ""))
-        marked = row["event_id"] in asked
+        marked = row["event_id"] in requested
         if not marked:
             dim[len(rows)] = "dim"
-        said = row["message"] or NO_TEXT
-        text = f"{said}\n{row['path']}:{row['line']}  {row['event_id']}" if marked else said
+        message = row["message"] or NO_TEXT
+        text = f"{message}\n{row['path']}:{row['line']}  {row['event_id']}" if marked else message
         rows.append((">" if marked else "", clock.at(times[n]) + (f" ±{bound} ms" if bound else ""), row["process_id"] or "?", text))
     out.add(Table(columns, tuple(rows), dim))  # type: ignore[arg-type]

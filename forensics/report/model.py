@@ -1,4 +1,4 @@
-"""A case's views as one plain structure: the JSON report, from which the other formats are made too. Reads Parquet; starts no Spark."""
+"""Load a case's views into one plain structure: the JSON report, from which the other formats are made. Reads Parquet; starts no Spark."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-#: The column that tells when a generation's rebalance began: its coordinator's word.
+#: The column with the time at which a generation's rebalance began, from the coordinator's log.
 GENERATION_BEGAN = ("prepared_ts",)
-#: Columns that tell by when it surely had begun, the earliest step first; what made the members ask may have come before their requests.
+#: Columns with times by which it had certainly begun, the earliest step first; the reason for the members' requests may be older than the requests.
 GENERATION_BEGUN_BY = ("first_asked_ts", "first_joined_ts", "stabilized_ts", "assigned_ts", "last_synced_ts")
-#: The views that a report reads, and the columns in which a row's time begins and ends (none: the row has no time of its own). Of what is known
-#: by bounds only the outer ones count: where the earliest begin is not known, it may have been before any window.
+#: The views that a report reads, and the columns with the start and end of a row's time (none: the row has no time). Of bounds, only the outer ones
+#: count: if the earliest start is unknown, it may be before any window.
 VIEWS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "source_file": ((), ()),
     "process": ((), ()),
@@ -50,31 +50,31 @@ VIEWS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "incident": (("from_lo",), ("to_hi",)),
     "incident_gap": (("from_ts",), ("to_ts",)),
 }
-#: Views whose rows stand with their group as they are.
+#: Views whose rows are added to their group unchanged.
 _PER_GROUP = ("rebalance_blame", "duplicate_ledger", "open_rebalance")
-#: What a report keeps of each occurrence of what repeats.
+#: Columns that a report keeps of each occurrence of a repeated finding.
 _REPEAT = ("occurrence_id", "subject", "from_ts", "to_ts", "lasted_ms", "headline", "incident_id")
 _GENERATION_KEY = ("kafka_cluster", "group_id", "incarnation", "generation")
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 
 class CaseLike(Protocol):
-    """What a report needs of a case folder."""
+    """The part of a case folder that a report needs."""
 
     @property
     def manifest(self) -> Mapping[str, Any]:
-        """The manifest's keys."""
+        """Return the manifest's keys."""
 
     def view_path(self, name: str) -> Path | None:
-        """The folder of a view's Parquet files; None when it is not built."""
+        """Return the folder of a view's Parquet files; None if it is not built."""
 
     def table_paths(self, name: str) -> Sequence[str]:
-        """The folders of a table's Parquet files."""
+        """Return the folders of a table's Parquet files."""
 
 
 @dataclass(frozen=True)
 class Filters:
-    """What the reader asked for. Times are written as `window.parse_time` takes them, in the reader's zone; empty means no limit."""
+    """The reader's selection. Times have the forms that `window.parse_time` reads, in the reader's zone; empty means no limit."""
 
     since: str = ""
     until: str = ""
@@ -85,17 +85,17 @@ class Filters:
 
 @dataclass(frozen=True)
 class Report:
-    """The rows of a case that the reader asked for, with times as datetimes in UTC.
+    """The selected rows of a case, with times as datetimes in UTC.
 
     Attributes:
         case: manifest facts, `processes` and `source_files`.
         incidents: root causes, the gravest first.
-        incident_gaps: times without an owner, or with two, that these had for consequence.
-        groups: one entry a group with its `generations`, `members`, `member_generations`, `rebalance_blame`, `duplicate_ledger` and
+        incident_gaps: times without an owner, or with two, that the incidents caused.
+        groups: one entry per group with its `generations`, `members`, `member_generations`, `rebalance_blame`, `duplicate_ledger` and
             `open_rebalance`.
-        filters: what was asked for, as printed in the report.
-        examined: what the answer about split brain rests on, as `examined.examine` gives it.
-        zone: the reader's, in which texts tell times; the rows stay in UTC.
+        filters: the selection, as printed in the report.
+        examined: the basis of the answer about split brain, from `examined.examine`.
+        zone: the reader's zone for times in texts; the rows are in UTC.
     """
 
     case: Row
@@ -114,34 +114,34 @@ class Report:
     zone: tzinfo = UTC
 
     def nothing_examined(self) -> bool:
-        """Whether an answer about split brain was asked for, and nobody's ownership is known."""
+        """Return True if an answer about split brain is requested and no ownership is known."""
         rules = self.filters["rules"]
         return not self.examined["examined"] and (not rules or any(rule.startswith("split-brain-") for rule in rules))
 
     def failed(self, fail_on: str) -> bool:
-        """Whether findings reach `--fail-on`; notes never do."""
+        """Return True if findings reach `--fail-on`; notes never do."""
         serious = [f for f in self.findings if f["severity"] in ("critical", "warning")]
         return bool(serious) if fail_on == "any" else fail_on == "proved" and any(f["verdict"] == "proved" for f in serious)
 
 
 def read(case: CaseLike, filters: Filters) -> Report:
-    """Reads a case's built views.
+    """Read a case's built views.
 
     Raises:
-        UsageError: a time, group or rule that the case does not have.
+        UsageError: the case does not have a selected time, group or rule.
     """
     rows = {name: rows_of(name, case.view_path(name)) for name in VIEWS}
     return assemble(case.manifest, rows, filters, lambda ids: witnesses(case, ids))
 
 
 def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters: Filters, lookup: Any) -> Report:  # noqa: ANN401
-    """Puts the views' rows together.
+    """Assemble a report from the rows of the views.
 
     Args:
         manifest: the case's manifest.
         rows: the rows of each view in `VIEWS`.
-        filters: what the reader asked for.
-        lookup: gives event ids their lines.
+        filters: the reader's selection.
+        lookup: returns the lines of event IDs.
     """
     time = CaseTime.of(r for name in ("source_file", "process") for r in rows[name])
     window = parse(filters.since, filters.until, time, filters.zone)
@@ -163,7 +163,7 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
     )
     incidents = kept("incident")
     splits = _with_incidents(splits, rows.get("occurrence", []))
-    # What no finding reports is proved by its own lines.
+    # An incident that no finding reports has proof lines of its own.
     unreported = [i for i in incidents if not i["finding_ids"]]
     lines = lookup({i for r in (*findings, *splits, *unreported) for i in r.get("witness") or ()})
 
@@ -196,9 +196,9 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
 
 
 def _with_incidents(splits: list[Row], occurrences: Iterable[Row]) -> list[Row]:
-    """Pairs of owners with the incident that brought them about, as the findings of split brain have it; None where none does.
+    """Return pairs of owners with the incident that caused them, as in the findings of split brain; None if none did.
 
-    Partitions of one hand-over are one occurrence; it has the two owners and the moment in common.
+    Partitions of one handover are one occurrence, with the same two owners and the same moment.
     """
     of: dict[tuple[Any, ...], str] = {}
     for o in occurrences:
@@ -213,17 +213,17 @@ def _with_incidents(splits: list[Row], occurrences: Iterable[Row]) -> list[Row]:
 
 
 def _hit_in(incidents: list[Row], gaps: list[Row]) -> list[Row]:
-    """Incidents with what was without an owner, or had two, because of them, in the reader's window.
+    """Return incidents with the resources that had no owner, or two, because of them, in the reader's window.
 
     Args:
-        incidents: with what they did in all the case's time.
-        gaps: times without an owner, or with two at work, that touch the window.
+        incidents: incidents with their impact over the whole case.
+        gaps: times without an owner, or with two working owners, that overlap the window.
     """
     of: dict[str, list[Row]] = {}
     for gap in gaps:
         of.setdefault(gap["incident_id"], []).append(gap)
 
-    def told(incident: Row) -> Row:
+    def limited(incident: Row) -> Row:
         mine = of.get(incident["incident_id"], [])
         idle = [g for g in mine if g["unowned_ms"] is not None]
         most = [g["unowned_hi_ms"] for g in idle]
@@ -234,18 +234,18 @@ def _hit_in(incidents: list[Row], gaps: list[Row]) -> list[Row]:
             "double_work_ms": max((g["double_work_ms"] for g in mine if g["double_work_ms"] is not None), default=None),
         }
 
-    return [told(i) for i in incidents]
+    return [limited(i) for i in incidents]
 
 
 def _incidents(incidents: list[Row], groups: Sequence[str], owned: list[Row], splits: list[Row], findings: list[Row]) -> list[Row]:
-    """Those of the groups that were asked for, the gravest first, and of these what is known before what is not."""
-    asked = [i for i in incidents if not groups or not i["group_ids"] or set(i["group_ids"]) & set(groups)]
-    asked = [_seen_by(i, owned, splits, findings) if groups and set(i["group_ids"]) - set(groups) else i for i in asked]
+    """Return the incidents of the selected groups, the gravest first, and among equally grave ones known causes before unknown ones."""
+    selected = [i for i in incidents if not groups or not i["group_ids"] or set(i["group_ids"]) & set(groups)]
+    selected = [_seen_by(i, owned, splits, findings) if groups and set(i["group_ids"]) - set(groups) else i for i in selected]
     return sorted(
-        asked,
+        selected,
         key=lambda i: (
             _place(SEVERITIES, i["severity"]),
-            # Verdicts allow for a clock that is wrong.
+            # Verdicts already take wrong clocks into account.
             i["cause"] == "clock_wrong",
             not (i["finding_ids"] or i["resources_hit"]),
             not any(f.get("incident_id") == i["incident_id"] and f["rule"].startswith("split-brain-") and f["verdict"] == "proved" for f in findings),
@@ -258,7 +258,7 @@ def _incidents(incidents: list[Row], groups: Sequence[str], owned: list[Row], sp
 
 
 def _seen_by(incident: Row, owned: list[Row], splits: list[Row], findings: list[Row]) -> Row:
-    """An incident of several groups, as those that were asked for saw it: how grave it is, and whom it hit, for how long."""
+    """Return an incident of several groups as it affected the selected ones: its severity, the resources, and for how long."""
     hit = sorted(set(incident["resources_hit"]) & {o["resource"] for o in owned})
     double = [s["certain_ms"] for s in splits if s["resource"] in hit and s["verdict"] == "proved" and s["kind"] == "work" and s["certain_ms"]]
     severities = [f["severity"] for f in findings if f["incident_id"] == incident["incident_id"]]
@@ -266,23 +266,23 @@ def _seen_by(incident: Row, owned: list[Row], splits: list[Row], findings: list[
         "severity": min(severities, key=lambda severity: _place(SEVERITIES, severity), default="note"),
         "resources_hit": hit,
         "double_work_ms": max(double, default=None),
-        # The longest of all groups; whose it was is not kept.
+        # The longest outage of all groups; its group is not kept.
         "longest_outage_ms": None,
         "longest_outage_hi_ms": None,
     }
 
 
 def _with_repeats(findings: list[Row], occurrences: list[Row]) -> list[Row]:
-    """Findings of what repeats with `repeats`, their occurrences; without those that have none in the reader's window."""
+    """Return findings with `repeats`, their occurrences; without repeated findings that have none in the reader's window."""
     of: dict[str, list[Row]] = {}
     for row in sorted(occurrences, key=lambda o: (o["from_ts"] or _EARLIEST, o["occurrence_id"])):
         of.setdefault(row["finding_id"], []).append({key: row[key] for key in _REPEAT})
-    told = [f | {"repeats": of.get(f["finding_id"], []) if (f.get("occurrences") or 1) > 1 else []} for f in findings]
-    return [f for f in told if f["repeats"] or (f.get("occurrences") or 1) == 1]
+    repeated = [f | {"repeats": of.get(f["finding_id"], []) if (f.get("occurrences") or 1) > 1 else []} for f in findings]
+    return [f for f in repeated if f["repeats"] or (f.get("occurrences") or 1) == 1]
 
 
 def witnesses(case: CaseLike, ids: Iterable[str]) -> dict[str, Row]:
-    """The lines behind event ids: `event_id, process_id, path, line, byte_offset, ts, text`."""
+    """Return the lines of event IDs: `event_id, process_id, path, line, byte_offset, ts, text`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -300,7 +300,7 @@ def witnesses(case: CaseLike, ids: Iterable[str]) -> dict[str, Row]:
 
 
 def pylist(table: pa.Table) -> list[Row]:
-    """A table as rows; its times as datetimes in UTC."""
+    """Return a table as rows, with times as datetimes in UTC."""
     rows = table.to_pylist(maps_as_pydicts="lossy")
     for row in rows:
         for key, value in row.items():
@@ -310,10 +310,10 @@ def pylist(table: pa.Table) -> list[Row]:
 
 
 def rows_of(view: str, path: Path | None) -> list[Row]:
-    """All rows of a view.
+    """Return all rows of a view.
 
     Raises:
-        CaseError: the view is not there; nothing is said of what cannot be read.
+        CaseError: the view is missing or cannot be read.
     """
     import pyarrow as pa
 
@@ -362,14 +362,14 @@ def _groups(generations: list[Row], members: list[Row], shares: list[Row], more:
         group["generations"].sort(key=lambda g: (g["incarnation"] or 0, g["generation"] or 0))
         group["members"].sort(key=lambda m: m["member_id"] or "")
         group["member_generations"].sort(key=lambda m: (m["incarnation"] or 0, m["generation"] or 0, m["member_id"] or ""))
-    # A Connect cluster's own group before those of its sinks.
+    # A Connect cluster's own group comes before the groups of its sinks.
     return sorted(
         groups.values(), key=lambda g: (all(x["protocol_type"] != "connect" for x in g["generations"]), g["kafka_cluster"] or "", g["group_id"] or "")
     )
 
 
 def _named(finding: Row) -> tuple[str, str, str, str]:
-    """Tells findings of one time apart: engines give rows in any order."""
+    """Return a key that orders findings of the same time, because engines return rows in any order."""
     return finding["rule"], finding["group_id"] or "", finding["subject"] or "", finding["finding_id"]
 
 

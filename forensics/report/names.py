@@ -1,4 +1,4 @@
-"""Short names for processes, members and resources, the same wherever the report speaks of them."""
+"""Give processes, members and resources short names, which are the same throughout the report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Names:
-    """Names of one report: a process is called by its host where no other process has that host, else by its path."""
+    """The names of one report: a process is called by its host if no other process has that host, else by its path."""
 
     def __init__(self, report: Report) -> None:
         processes = report.case["processes"]
@@ -22,7 +22,7 @@ class Names:
         self._member: dict[str, str] = {}
         self._owner = {o["ownership_id"]: o["member_id"] for o in report.ownership}
         for group in report.groups:
-            # One process may hold several clients of a group (tasks of a sink); its restarts are members of one client.
+            # One process may have several clients of a group (tasks of a sink); its restarts are members of one client.
             clients: dict[str, set[str]] = defaultdict(set)
             for m in group["members"]:
                 clients[m["process_id"]].add(m["client_id"] or "")
@@ -37,11 +37,11 @@ class Names:
         return f"{name} {client}" if client else name
 
     def process(self, process_id: str | None) -> str:
-        """A process's name; `?` when it is not known."""
+        """Return a process's name; `?` if it is unknown."""
         return self._process.get(process_id, process_id) if process_id else "?"
 
     def owners(self, pair: Row) -> tuple[str, str]:
-        """Names of the two owners of a row of `split_brain`: their processes, or, of one process, the clients in it."""
+        """Return the names of the two owners of a row of `split_brain`: their processes, or, if they are in one process, its clients."""
         of = pair["process_a"], pair["process_b"]
         members = [self._owner.get(pair[name]) for name in ("ownership_a", "ownership_b")]
         if of[0] != of[1] or members[0] == members[1] or not all(m in self._member for m in members):
@@ -49,7 +49,7 @@ class Names:
         return self.member(members[0]), self.member(members[1])
 
     def share(self, row: Row) -> str:
-        """Name of the member of a `member_generation`; releases that print no member id leave only its process."""
+        """Return the name of the member of a `member_generation`; in releases that print no member ID, that of its process."""
         if row["member_id"] is not None and row["member_id"] in self._member:
             return self._member[row["member_id"]]
         if row["process_id"] is None:
@@ -58,5 +58,5 @@ class Names:
         return f"{self.process(row['process_id'])} {task}" if task else self.process(row["process_id"])
 
     def member(self, member_id: str | None) -> str:
-        """A member's name: its process where its log is in the case, else its id with the uuid cut."""
+        """Return a member's name: its process if the case has its log, else its ID without the UUID."""
         return self._member.get(member_id) or short_member(member_id) if member_id else "?"

@@ -21,7 +21,7 @@ from forensics.snapshots.observation import MOST_DOCUMENT_BYTES, Observation
 from forensics.wording.formats import count, shorten
 
 OFFSETS = "__consumer_offsets"
-#: Broker property that decides the factor when Kafka creates the topic.
+#: Broker property with the replication factor that Kafka uses when it creates the topic.
 _CREATED_BY = {
     OFFSETS: "offsets.topic.replication.factor",
     "__transaction_state": "transaction.state.log.replication.factor",
@@ -32,17 +32,17 @@ _SHOWN = 12
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the user wants to know.
+class Request:
+    """The user's request.
 
     Attributes:
-        topic: which topic of the file.
-        brokers: ids and racks of all live brokers; empty: those that the file shows to be alive.
-        groups: groups whose place is wanted.
-        factor: replicas that each partition should have; None: nothing is to be changed.
-        release: Kafka's version, major and minor, for which commands are printed.
-        throttle: bytes a second that the copying may take.
-        file: where the reassignment is written.
+        topic: the topic in the file.
+        brokers: IDs and racks of all live brokers; empty: the brokers that the file shows to be alive.
+        groups: groups whose partition is requested.
+        factor: replicas that each partition should have; None: change nothing.
+        release: Kafka's version, major and minor, for the printed commands.
+        throttle: maximum bytes per second for copying.
+        file: file of the reassignment.
     """
 
     topic: str = OFFSETS
@@ -56,9 +56,9 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answer:
-    """What was found; `reassignment` is what `kafka-reassign-partitions` reads, None when no factor was asked for."""
+    """What was found; `reassignment` is the input of `kafka-reassign-partitions`, None if no factor was requested."""
 
-    asked: Asked
+    request: Request
     path: str
     placements: list[Placement]
     brokers: dict[int, str | None]
@@ -72,10 +72,10 @@ class Answer:
 
 
 def parse_brokers(text: str) -> dict[int, str | None]:
-    """Ids and racks of `1,2,3` or `1:rackA,2:rackB`.
+    """Parse IDs and racks from `1,2,3` or `1:rackA,2:rackB`.
 
     Raises:
-        UsageError: the text has another form, names a broker twice, or a rack for some only.
+        UsageError: the text has another form, names a broker twice, or names a rack for only some brokers.
     """
     found: dict[int, str | None] = {}
     for part in (p.strip() for p in text.split(",")):
@@ -94,10 +94,10 @@ def parse_brokers(text: str) -> dict[int, str | None]:
 
 
 def parse_release(text: str) -> tuple[int, ...]:
-    """Numbers of `2.3` or `2.3.1`.
+    """Parse the numbers of `2.3` or `2.3.1`.
 
     Raises:
-        UsageError: it is no version.
+        UsageError: the text is not a version.
     """
     parts = text.strip().split(".")
     if not all(p.isdigit() for p in parts):
@@ -105,37 +105,37 @@ def parse_release(text: str) -> tuple[int, ...]:
     return tuple(int(p) for p in parts)
 
 
-def answer(path: Path, asked: Asked) -> Answer:
-    """Reads the file and answers.
+def answer(path: Path, request: Request) -> Answer:
+    """Read the file and answer the request.
 
     Raises:
-        UsageError: the file is no output of kafka-topics, does not have the topic, or there are too few brokers.
+        UsageError: the file is not output of kafka-topics or lacks the topic, or there are too few brokers.
         EvidenceError: the file cannot be read.
     """
     described = _described(path)
-    placements, config = _placements(described, asked.topic, path)
-    if asked.groups and asked.topic != OFFSETS:
-        raise UsageError(f"Groups live in {OFFSETS}, not in {asked.topic}.", where="--group", fix="Leave out --group, or --topic.")
+    placements, config = _placements(described, request.topic, path)
+    if request.groups and request.topic != OFFSETS:
+        raise UsageError(f"Groups live in {OFFSETS}, not in {request.topic}.", where="--group", fix="Leave out --group, or --topic.")
     shown = sorted({b for item in described for b in (int(r) for r in item.captures.get("replicas", ()))})
     alive = live_brokers(_all_placements(described))
-    brokers = dict(asked.brokers) if asked.brokers else dict.fromkeys(alive)
+    brokers = dict(request.brokers) if request.brokers else dict.fromkeys(alive)
     min_isr = int(config["min.insync.replicas"]) if config.get("min.insync.replicas", "").isdigit() else None
     absent = [b for b in shown if b not in brokers]
-    notes = _notes(placements, brokers, absent, told=bool(asked.brokers))
+    notes = _notes(placements, brokers, absent, named=bool(request.brokers))
     reassignment = None
-    if asked.factor is not None:
-        target = spread(placements, brokers, asked.factor)
-        rows = [{"topic": asked.topic, "partition": p, "replicas": list(replicas)} for p, replicas in sorted(target.items())]
+    if request.factor is not None:
+        target = spread(placements, brokers, request.factor)
+        rows = [{"topic": request.topic, "partition": p, "replicas": list(replicas)} for p, replicas in sorted(target.items())]
         reassignment = {"version": 1, "partitions": rows}
-    groups = {g: group_partition(g, len(placements)) for g in dict.fromkeys(asked.groups)}
+    groups = {g: group_partition(g, len(placements)) for g in dict.fromkeys(request.groups)}
     return Answer(
-        asked, str(path), placements, brokers, absent, losses(placements, sorted(brokers), min_isr or 1), groups, min_isr, reassignment,
-        _commands(asked, min_isr) if reassignment else [], notes,
+        request, str(path), placements, brokers, absent, losses(placements, sorted(brokers), min_isr or 1), groups, min_isr, reassignment,
+        _commands(request, min_isr) if reassignment else [], notes,
     )  # fmt: skip
 
 
 def _described(path: Path) -> list[Observation]:
-    """What the file says of topics and partitions; compressed ones too."""
+    """Return the descriptions of topics and partitions in the file, which may be compressed."""
     fix = "Save one with `kafka-topics --describe --topic __consumer_offsets --bootstrap-server HOST:9092 > topics.txt`."
     if not path.is_file():
         raise UsageError(f"There is no file `{path}`.", where=str(path), fix=fix)
@@ -178,8 +178,8 @@ def _placements(described: Sequence[Observation], topic: str, path: Path) -> tup
         fix = "Describe it too: `kafka-topics --describe` without --topic shows all." if topic == OFFSETS else "Name one of these with --topic."
         raise UsageError(f"The topic {topic} is not in `{path}`.", why=f"it has {listed or 'no partitions'}", where=str(path), fix=fix)
     config = next((dict(i.captures.get("config", {})) for i in reversed(mine) if i.event == "topic_described"), {})
-    said = next((i.captures.get("columns", {}).get("PartitionCount") for i in reversed(mine) if i.event == "topic_described"), None)
-    expected = int(said) if said else max(by_number) + 1
+    stated = next((i.captures.get("columns", {}).get("PartitionCount") for i in reversed(mine) if i.event == "topic_described"), None)
+    expected = int(stated) if stated else max(by_number) + 1
     if sorted(by_number) != list(range(expected)):
         lacking = sorted(set(range(expected)) - by_number.keys())
         raise UsageError(
@@ -191,14 +191,14 @@ def _placements(described: Sequence[Observation], topic: str, path: Path) -> tup
     return [by_number[n] for n in sorted(by_number)], config
 
 
-def _notes(placements: Sequence[Placement], brokers: Mapping[int, str | None], absent: Sequence[int], *, told: bool) -> list[str]:
+def _notes(placements: Sequence[Placement], brokers: Mapping[int, str | None], absent: Sequence[int], *, named: bool) -> list[str]:
     notes = []
-    if not told:
+    if not named:
         notes.append(
             f"Brokers are those that the file shows to be alive: {_listed(sorted(brokers))}. Brokers without a replica are not in it; --brokers names all."
         )
     if absent:
-        why = "they are not in --brokers" if told else "they lead nothing and are in sync with no leader"
+        why = "they are not in --brokers" if named else "they lead nothing and are in sync with no leader"
         notes.append(f"Assumed to be gone, because {why}: {_listed(absent)}.")
     headless = [p for p in placements if p.leader is None or p.leader not in brokers]
     if headless:
@@ -211,27 +211,27 @@ def _notes(placements: Sequence[Placement], brokers: Mapping[int, str | None], a
     return notes
 
 
-def _commands(asked: Asked, min_isr: int | None) -> list[tuple[str, str]]:
-    """What to run, in order, in the words of the release."""
-    release = (*asked.release, 0, 0)[:3]
+def _commands(request: Request, min_isr: int | None) -> list[tuple[str, str]]:
+    """Return what to run, in order, in the syntax of the release."""
+    release = (*request.release, 0, 0)[:3]
     new_place, old_place = "--bootstrap-server HOST:9092", "--zookeeper ZOOKEEPER:2181"
     place = new_place if release >= (2, 6, 0) else old_place
-    base = f"kafka-reassign-partitions {place} --reassignment-json-file {quote(asked.file)}"
-    throttle = f" --throttle {asked.throttle}" if release >= (0, 10, 1) else ""
+    base = f"kafka-reassign-partitions {place} --reassignment-json-file {quote(request.file)}"
+    throttle = f" --throttle {request.throttle}" if release >= (0, 10, 1) else ""
     commands = [
         ("Start it; keep the printed current assignment for a rollback", f"{base} --execute{throttle}"),
         ("See how far it is; when it is done, this also removes the throttle" if throttle else "See how far it is", f"{base} --verify"),
         (
             "See that all replicas are in sync",
-            f"kafka-topics {new_place if release >= (2, 2, 0) else old_place} --describe --topic {quote(asked.topic)}",
+            f"kafka-topics {new_place if release >= (2, 2, 0) else old_place} --describe --topic {quote(request.topic)}",
         ),
     ]
-    advised = advised_min_isr(asked.factor or 1)
+    advised = advised_min_isr(request.factor or 1)
     if (min_isr or 1) != advised:
         config_place = new_place if release >= (2, 5, 0) else old_place
         commands.append((
             "Only when all replicas are in sync",
-            f"kafka-configs {config_place} --entity-type topics --entity-name {quote(asked.topic)} --alter --add-config min.insync.replicas={advised}",
+            f"kafka-configs {config_place} --entity-type topics --entity-name {quote(request.topic)} --alter --add-config min.insync.replicas={advised}",
         ))  # fmt: skip
     return commands
 
@@ -242,7 +242,7 @@ def advised_min_isr(factor: int) -> int:
 
 
 def to_json(found: Answer) -> dict[str, Any]:
-    """The answer as data."""
+    """Return the answer as data."""
     by_partition = _groups_by_partition(found.groups)
     target = {r["partition"]: r["replicas"] for r in found.reassignment["partitions"]} if found.reassignment else {}
 
@@ -250,7 +250,7 @@ def to_json(found: Answer) -> dict[str, Any]:
         return [g for p in partitions for g in by_partition.get(p, ())]
 
     return {
-        "topic": found.asked.topic,
+        "topic": found.request.topic,
         "file": found.path,
         "partitions": [
             {"partition": p.partition, "leader": p.leader, "replicas": list(p.replicas), "isr": list(p.isr), "groups": by_partition.get(p.partition, []),
@@ -263,7 +263,7 @@ def to_json(found: Answer) -> dict[str, Any]:
             for x in found.losses
         ],
         "groups": [{"group_id": g, "partition": p, "leader": found.placements[p].leader} for g, p in found.groups.items()],
-        "min_insync_replicas": {"present": found.min_isr, "advised": advised_min_isr(found.asked.factor) if found.asked.factor else None},
+        "min_insync_replicas": {"present": found.min_isr, "advised": advised_min_isr(found.request.factor) if found.request.factor else None},
         "reassignment": found.reassignment,
         "commands": [{"what": what, "command": command} for what, command in found.commands],
         "notes": found.notes,
@@ -271,16 +271,16 @@ def to_json(found: Answer) -> dict[str, Any]:
 
 
 def compose(found: Answer, written: bool) -> Document:
-    """The answer in words.
+    """Return the answer as a document.
 
     Args:
         found: the answer.
-        written: whether the reassignment was written to its file.
+        written: True if the reassignment was written to its file.
     """
     out = Document()
     factors = sorted({len(p.replicas) for p in found.placements})
     factor = str(factors[0]) if len(factors) == 1 else f"{factors[0]} to {factors[-1]}"
-    out.add(Heading(1, f"{found.asked.topic}: {count(len(found.placements), 'partition')}, replication factor {factor}"))
+    out.add(Heading(1, f"{found.request.topic}: {count(len(found.placements), 'partition')}, replication factor {factor}"))
     out.add(*(Para(note, tone="dim" if note.startswith("Brokers are") else "warn") for note in found.notes))
     _add_losses(out, found)
     _add_groups(out, found)
@@ -317,7 +317,7 @@ def _add_losses(out: Document, found: Answer) -> None:
     if any(x.lost for x in found.losses):
         what = (
             "their groups have no coordinator: members cannot join, heartbeat or commit"
-            if found.asked.topic == OFFSETS
+            if found.request.topic == OFFSETS
             else "they cannot be read or written"
         )
         out.add(Para(f"A partition dies with a broker when no other live broker has a replica in sync. Until it is back, {what}.", tone="dim"))
@@ -334,11 +334,11 @@ def _add_groups(out: Document, found: Answer) -> None:
 
 def _add_reassignment(out: Document, found: Answer, written: bool) -> None:
     assert found.reassignment is not None
-    assert found.asked.factor is not None
+    assert found.request.factor is not None
     target = {r["partition"]: r["replicas"] for r in found.reassignment["partitions"]}
     changed = [p for p in found.placements if tuple(target[p.partition]) != p.replicas]
     copies = sum(len(set(target[p.partition]) - set(p.replicas)) for p in found.placements)
-    out.add(Heading(2, f"Reassignment to {count(found.asked.factor, 'replica')}"))
+    out.add(Heading(2, f"Reassignment to {count(found.request.factor, 'replica')}"))
     if not changed:
         out.add(Para("Nothing needs to move: the replicas are already placed like this.", tone="good"))
         return
@@ -354,7 +354,7 @@ def _add_reassignment(out: Document, found: Answer, written: bool) -> None:
     out.add(Table(columns if racks else (columns[0], *columns[2:]), rows if racks else tuple((r[0], *r[2:]) for r in rows)))
     if leads and max(leads.values()) - min(leads.values()) > 1:
         out.add(Para("Leaders are not balanced, because each stays where it is now.", tone="dim"))
-    where = f"It is in {found.asked.file}." if written else f"Write it with --output {found.asked.file}, and then:"
+    where = f"It is in {found.request.file}." if written else f"Write it with --output {found.request.file}, and then:"
     out.add(Para(where))
     for number, (what, command) in enumerate(found.commands, 1):
         out.add(Para(f"{what}:\n{_wrapped(command)}", label=str(number)))
@@ -362,24 +362,24 @@ def _add_reassignment(out: Document, found: Answer, written: bool) -> None:
 
 
 def _wrapped(command: str) -> str:
-    """A command over several lines that a shell reads as one."""
+    """Return a command over several lines that a shell reads as one."""
     words = command.split(" --")
     return " \\\n  --".join(words) if len(command) > 72 else command
 
 
 def _advice(found: Answer) -> list[str]:
-    factor = found.asked.factor or 1
-    said = "not set on the topic (the default is 1)" if found.min_isr is None else str(found.min_isr)
+    factor = found.request.factor or 1
+    current = "not set on the topic (the default is 1)" if found.min_isr is None else str(found.min_isr)
     advised = advised_min_isr(factor)
     if factor >= 3:
         why = "a write is acknowledged by two brokers, and one of three may be away."
     else:
         why = f"with {count(factor, 'replica')} a higher value would stop all commits whenever one broker restarts; 3 replicas and 2 are safer."
-    advice = [f"min.insync.replicas is {said}; with {count(factor, 'replica')} it should be {advised}: {why}"]
-    key = _CREATED_BY.get(found.asked.topic)
+    advice = [f"min.insync.replicas is {current}; with {count(factor, 'replica')} it should be {advised}: {why}"]
+    key = _CREATED_BY.get(found.request.topic)
     if key:
         advice.append(f"Set {key}={factor} on all brokers too: it applies when Kafka creates the topic, and does not change the existing one.")
-    if found.asked.release >= (0, 10, 1):
+    if found.request.release >= (0, 10, 1):
         advice.append(
             "Set the throttle above the rate at which producers write to these brokers, or replicas never catch up; run --execute with a higher one to change it."
         )
@@ -398,7 +398,7 @@ def _partitions(numbers: Sequence[int]) -> str:
 
 
 def _numbers(numbers: Sequence[int]) -> str:
-    """`0, 3-7, 9`."""
+    """Return numbers as `0, 3-7, 9`."""
     parts: list[list[int]] = []
     for n in sorted(numbers):
         if parts and n == parts[-1][1] + 1:
@@ -418,7 +418,7 @@ def write(found: Answer, output: TextIO) -> None:
 
 
 def groups_of_case(view_path: Callable[[str], Path | None]) -> list[str]:
-    """Groups that a case knows, from logs and from what lay beside them."""
+    """Return the groups of a case, from logs and from snapshots beside them."""
     import pyarrow.compute as pc
 
     found: set[str] = set()

@@ -1,4 +1,4 @@
-"""Pasted lines to what they are, with whole layouts, with part of one, or with none."""
+"""Identify pasted lines, with a whole layout, with part of one, or with none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from forensics.redaction import scrub
 from forensics.report.exceptions import KnownException, find_exceptions
 
 _LEVELS = "TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|SEVERE|FINE|CRITICAL"
-#: What a paste may have left of a line's head: a level, a time, brackets, a logger, an ellipsis.
+#: What may remain of a line's head in a paste: a level, a time, brackets, a logger, an ellipsis.
 _HEAD = re.compile(
     rf"\s*(?:(?P<level>{_LEVELS})\b[:,]?|[0-9][0-9:.,/TZ+-]*|\[[^\[\]]{{0,80}}\]:?|\([^()]{{0,80}}\)|\.\.\.|…|[-|:>*~]+"
     r"|(?P<logger>[A-Za-z_][\w$]*(?:\.[\w$]+)+)(?::[0-9]+)?:?)(?=\s)\s*"
@@ -32,13 +32,13 @@ _NEAR_ENOUGH = 0.4
 
 @dataclass(slots=True)
 class Item:
-    """What one record of a paste is, without its secrets.
+    """One record of a paste, identified, without its secrets.
 
     Attributes:
-        record: as its layout tells it.
-        layout: its name, empty without one.
-        found: the event, None when it is none.
-        exceptions: those of the group protocol that it names.
+        record: the record as its layout reads it.
+        layout: the layout's name; empty if there is none.
+        found: the event; None if it is not recognised.
+        exceptions: the exceptions of the group protocol that it names.
     """
 
     record: Record
@@ -48,12 +48,12 @@ class Item:
 
 
 def items_of(text: str, recogniser: Recogniser) -> list[Item]:
-    """What the records of a text are, in their order."""
+    """Identify the records of a text, in their order."""
     return [_item(record, layout, recogniser) for record, layout in _records(text)]
 
 
 def _records(text: str) -> Iterator[tuple[Record, str]]:
-    """The text's records and the names of their layouts; a line that no layout claims is a message by itself."""
+    """Yield the text's records and the names of their layouts; a line that matches no layout is a message by itself."""
     content = text.encode("utf-8", "replace")
     known = layouts.packaged()
     profile = profile_of(content, known)
@@ -93,7 +93,7 @@ def _item(record: Record, layout: str, recogniser: Recogniser) -> Item:
 
 
 def _scrubbed(value: Any) -> Any:  # noqa: ANN401  (any capture)
-    """A value without its secrets."""
+    """Return a value without its secrets."""
     if isinstance(value, str):
         return scrub(value)
     if isinstance(value, dict):
@@ -104,7 +104,7 @@ def _scrubbed(value: Any) -> Any:  # noqa: ANN401  (any capture)
 
 
 def _without_head(record: Record, recogniser: Recogniser) -> Recognised | None:
-    """The event behind what is left of a head: level, time, thread and logger in any order."""
+    """Recognise the event behind what remains of a head: level, time, thread and logger in any order."""
     text, logger = record.message, record.logger
     tail = _TAIL.search(text.partition("\n")[0])
     if tail and recogniser.is_interesting(tail["logger"]):
@@ -125,7 +125,7 @@ def _without_head(record: Record, recogniser: Recogniser) -> Recognised | None:
 
 
 def near_events(text: str, recogniser: Recogniser) -> list[tuple[EventPattern, str]]:
-    """The events whose examples have most words in common with a text, rare words first, each with its example."""
+    """Return the events whose examples share most words with a text, weighted by rarity, each with its example."""
     examples = [
         (event, example.line.partition("\n")[0]) for event in recogniser.catalogue.events for example in event.examples if event.category != "other"
     ]

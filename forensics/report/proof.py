@@ -19,9 +19,9 @@ _FOLDED = 3
 #: Maximum number of characters of a line if only three are shown; the whole proof has whole lines.
 _LONGEST = 300
 _B_BEGAN = ("B starts", "B already there", "B told to start")
-#: Where both worked, the order to start is the clearest line of the start: that B ran follows from its work.
+#: If both worked, the order to start is the clearest line of B's start, because B's work shows that it ran.
 _B_ORDERED = ("B told to start", "B starts", "B already there")
-#: Of two owners: the second began, the first was at work still, and so was the second; else the first was there, the second began, the first was there still.
+#: Roles that show two owners: B began while A worked, and B worked; else A was there, B began, and A was still there.
 _OF_OWNERS = (
     (_B_ORDERED, ("A at work",), ("B at work",)),
     (("A starts", "A already there"), _B_BEGAN, ("A at work", "A still there", "A ends", "A told to stop")),
@@ -29,34 +29,34 @@ _OF_OWNERS = (
 #: The first line of a client that runs; it shows that the owner has started, not its start.
 _FIRST_SIGN = re.compile(r"(?:\[[^\]]*\] )?(?:Cluster ID: |Subscribed to )")
 _STARTS = ("A starts", "B starts")
-#: A line's own clock is printed too where it differs from the reference by more than this.
+#: A line's own time is also printed if it differs from the reference clock by more than this.
 _FAR_MS = 1000
 
 
 class Proofs:
-    """Proofs of one report.
+    """The proofs of one report.
 
     Args:
-        clock: how times are printed.
-        reference: the clocks; lines of several processes are put in order, and told, in its time.
-        everything: tell every line, not the three that tell the most.
+        clock: formats times.
+        reference: the reference clocks, which order the lines of several processes and give their times.
+        everything: show every line, not only the three most important.
     """
 
     def __init__(self, clock: Clock, reference: Reference, *, everything: bool = False) -> None:
         self._clock, self._reference, self._everything = clock, reference, everything
 
     def blocks(self, witness: Sequence[Row], finding_id: str = "", *, everything: bool = False) -> list[Block]:
-        """A proof as blocks, none when it has no lines.
+        """Return a proof as blocks; none if it has no lines.
 
         Args:
-            witness: its lines, each with `event_id`, and what the case has of it.
-            finding_id: the finding that it proves, to ask for the rest; empty: none.
-            everything: tell every line of this one.
+            witness: its lines, each with `event_id` and the case's columns of it.
+            finding_id: the finding that it proves, for the command that shows the rest; empty: none.
+            everything: show every line of this proof.
         """
         if not witness:
             return []
         everything = everything or self._everything
-        shown = list(witness) if everything else telling(witness)
+        shown = list(witness) if everything else key_lines(witness)
         shown.sort(key=self._place)
         more = ""
         if len(shown) < len(witness):
@@ -69,7 +69,7 @@ class Proofs:
         return (moment.middle if moment else float("inf"), w.get("process_id") or "", w.get("line") or 0, w["event_id"])
 
     def _line(self, w: Row, *, whole: bool) -> Line:
-        role = in_words((w.get("role") or "").replace("_", " "), w.get("text") or "")
+        role = displayed_role((w.get("role") or "").replace("_", " "), w.get("text") or "")
         if w.get("path") is None:
             return Line("?", "", "(not in this case's tables)", w["event_id"], role)
         text = w["text"] or NO_TEXT
@@ -85,12 +85,12 @@ class Proofs:
         return text + (f" (by its own clock {self._clock.at(w['ts'])})" if far else "")
 
 
-def in_words(role: str, text: str) -> str:
+def displayed_role(role: str, text: str) -> str:
     """Return a role as the reader sees it beside its line: `A starts` beside a client's first line is the first sign that A runs."""
     return f"first sign that {role[0]} runs" if role in _STARTS and _FIRST_SIGN.match(text) else role
 
 
-def telling(witness: Sequence[Row]) -> list[Row]:
+def key_lines(witness: Sequence[Row]) -> list[Row]:
     """Return the three most important lines: for two owners, that both existed or worked; else one for each role, in the proof's order."""
     by_role: dict[str, list[Row]] = {}
     for w in witness:

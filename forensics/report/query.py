@@ -1,4 +1,4 @@
-"""Rows of a query to a table, CSV or JSON. They come in portions, from what the case keeps or from Spark; nothing but a table's first rows is held."""
+"""Print rows of a query as a table, CSV or JSON. They arrive in batches, from the case or from Spark; only a table's first rows are kept in memory."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from forensics.engines.base import Engine
     from forensics.engines.rows import Rows
 
-#: A table on the screen ends here; CSV and JSON do not.
+#: Maximum number of rows of a table on the screen; CSV and JSON have no limit.
 TABLE_ROWS = 1000
 _WORD = re.compile(r"\w+")
 _VIEW = re.compile(r"\s*CREATE OR REPLACE TEMPORARY VIEW\s+`?(\w+)", re.IGNORECASE)
 _CHANGES = re.compile(r"\s*(?:ALTER|DELETE|DROP|INSERT|MERGE|TRUNCATE|UPDATE)\b", re.IGNORECASE)
 _READS = "Use SELECT, SHOW, DESCRIBE or EXPLAIN."
 _WRITES = re.compile(r"\s*(?:ALTER|CREATE|DELETE|DROP|INSERT|MERGE|TRUNCATE|UPDATE)\b", re.IGNORECASE)
-#: What Sail says, and the same as a reader says it.
+#: Messages of Sail, and how they are reported to the reader.
 _SAIL = (
     (
         re.compile(r'attribute ObjectName\(\[(?:.*, )?Identifier\("([^"]*)"\)\]\) is missing from the schema: cannot resolve attribute'),
@@ -51,18 +51,18 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  #
 
 
 def saved_queries(*folders: str) -> dict[str, View]:
-    """Saved queries by the name that a user gives: a rule's id, or a view's name. Folders as in `view_files.View`; none for all."""
+    """Return saved queries by the name that a user gives: a rule's ID, or a view's name. Folders as in `view_files.View`; none for all."""
     return {
         view_files.rule_id(v.name) if v.folder == "rules" else v.name: v for v in view_files.views().values() if not folders or v.folder in folders
     }
 
 
 def print_list(to: TextIO, width: int | None) -> None:
-    """Names the views and rules, with what a row is.
+    """List the views and rules, with what a row is.
 
     Args:
-        to: where.
-        width: of the terminal; None where lines may be of any length.
+        to: stream to print to.
+        width: width of the terminal; None for lines of any length.
     """
     columns = (Column("", fixed=True), Column(""))
     for title, folder in (("Views", ""), ("Rules", "rules")):
@@ -72,14 +72,14 @@ def print_list(to: TextIO, width: int | None) -> None:
 
 
 def saved(name: str) -> View:
-    """The saved query of a name.
+    """Return the saved query of a name.
 
     Raises:
-        UsageError: there is none of this name.
+        UsageError: no saved query has this name.
     """
     known = saved_queries()
     if name not in known:
-        # Views and rules first: the steps behind them are many, and rarely what is meant.
+        # Views and rules first: there are many steps behind them, which users rarely mean.
         if re.match(r"\s*(SELECT|WITH|SHOW|DESCRIBE)\b", name, re.IGNORECASE):
             raise UsageError("A query is no name of a view or rule.", where="NAME", fix=f"Say it with -e: forensics sql -e {shlex.quote(name)}")
         fix = did_you_mean(name, saved_queries("", "rules"), "") or did_you_mean(name, known, "`forensics sql --list` names the views and rules.")
@@ -92,12 +92,12 @@ _Used = TypeVar("_Used")
 
 @dataclass(frozen=True)
 class Statement:
-    """A SQL statement, and where it stands in what the user wrote.
+    """A SQL statement, and its place in the user's text.
 
     Attributes:
-        text: with blanks in the place of comments.
-        source: option or file; empty: the user did not write it.
-        line, column: of its first character, from 1.
+        text: the statement, with blanks in place of comments.
+        source: option or file; empty if the user did not write it.
+        line, column: position of its first character, from 1.
     """
 
     text: str
@@ -106,7 +106,7 @@ class Statement:
     column: int = 1
 
     def place(self, at: int | None) -> str:
-        """Where so many characters of it stand before something; empty where that is not known."""
+        """Return the place of the character at an offset; empty if it is unknown."""
         if at is None or not self.source:
             return ""
         *above, before = self.text[:at].split("\n")
@@ -114,7 +114,7 @@ class Statement:
 
 
 def own(expression: str, file: Path | None) -> list[Statement]:
-    """The statements of a user's own SQL, from a file or as given.
+    """Return the statements of a user's own SQL, from a file or from the command line.
 
     Raises:
         UsageError: the file cannot be read, there is no statement, or one would change the case.
@@ -130,19 +130,19 @@ def own(expression: str, file: Path | None) -> list[Statement]:
     if not statements:
         raise UsageError("There is no statement to run.", where="-f" if file else "-e")
     for statement in statements:
-        # An engine drops the view of its session, and would say nothing.
+        # An engine would drop the view of its session without a message.
         if _CHANGES.match(statement.text):
             raise UsageError("A case is only read.", why="the statement would change it", where=statement.place(0), fix=_READS)
     return statements
 
 
 def stored(case: Case, view: View | None, statements: Sequence[Statement]) -> Rows | None:
-    """The rows that are asked for, if the case keeps them; None where only an engine can tell them.
+    """Return the requested rows if the case keeps them; None if they need an engine.
 
     Args:
-        case: its views are built.
-        view: a saved query.
-        statements: or a user's own SQL.
+        case: a case with its views built.
+        view: a saved query, or None.
+        statements: a user's own SQL, if there is no saved query.
     """
     from forensics.report.stored import of_statement, of_view
 
@@ -153,12 +153,12 @@ def stored(case: Case, view: View | None, statements: Sequence[Statement]) -> Ro
 
 @dataclass(frozen=True)
 class Wanted:
-    """How rows are printed.
+    """The format of printed rows.
 
     Attributes:
         form: `table`, `csv` or `json`.
-        columns: those that are printed, in this order; none: all.
-        width: of the terminal, for tables; None where lines may be of any length.
+        columns: the columns to print, in this order; none: all.
+        width: width of the terminal, for tables; None for lines of any length.
     """
 
     form: str
@@ -168,7 +168,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class _Chosen:
-    """Some columns of rows."""
+    """Rows with only some of their columns."""
 
     rows: Rows
     places: Sequence[int]
@@ -189,10 +189,10 @@ class _Chosen:
 
 
 def choose(rows: Rows, columns: Sequence[str]) -> Rows:
-    """The rows with these columns alone, in this order; all of them when none is named.
+    """Return the rows with only these columns, in this order; all columns if none is named.
 
     Raises:
-        UsageError: the rows have no column of a name.
+        UsageError: the rows lack a named column.
     """
     places = {name.lower(): i for i, name in reversed(list(enumerate(rows.names)))}
     for column in columns:
@@ -203,26 +203,26 @@ def choose(rows: Rows, columns: Sequence[str]) -> Rows:
 
 
 def run(engine: Engine, case: Case, statements: Sequence[Statement], wanted: Wanted, to: TextIO | None = None) -> int:
-    """Runs statements over a case and prints the rows of the last.
+    """Run statements over a case and print the rows of the last.
 
     Args:
-        engine: runs them.
-        case: its views are built.
-        statements: SQL, at least one.
-        wanted: how the rows are printed.
-        to: where; standard output by default.
+        engine: engine that runs them.
+        case: a case with its views built.
+        statements: at least one statement.
+        wanted: the format of the rows.
+        to: stream to print to; standard output by default.
 
     Returns:
-        How many rows a table left out.
+        The number of rows that a table left out.
 
     Raises:
-        UsageError: the engine cannot run a statement; says why.
+        UsageError: the engine cannot run a statement, with the reason.
     """
     return _with_rows(engine, case, statements, lambda rows: print_rows(rows, wanted, to))
 
 
 def dicts(engine: Callable[[], Engine], case: Case, statements: Sequence[Statement]) -> list[dict[str, Any]]:
-    """The rows of the last of some statements, for programs; errors as those of `run`. The engine starts only where the case does not keep the rows."""
+    """Return the rows of the last statement as dictionaries; errors as those of `run`. The engine starts only if the case does not keep the rows."""
     rows = stored(case, None, statements)
     return _dicts(rows) if rows is not None else _with_rows(engine(), case, statements, _dicts)
 
@@ -232,7 +232,7 @@ def _dicts(rows: Rows) -> list[dict[str, Any]]:
 
 
 def _with_rows(engine: Engine, case: Case, statements: Sequence[Statement], use: Callable[[Rows], _Used]) -> _Used:
-    """Runs statements, and gives the rows of the last to who uses them."""
+    """Run statements, and pass the rows of the last to `use`."""
     from pyspark.errors import PySparkException
 
     texts, now = [statement.text for statement in statements], Statement("")
@@ -245,12 +245,12 @@ def _with_rows(engine: Engine, case: Case, statements: Sequence[Statement], use:
     except PySparkException as e:
         if failures.STALLED:
             raise failures.STALLED[-1] from e
-        said, at = engine.place_of(str(e), now.text)
-        raise UsageError("The query cannot be run.", why=_reason(said), where=now.place(at), fix=_near_views(texts)) from e
+        message, at = engine.place_of(str(e), now.text)
+        raise UsageError("The query cannot be run.", why=_reason(message), where=now.place(at), fix=_near_views(texts)) from e
 
 
 def frame(engine: Engine, case: Case, view: View) -> DataFrame:
-    """A view's rows as a frame of the engine's session.
+    """Return a view's rows as a data frame of the engine's session.
 
     Raises:
         CaseError: the rows cannot be read.
@@ -269,16 +269,16 @@ def frame(engine: Engine, case: Case, view: View) -> DataFrame:
 
 
 def _open(engine: Engine, case: Case, statements: Sequence[str]) -> None:
-    """Makes what the statements need known to the engine.
+    """Define the tables and views that the statements need in the engine.
 
-    Never from open.sql: in a copy it may name the original's rows, and whoever sends a case may have written anything there.
+    Does not use open.sql: in a copied case it may name the original's rows, and the sender of a case may have put anything into it.
     """
     for statement in _needed(open_sql.opening(case.tables(), case.views(), case.knobs), statements):
         engine.sql(statement)
 
 
 def _near_views(statements: Sequence[str]) -> str:
-    """The views that may have been meant by names of tables that no view has."""
+    """Suggest views for table names that no view has."""
     import sqlglot
     from sqlglot import exp
 
@@ -304,7 +304,7 @@ def _near_views(statements: Sequence[str]) -> str:
 
 
 def print_rows(rows: Rows, wanted: Wanted, to: TextIO | None = None) -> int:
-    """Prints rows; arguments and result as those of `run`."""
+    """Print rows; arguments and result as those of `run`."""
     rows = choose(rows, wanted.columns)
     match wanted.form:
         case "csv":
@@ -317,9 +317,9 @@ def print_rows(rows: Rows, wanted: Wanted, to: TextIO | None = None) -> int:
 
 
 def _needed(opening: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """The statements of `open.sql` that these statements can need, in order: Spark takes a while for each of a hundred views.
+    """Return the statements of `open.sql` that these statements can need, in order: Spark takes time for each of a hundred views.
 
-    A view is needed when its name is a word of what is needed. What may name views in other ways needs all.
+    A view is needed if its name is a word in a needed statement. A statement that can name views in other ways needs all.
     """
     words = set(_WORD.findall(" ".join(wanted).lower()))
     if words & {"show", "identifier", "execute"}:
@@ -332,10 +332,10 @@ def _needed(opening: Sequence[str], wanted: Sequence[str]) -> list[str]:
     return [s for s in opening if not (m := _VIEW.match(s)) or m[1].lower() in needed]
 
 
-def _reason(said: str) -> str:
-    """What Spark says of a failed statement, without its plan and its stack."""
+def _reason(message: str) -> str:
+    """Return an engine's message about a failed statement, without its plan and stack trace."""
     kept = []
-    for line in said.strip().split("\n"):
+    for line in message.strip().split("\n"):
         if line.startswith(("'", "+-", ":-", "JVM stacktrace", "\tat ")):
             break
         kept.append(line)
@@ -346,15 +346,15 @@ def _reason(said: str) -> str:
 
 
 def print_table(rows: Rows, to: TextIO | None = None, width: int | None = None) -> int:
-    """Prints the first `TABLE_ROWS` rows, as lines where they fit, else one record below the other.
+    """Print the first `TABLE_ROWS` rows, as lines if they fit, else one record below the other.
 
     Args:
-        rows: what is printed.
-        to: where; standard output by default.
-        width: columns of the terminal; None where lines may be of any length (a file, a pipe).
+        rows: the rows to print.
+        to: stream to print to; standard output by default.
+        width: columns of the terminal; None for lines of any length (a file, a pipe).
 
     Returns:
-        How many rows were left out.
+        The number of rows that were left out.
     """
     out = to or sys.stdout
     cells = rows.texts()
@@ -371,20 +371,20 @@ def print_table(rows: Rows, to: TextIO | None = None, width: int | None = None) 
             title = f"── {number} "
             out.write(title + "─" * max(0, min(width, 60) - cell_len(title)) + "\n")
             for name, cell in zip(names, row, strict=True):
-                if " " not in cell and width - longest - 2 < cell_len(cell) <= width - 2:  # an id, a path: whole, so that it can be copied
+                if " " not in cell and width - longest - 2 < cell_len(cell) <= width - 2:  # an ID, a path: not wrapped, so that it can be copied
                     out.write(f"{name}\n  {cell}\n")
                     continue
-                named, said = wrap(name, longest), wrap(cell, max(8, width - longest - 2))
-                for left, right in zip_longest(named, said, fillvalue=""):
+                named, text = wrap(name, longest), wrap(cell, max(8, width - longest - 2))
+                for left, right in zip_longest(named, text, fillvalue=""):
                     out.write(f"{padded_to(left, longest)}  {right}".rstrip() + "\n")
     return sum(1 for _ in cells)
 
 
 def print_csv(rows: Rows, to: TextIO | None = None) -> None:
-    r"""Prints all rows as CSV (RFC 4180).
+    r"""Print all rows as CSV (RFC 4180).
 
-    What would steer a terminal is an escape (`\x1b`); line breaks and tabs within a text are kept; a text that a spreadsheet would run as a formula gets an
-    apostrophe before it.
+    Control characters are printed as escapes (`\x1b`); line breaks and tabs within a text are kept; a text that a spreadsheet would run as a formula is
+    prefixed with an apostrophe.
     """
     out = to or sys.stdout
     writer = csv.writer(out, lineterminator="\n")
@@ -394,13 +394,13 @@ def print_csv(rows: Rows, to: TextIO | None = None) -> None:
 
 
 def inert(cell: str) -> str:
-    """The cell without what steers a terminal, and with an apostrophe before it where a spreadsheet would take it for a formula; numbers stay numbers."""
+    """Return a cell without control characters, and with an apostrophe before it if a spreadsheet would take it for a formula; numbers stay numbers."""
     cell = "\n".join("\t".join(map(printable, line.split("\t"))) for line in cell.split("\n"))
     return "'" + cell if cell.startswith(_FORMULA) and not _NUMBER.fullmatch(cell) else cell
 
 
 def print_json(rows: Rows, to: TextIO | None = None) -> None:
-    """Prints all rows as an array of objects, one a line; times are ISO 8601 in UTC."""
+    """Print all rows as an array of objects, one per line; times are ISO 8601 in UTC."""
     out = to or sys.stdout
     first = True
     for row in rows.values() if rows.names else ():

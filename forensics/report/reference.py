@@ -1,4 +1,4 @@
-"""Moments of a process's own clock on the reference clock of its island, as milliseconds with bounds: what is drawn and merged is in this time alone."""
+"""Convert a process's own times to the reference clock of its island, as milliseconds with bounds. Pictures and merged lines use only this time."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ if TYPE_CHECKING:
 
 
 class Moment(NamedTuple):
-    """Between `lo` and `hi`, milliseconds since 1970."""
+    """A moment between `lo` and `hi`, in milliseconds since 1970."""
 
     lo: float
     hi: float
 
     @property
     def middle(self) -> float:
-        """The best guess."""
+        """Return the best estimate."""
         return (self.lo + self.hi) / 2
 
 
 def ms(ts: datetime | None) -> float | None:
-    """Milliseconds since 1970."""
+    """Return milliseconds since 1970."""
     return None if ts is None else round(ts.timestamp() * 1000, 3)
 
 
 class Reference:
-    """What the views `clock_offset` and `process` say of the clocks.
+    """The reference clocks, from the views `clock_offset` and `process`.
 
     Args:
         clocks: rows of `clock_offset`.
@@ -48,22 +48,22 @@ class Reference:
         islands: dict[str, list[str]] = defaultdict(list)
         for process, reference in own.items():
             islands[reference or process].append(process)
-        #: Processes by the one whose clock is their island's reference; times of two islands may not be compared.
+        #: Processes by the process whose clock is their island's reference; times of two islands must not be compared.
         self.islands = dict(islands)
 
     @property
     def farthest_ms(self) -> float:
-        """How far any clock may be from its reference."""
+        """Return the maximum distance of any clock from its reference, in milliseconds."""
         return max((abs(end) for ends in self._ahead.values() for end in ends), default=0.0)
 
     def moment(self, process_id: str | None, ts: datetime | None) -> Moment | None:
-        """The moment that a process printed as `ts`; without bounds of its clock the time as printed."""
+        """Return the moment at which a process printed `ts`; the time as printed if its clock has no bounds."""
         return self.moment_of_ms(process_id, ms(ts))
 
     def reach(self, processes: Iterable[Row]) -> tuple[datetime, datetime] | None:
-        """From the first to the last line of some rows of `process`, as far as clocks compare; None where no line has a time.
+        """Return the time from the first to the last line of rows of `process`, as far as clocks compare; None if no line has a time.
 
-        A clock that stepped tells nothing of it where another is there.
+        Clocks that stepped are ignored if there is another clock.
         """
         processes = list(processes)
         processes = [p for p in processes if p["process_id"] not in self._stepped] or processes
@@ -74,7 +74,7 @@ class Reference:
         return first, last
 
     def moment_of_ms(self, process_id: str | None, at_ms: float | None) -> Moment | None:
-        """The same of a time in milliseconds since 1970, as steps have it."""
+        """Return the moment of a time in milliseconds since 1970, as steps have it."""
         if at_ms is None:
             return None
         lo, hi = self._ahead.get(process_id or "", (0.0, 0.0))

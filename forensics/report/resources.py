@@ -1,4 +1,4 @@
-"""Tasks, connectors and partitions in a sentence."""
+"""Name tasks, connectors and partitions in a sentence."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _TOPICS = 3
 
 
 def in_words(resources: Sequence[str], rows: Iterable[Row]) -> str:
-    """`tasks a-0, a-1 and b-[0-2], partitions lab-input 0-2, 4 and 5`.
+    """Return resources as a phrase: `tasks a-0, a-1 and b-[0-2], partitions lab-input 0-2, 4 and 5`.
 
     Args:
         resources: their names, each once, in order.
-        rows: of `ownership` or `split_brain`, which tell what kind each of them is.
+        rows: rows of `ownership` or `split_brain`, which have the kind of each resource.
     """
     kinds = {o["resource"]: o["resource_kind"] for o in rows}
     parts = [
@@ -32,15 +32,15 @@ def in_words(resources: Sequence[str], rows: Iterable[Row]) -> str:
         topics.setdefault(topic, []).append(int(number))
     if topics:
         several = sum(map(len, topics.values())) > 1
-        told = [f"{topic} {and_more(_runs(sorted(numbers)), len(numbers))}" for topic, numbers in sorted(topics.items())]
-        parts.append(f"partition{'s' * several} {'; '.join(told[:_TOPICS])}{'; …' * (len(told) > _TOPICS)}")
+        by_topic = [f"{topic} {and_more(_runs(sorted(numbers)), len(numbers))}" for topic, numbers in sorted(topics.items())]
+        parts.append(f"partition{'s' * several} {'; '.join(by_topic[:_TOPICS])}{'; …' * (len(by_topic) > _TOPICS)}")
     if others := [r for r in resources if kinds.get(r) not in ("task", "connector") and r not in partitions]:
         parts.append(and_more(others))
     return ", ".join(parts)
 
 
 def _folded(names: Sequence[str]) -> list[str]:
-    """Three and more tasks of a connector are one word."""
+    """Fold three or more tasks of a connector into one word."""
     of: dict[str, list[str]] = {}
     for name in names:
         of.setdefault(name.rpartition("-")[0] or name, []).append(name)
@@ -48,13 +48,13 @@ def _folded(names: Sequence[str]) -> list[str]:
 
 
 def and_more(words: Sequence[str], most: int = 6) -> str:
-    """`a, b and c`, or, of more than `most`, `a, b and 4 more`; empty of none."""
+    """Return `a, b and c`, or, for more than `most` words, `a, b and 4 more`; empty if there are none."""
     shown = [*words[: most - 1], f"{len(words) - most + 1:,} more"] if len(words) > most else list(words)
     return joined(shown)
 
 
 def _runs(numbers: Sequence[int]) -> list[str]:
-    """`0-2`, `4`, `5`: three and more in a row are one word."""
+    """Return numbers as `0-2`, `4`, `5`: three or more consecutive numbers are one word."""
     runs: list[list[int]] = []
     for n in numbers:
         if runs and n == runs[-1][-1] + 1:

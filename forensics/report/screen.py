@@ -1,4 +1,4 @@
-"""What the reader looks at: a terminal with its size and a pager for what is longer, or a file or a pipe, which has neither."""
+"""Print to a terminal, which has a size and a pager for long output, or to a file or a pipe, which have neither."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TextIO
 from rich.cells import cell_len
 from rich.text import Text
 
-#: Width of text where there is no terminal to ask: wide enough for a log line's beginning, narrow enough for a ticket.
+#: Width of text without a terminal: wide enough for the beginning of a log line, narrow enough for a ticket.
 PIPED_WIDTH = 120
 _NARROWEST = 40
 #: Options of `less` unless the user has set others: exit immediately if all fits, keep colours, leave the text on the screen (as git does).
@@ -23,29 +23,29 @@ _LESS = "FRX"
 
 
 def is_terminal() -> bool:
-    """Whether standard output is a terminal."""
+    """Return True if standard output is a terminal."""
     return sys.stdout.isatty()
 
 
 def width() -> int:
-    """Columns of the terminal, or $COLUMNS; 120 where there is neither."""
+    """Return the columns of the terminal, or $COLUMNS; 120 if there is neither."""
     if is_terminal():
         return max(_NARROWEST, shutil.get_terminal_size().columns)
-    return told_width() or PIPED_WIDTH
+    return requested_width() or PIPED_WIDTH
 
 
-def told_width() -> int | None:
-    """What $COLUMNS says; None when it says nothing."""
+def requested_width() -> int | None:
+    """Return the value of $COLUMNS; None if it is not set to a number."""
     columns = os.environ.get("COLUMNS", "")
     return max(_NARROWEST, int(columns)) if columns.isdecimal() and int(columns) else None
 
 
 @contextmanager
 def output(*, pager: bool = True) -> Iterator[TextIO]:
-    """Where to print. On a terminal it is kept until all of it is there, and goes to the pager when it is longer than the screen.
+    """Yield the stream to print to. On a terminal, output is kept until it is complete, and goes to the pager if it is longer than the screen.
 
     Args:
-        pager: False to print it without paging.
+        pager: False to print without a pager.
     """
     command = pager_command() if pager and is_terminal() else ""
     if not command:
@@ -66,14 +66,14 @@ def output(*, pager: bool = True) -> Iterator[TextIO]:
 
 
 def pager_command() -> str:
-    """The pager: $FORENSICS_PAGER, else $PAGER, else `less`; empty where there is none, or it is set to be none or `cat`."""
-    told = os.environ.get("FORENSICS_PAGER", os.environ.get("PAGER"))
-    command = ("less" if shutil.which("less") else "") if told is None else told.strip()
+    """Return the pager: $FORENSICS_PAGER, else $PAGER, else `less`; empty if there is none, or if it is set to be empty or `cat`."""
+    configured = os.environ.get("FORENSICS_PAGER", os.environ.get("PAGER"))
+    command = ("less" if shutil.which("less") else "") if configured is None else configured.strip()
     return "" if command == "cat" or os.environ.get("TERM") == "dumb" else command
 
 
 def rows_on_screen(written: str, columns: int) -> int:
-    """How many rows of a terminal a text takes, with lines that the terminal breaks."""
+    """Return the number of terminal rows that a text takes, with lines that the terminal wraps."""
     rows = 0
     for line in written.splitlines():
         wide = cell_len(Text.from_ansi(line).plain if "\x1b" in line else line)
@@ -97,9 +97,9 @@ def _page(written: str, command: str) -> None:
     sys.stdout.flush()
     process = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environment, text=True, encoding="utf-8", errors="backslashreplace")
     assert process.stdin is not None  # noqa: S101  (for the type checker)
-    with suppress(BrokenPipeError), process.stdin as given:  # a reader that has seen enough leaves
+    with suppress(BrokenPipeError), process.stdin as given:  # the user may leave the pager before it has read everything
         given.write(written)
     with _uninterrupted():
         code = process.wait()
-    if code in (126, 127):  # the shell's words for: cannot be run, is not there
+    if code in (126, 127):  # the shell's codes for: cannot be run, not found
         sys.stdout.write(written)

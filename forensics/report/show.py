@@ -1,4 +1,4 @@
-"""The raw lines behind an event, a finding or an ownership, with context, from the evidence itself; and whether that is still what was read."""
+"""Show the raw lines behind an event, a finding or an ownership, with context, from the evidence itself, and whether it has changed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LONGEST = 4_000
 _SHORTEST_ID = 6
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}.*")
 _EVENT_COLUMNS = ("event_id", "process_id", "path", "line", "byte_offset", "ts", "event", "file_id")
-#: Views whose rows have an id and witnesses: the view, the id's column, what a row is called, the columns that title it.
+#: Views whose rows have an ID and witnesses: the view, the column of the ID, the word for a row, the columns of its title.
 _WITH_WITNESS = (
     ("incident", "incident_id", "Incident", ("severity", "cause", "headline")),
     ("finding", "finding_id", "Finding", ("severity", "headline")),
@@ -42,17 +42,17 @@ _WITH_WITNESS = (
 
 
 def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC, folders: Sequence[Location] = ()) -> Document:
-    """The lines behind an id.
+    """Return the lines behind an ID.
 
     Args:
         case: the case.
-        wanted: id of an event, incident, finding or ownership, or its first characters, six at least.
+        wanted: ID of an event, incident, finding or ownership, or at least its first six characters.
         context: lines to show before and after each.
-        zone: the reader's, for the times that are told beside the lines.
-        folders: where the user says that the evidence is now.
+        zone: the reader's zone, for the times beside the lines.
+        folders: folders in which the user says that the evidence is now.
 
     Raises:
-        UsageError: no row has the id, or several do.
+        UsageError: no row has the ID, or several do.
     """
     _check(wanted)
     out = Document()
@@ -73,13 +73,13 @@ def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC, folders:
     return out
 
 
-def asks_for_more(wanted: str) -> bool:
+def is_time_or_generation(wanted: str) -> bool:
     """Return True for a time (`07:52:24`) or a generation (`GROUP:13`): lines of several processes, in one order."""
     return ":" in wanted or _DATE.fullmatch(wanted) is not None
 
 
 def _check(wanted: str) -> None:
-    """Makes sure that this can be an id.
+    """Check that a text can be an ID.
 
     Raises:
         UsageError: it cannot.
@@ -92,10 +92,10 @@ def _check(wanted: str) -> None:
 
 
 def ids_of(case: CaseLike, wanted: str, out: Document, zone: tzinfo = UTC) -> list[str]:
-    """The events behind an id: those of a finding, an occurrence or an ownership, or the event itself.
+    """Return the events behind an ID: those of a finding, an occurrence or an ownership, or the event itself.
 
     Raises:
-        UsageError: no row has the id, or several do.
+        UsageError: no row has the ID, or several do.
     """
     _check(wanted)
     found = _ids(case, wanted, out, zone) or [r["event_id"] for r in _events_by_prefix(case, wanted)]
@@ -105,12 +105,12 @@ def ids_of(case: CaseLike, wanted: str, out: Document, zone: tzinfo = UTC) -> li
 
 
 def events_dataset(case: CaseLike) -> ds.Dataset:
-    """The recognised records of a case."""
+    """Return the recognised records of a case."""
     return _dataset(case, "event_row")
 
 
 def _ids(case: CaseLike, wanted: str, out: Document, zone: tzinfo) -> list[str]:
-    """Event ids of a finding's or an ownership's witnesses; none when the id is an event's."""
+    """Return the event IDs of a finding's or an ownership's witnesses; none if the ID is that of an event."""
     import pyarrow.compute as pc
 
     for view, column, word, titles in _WITH_WITNESS:
@@ -164,7 +164,7 @@ def _one_only(wanted: str, found: list[str]) -> None:
 
 
 def _show_file(file: Mapping[str, Any], lines: dict[int, Row], context: int, out: Document, zone: tzinfo, find: Callable[[str], Location]) -> None:
-    """One file's lines; what is wrong with the evidence is said before them."""
+    """Add one file's lines; problems with the evidence are reported before them."""
     where = file["location"] + (f" ({file['archive_member'].replace('!', ' / ')})" if file["archive_member"] else "")
     out.add(Heading(3, f"{file['path']}  {_dates(lines, zone)}"), Para(where, tone="dim"))
     near = {n for line in lines for n in range(max(1, line - context), line + context + 1)}
@@ -198,7 +198,7 @@ def _show_file(file: Mapping[str, Any], lines: dict[int, Row], context: int, out
 
 
 def _without_secrets(line: str, before: str, kind: str) -> str:
-    """Return a line of other evidence as it may be shown: in a continued property, the key is missing from the next line."""
+    """Return a line of other evidence without secrets; the next line of a continued property lacks the key, so it is hidden."""
     before = before.rstrip("\r\n")
     if kind == "properties" and (len(before) - len(before.rstrip("\\"))) % 2:
         return "(continued value; not shown)"
@@ -211,7 +211,7 @@ def _dates(lines: dict[int, Row], zone: tzinfo) -> str:
 
 
 def _read(location: Location, member: str | None, wanted: set[int], size: int) -> tuple[dict[int, str], str]:
-    """Some lines of a content, by number, and the hash of its first `size` bytes: a log may have grown since.
+    """Return some lines of a content, by number, and the hash of its first `size` bytes, because a log may have grown since.
 
     Raises:
         OSError and others of `BROKEN`: the content cannot be read.
@@ -234,7 +234,7 @@ def _read(location: Location, member: str | None, wanted: set[int], size: int) -
 
 
 class _Hashed(io.RawIOBase):
-    """The first bytes of a content as UTF-8, hashed on their way."""
+    """The first bytes of a content as UTF-8, hashed while they are read."""
 
     def __init__(self, content: Content, size: int) -> None:
         self._content, self._left, self._ahead = content, size, b""

@@ -1,4 +1,4 @@
-"""Rows that a case keeps, read by pyarrow: whoever asks for no more than a choice of columns and rows of one view waits for no engine."""
+"""Read the rows that a case keeps with pyarrow: to choose columns and rows of one view, no engine needs to start."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from forensics.case.folder import Case
 
 _BATCH = 10_000
-#: Rows that are sorted here, in memory; an engine sorts more than these.
+#: Maximum number of rows that are sorted here, in memory; an engine sorts more.
 _SORTED = 1_000_000
 _LONGEST_INTEGER = 18
 _COMPARED = {"EQ": "__eq__", "NEQ": "__ne__", "GT": "__gt__", "GTE": "__ge__", "LT": "__lt__", "LTE": "__le__"}
@@ -31,14 +31,14 @@ _COMPARED = {"EQ": "__eq__", "NEQ": "__ne__", "GT": "__gt__", "GTE": "__ge__", "
 
 @dataclass(frozen=True)
 class StoredView:
-    """Rows of a view as they are kept, or a choice of them.
+    """The stored rows of a view, or a selection of them.
 
     Attributes:
         source: the view's Parquet files.
-        columns: what is shown: name, and the column that it shows.
-        where: which rows; None: all.
-        order: column, whether falling, whether NULL comes first.
-        limit: how many rows at most; None: all.
+        columns: the columns to show: name, and the stored column.
+        where: the condition on rows; None: all.
+        order: column, True for descending, True for NULL first.
+        limit: maximum number of rows; None: all.
     """
 
     source: ds.Dataset
@@ -52,7 +52,7 @@ class StoredView:
         return [name for name, _ in self.columns]
 
     def rows(self) -> ArrowRows:
-        """The rows, to be printed."""
+        """Return the rows, to be printed."""
         return ArrowRows(self.names, [is_number(self.source.schema.field(column).type) for _, column in self.columns], self._batches)
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
@@ -73,7 +73,7 @@ class StoredView:
         table = self._read().to_table()
         keys = []
         for n, (column, falling, nulls_first) in enumerate(self.order):
-            # Each key has its own place for NULL, which one sort of Arrow's has not.
+            # Each key has its own position of NULL; a single sort of Arrow has one for all keys.
             absent, key = f"absent {n}", f"key {n}"
             table = table.append_column(absent, pc.is_null(table.column(column))).append_column(key, table.column(column))
             keys += [(absent, "descending" if nulls_first else "ascending"), (key, "descending" if falling else "ascending")]
@@ -81,7 +81,7 @@ class StoredView:
 
 
 def of_view(case: Case, name: str) -> ArrowRows | None:
-    """All rows of a view; None where the case does not keep them.
+    """Return all rows of a view; None if the case does not keep them.
 
     Args:
         case: the case.
@@ -92,13 +92,13 @@ def of_view(case: Case, name: str) -> ArrowRows | None:
 
 
 def of_known_view(case: Case, view: view_files.View) -> ArrowRows | None:
-    """As `of_view`, for who goes through all views: to look one up by its name reads all their files."""
+    """Return the rows as `of_view` does, for callers that go through all views: looking up one view by name reads all their files."""
     kept = _kept_of(case, view)
     return None if kept is None else kept.rows()
 
 
 def table(case: Case, name: str) -> pa.Table | None:
-    """All rows of a view as a table, in the order of its columns; None where the case does not keep them."""
+    """Return all rows of a view as a table, in the order of its columns; None if the case does not keep them."""
     kept = _kept(case, name)
     return None if kept is None else kept.source.to_table(columns=[column for _, column in kept.columns])
 
@@ -117,9 +117,9 @@ def _kept_of(case: Case, view: view_files.View) -> StoredView | None:
 
 
 def of_statement(case: Case, statement: str) -> ArrowRows | None:
-    """The rows of a statement that only chooses columns and rows of one view; None where it takes an engine to know them.
+    """Return the rows of a statement that only chooses columns and rows of one view; None if it needs an engine.
 
-    Whatever is not clear beyond doubt, a wrong name too, is left to the engine: it has the last word on what SQL means.
+    Anything that is not completely clear, including a wrong name, is left to the engine, which decides what SQL means.
     """
     import sqlglot
     from sqlglot import exp
@@ -130,10 +130,10 @@ def of_statement(case: Case, statement: str) -> ArrowRows | None:
         query = sqlglot.parse_one(statement, read="spark")
     except sqlglot.errors.SqlglotError:
         return None
-    if not isinstance(query, exp.Select) or _told(query) - {"expressions", "from_", "where", "order", "limit"}:
+    if not isinstance(query, exp.Select) or _parts(query) - {"expressions", "from_", "where", "order", "limit"}:
         return None
     table = query.args["from_"].this if query.args.get("from_") else None
-    if not isinstance(table, exp.Table) or _told(table) != {"this"}:
+    if not isinstance(table, exp.Table) or _parts(table) != {"this"}:
         return None
     kept = _kept(case, table.name.lower())
     try:
@@ -142,11 +142,11 @@ def of_statement(case: Case, statement: str) -> ArrowRows | None:
         return None
 
 
-class _Unclear(Exception):  # noqa: N818  (no error: an engine is asked)
-    """It takes an engine to know what a statement means."""
+class _Unclear(Exception):  # noqa: N818  (not an error: an engine runs the statement)
+    """A statement that only an engine can interpret."""
 
 
-def _told(part: exp.Expression) -> set[str]:
+def _parts(part: exp.Expression) -> set[str]:
     return {name for name, value in part.args.items() if value}
 
 
@@ -156,16 +156,16 @@ def _chosen(rows: StoredView, query: exp.Select) -> StoredView:
     known = {name: rows.source.schema.field(name).type for name in rows.names}
     columns: list[tuple[str, str]] = []
     for shown in query.expressions:
-        if isinstance(shown, exp.Star) and not _told(shown):
+        if isinstance(shown, exp.Star) and not _parts(shown):
             columns.extend(rows.columns)
-        elif isinstance(shown, exp.Alias) and _told(shown) == {"this", "alias"}:
+        elif isinstance(shown, exp.Alias) and _parts(shown) == {"this", "alias"}:
             columns.append((shown.alias, _column(shown.this, known)))
         else:
             columns.append((_column(shown, known),) * 2)
     renamed = {name for name, column in columns if name != column}
     order = []
     for by in query.args["order"].expressions if query.args.get("order") else ():
-        if not isinstance(by, exp.Ordered) or _told(by) - {"this", "desc", "nulls_first"} or (column := _column(by.this, known)) in renamed:
+        if not isinstance(by, exp.Ordered) or _parts(by) - {"this", "desc", "nulls_first"} or (column := _column(by.this, known)) in renamed:
             raise _Unclear
         if types.is_nested(known[column]) or types.is_floating(known[column]):
             raise _Unclear
@@ -180,16 +180,16 @@ def _chosen(rows: StoredView, query: exp.Select) -> StoredView:
 
 
 def _column(part: exp.Expression, known: Mapping[str, pa.DataType]) -> str:
-    """The name of a column of the view, written as the view writes it."""
+    """Return the name of a column of the view, spelled as in the view."""
     from sqlglot import exp
 
-    if not isinstance(part, exp.Column) or _told(part) != {"this"} or part.name not in known:
+    if not isinstance(part, exp.Column) or _parts(part) != {"this"} or part.name not in known:
         raise _Unclear
     return part.name
 
 
 def _condition(part: exp.Expression, known: Mapping[str, pa.DataType]) -> pc.Expression:
-    """A condition on texts, whole numbers, truth and NULL; Arrow's `&`, `|` and `~` know the third value as SQL does."""
+    """Convert a condition on texts, integers, booleans and NULL; Arrow's `&`, `|` and `~` use three-valued logic, as SQL does."""
     from sqlglot import exp
 
     match part:
@@ -203,7 +203,7 @@ def _condition(part: exp.Expression, known: Mapping[str, pa.DataType]) -> pc.Exp
             return ~_condition(part.this, known)
         case exp.Is() if isinstance(part.expression, exp.Null):
             return pc.field(_column(part.this, known)).is_null()
-        case exp.In() if _told(part) == {"this", "expressions"}:
+        case exp.In() if _parts(part) == {"this", "expressions"}:
             either = [_compared("EQ", part.this, value, known) for value in part.expressions]
             condition = either[0]
             for more in either[1:]:
@@ -215,7 +215,7 @@ def _condition(part: exp.Expression, known: Mapping[str, pa.DataType]) -> pc.Exp
 
 
 def _compared(how: str, left: Any, right: Any, known: Mapping[str, pa.DataType]) -> pc.Expression:  # noqa: ANN401 (whatever the parser gave)
-    """A column compared with a value of its own type: what an engine would cast is not compared here."""
+    """Compare a column with a value of its own type; comparisons that an engine would cast are not made here."""
     from sqlglot import exp
 
     if how not in _COMPARED:

@@ -1,4 +1,4 @@
-"""Tell each incident as an engineer on call reads it: what happened in order, who was hit, and what to do now, next and in the long run."""
+"""Describe each incident for an engineer on call: what happened in order, who was affected, and what to do now, next and in the long run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from forensics.report.incidents import by_incident, effects, is_worth_telling, walk
+from forensics.report.incidents import by_incident, effects, is_reported, walk
 from forensics.report.resources import in_words
 from forensics.wording.formats import about, count
 
@@ -21,7 +21,7 @@ ROOT = "root cause"
 SPLIT_RULES = ("split-brain-task", "split-brain-partition")
 #: Rules whose findings are in the impact, with their times.
 _IN_IMPACT = (*SPLIT_RULES, "unassigned-tasks")
-_MOST_STEPS, _SAME_RULE, _MOST_LEDGER = 8, 2, 3
+_MAX_STEPS, _SAME_RULE, _MAX_LEDGER = 8, 2, 3
 _DID = {"partition": ("was given", "held"), "task": ("started", "ran"), "connector": ("started", "ran")}
 _PROOF = {
     "work": "both worked in that time",
@@ -35,9 +35,9 @@ class Step:
     """Something that happened.
 
     Attributes:
-        lo, hi: bounds of the moment, or begin and end (UTC); None: unknown.
+        lo, hi: bounds of the moment, or start and end (UTC); None: unknown.
         text: what happened.
-        where: `path:line` that shows it; empty where no single line does.
+        where: `path:line` that shows it; empty if no single line does.
         role: `root cause`, or empty.
     """
 
@@ -50,7 +50,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Hit:
-    """Resources that had two owners, or none: which, who, for how long, and what follows from it."""
+    """Resources that had two owners, or none: which, who, for how long, and the consequence."""
 
     what: str
     who: str
@@ -65,13 +65,13 @@ class Story:
     Attributes:
         incident: its row.
         headline: what its root cause did, in one sentence.
-        steps: what happened, in order of time.
+        steps: what happened, in time order.
         hits: the impact.
-        pairs: the pairs of owners that it brought about, without refuted ones.
-        now: what stops it; after its end what to check.
-        next: where to look for the cause of the cause.
+        pairs: the pairs of owners that it caused, without refuted ones.
+        now: what stops it; after its end, what to check.
+        next: where to look for the reason behind the root cause.
         prevent: what to change.
-        left_out: steps that are not here.
+        left_out: the number of steps that are left out.
     """
 
     incident: Row
@@ -86,10 +86,10 @@ class Story:
 
 
 def stories(report: Report, names: Names) -> list[Story]:
-    """Tell the incidents of a report, the gravest first; those without consequence are left out."""
+    """Return the incidents of a report as stories, the gravest first; incidents without consequence are left out."""
     of = by_incident(report.findings)
-    worth = [i for i in report.incidents if is_worth_telling(i, of.get(i["incident_id"], []))]
-    return [_story(report, names, incident, of.get(incident["incident_id"], [])) for incident in worth]
+    reported = [i for i in report.incidents if is_reported(i, of.get(i["incident_id"], []))]
+    return [_story(report, names, incident, of.get(incident["incident_id"], [])) for incident in reported]
 
 
 def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row]) -> Story:
@@ -120,7 +120,7 @@ def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row])
 
 
 def _check(incident: Row, pairs: Sequence[Row]) -> str:
-    """Describe what to check after the end; empty if it is not over, or if nothing may have been done twice."""
+    """Return what to check after the end; empty if the incident is not over, or if nothing may have been done twice."""
     worked = sorted({s["resource"] for s in pairs if s["verdict"] == "proved" and s["kind"] == "work"})
     if incident.get("state") != "over" or not worked:
         return ""
@@ -128,8 +128,8 @@ def _check(incident: Row, pairs: Sequence[Row]) -> str:
 
 
 def shortened(steps: Sequence[Step]) -> Sequence[Step]:
-    """Return the first steps and the last where there are too many for the first screen."""
-    return steps if len(steps) < _MOST_STEPS else [*steps[: _MOST_STEPS - 2], steps[-1]]
+    """Return the first steps and the last if there are too many for the first screen."""
+    return steps if len(steps) < _MAX_STEPS else [*steps[: _MAX_STEPS - 2], steps[-1]]
 
 
 def in_time(step: Step) -> tuple[bool, float]:
@@ -138,11 +138,11 @@ def in_time(step: Step) -> tuple[bool, float]:
     return at is None, at.timestamp() if at else 0.0
 
 
-def _effects(incident: Row, tree: Iterable[Row], told: str) -> Iterator[Step]:
-    """What followed, without what the impact lists; of many of one rule the first and how many more there were."""
+def _effects(incident: Row, tree: Iterable[Row], headline: str) -> Iterator[Step]:
+    """Yield what followed, without what the impact lists; of many effects of one rule, the first and the number of others."""
     by_rule: dict[str, list[Row]] = {}
     for f in tree:
-        if f["severity"] != "note" and f["rule"] not in _IN_IMPACT and f.get("caused_how") != "cause" and f["headline"] != told:
+        if f["severity"] != "note" and f["rule"] not in _IN_IMPACT and f.get("caused_how") != "cause" and f["headline"] != headline:
             by_rule.setdefault(f["rule"], []).append(f)
     for same in by_rule.values():
         same.sort(key=lambda f: (f["from_ts"] is None, f["from_ts"] and f["from_ts"].timestamp()))
@@ -160,9 +160,9 @@ def _effects(incident: Row, tree: Iterable[Row], told: str) -> Iterator[Step]:
 
 
 def _owners(pairs: Iterable[Row], names: Names) -> Iterator[Step]:
-    """When two owners began and ceased to have the same, by the two and the moment."""
+    """Yield when two owners began and ceased to have the same resources, by pair and moment."""
     proved = [s for s in pairs if s["verdict"] == "proved"]
-    for same in _together(proved, lambda s: s["from_lo"] or s["from_hi"]):
+    for same in _same_second(proved, lambda s: s["from_lo"] or s["from_hi"]):
         a, b = names.owners(same[0])
         took, had = _DID[same[0]["resource_kind"]]
         what = in_words(sorted({s["resource"] for s in same}), same)
@@ -170,15 +170,15 @@ def _owners(pairs: Iterable[Row], names: Names) -> Iterator[Step]:
         yield Step(
             began, began, f"{b} {took} {what}, which {a} still {had}" if a != b else f"{a} {took} {what} a second time", _role(same[0], "B starts")
         )
-    for same in _together([s for s in proved if s["to_hi"]], lambda s: s["to_hi"]):
+    for same in _same_second([s for s in proved if s["to_hi"]], lambda s: s["to_hi"]):
         a, b = names.owners(same[0])
         what = in_words(sorted({s["resource"] for s in same}), same)
         ended = max(s["to_hi"] for s in same)
         yield Step(ended, ended, f"{what} had one owner again", _role(same[0], "A ends"))
 
 
-def _together(pairs: Iterable[Row], at: Callable[[Row], datetime | None]) -> list[list[Row]]:
-    """Pairs of the same two and kind of resource whose moments are in the same second."""
+def _same_second(pairs: Iterable[Row], at: Callable[[Row], datetime | None]) -> list[list[Row]]:
+    """Group pairs with the same two owners and kind of resource whose moments are in the same second."""
     of: dict[tuple[str, ...], list[Row]] = {}
     for s in pairs:
         moment = at(s)
@@ -188,7 +188,7 @@ def _together(pairs: Iterable[Row], at: Callable[[Row], datetime | None]) -> lis
 
 
 def _twice(pairs: Iterable[Row], names: Names) -> Iterator[Hit]:
-    """Resources with two owners, proved ones first."""
+    """Yield resources with two owners, proved ones first."""
     of: dict[tuple[str, ...], list[Row]] = {}
     for s in pairs:
         a, b = names.owners(s)
@@ -205,12 +205,12 @@ def _twice(pairs: Iterable[Row], names: Names) -> Iterator[Hit]:
             follows = f"{count(risk, 'record')} read by both" if risk else "may have been written twice" * (kind == "work")
             yield Hit(what, who, f"at least {about(there)}", "; ".join(x for x in (proof, follows) if x))
         else:
-            most = [s["there_possible_ms"] for s in same]
-            yield Hit(what, f"perhaps {who}", f"up to {about(max(most), up=True)}" if None not in most else "unknown", "undecided")
+            longest = [s["there_possible_ms"] for s in same]
+            yield Hit(what, f"perhaps {who}", f"up to {about(max(longest), up=True)}" if None not in longest else "unknown", "undecided")
 
 
 def _unowned(report: Report, incident: Row) -> Iterator[Hit]:
-    """Resources without an owner, by group and kind."""
+    """Yield resources without an owner, by group and kind."""
     of: dict[tuple[str, str], list[Row]] = {}
     for gap in report.incident_gaps:
         if gap["incident_id"] == incident["incident_id"] and gap["unowned_ms"]:
@@ -223,7 +223,7 @@ def _unowned(report: Report, incident: Row) -> Iterator[Hit]:
 
 
 def _read_again(report: Report, incident: Row) -> Iterator[Hit]:
-    """Offsets that may be processed twice, of partitions that the incident hit, while it lasted."""
+    """Yield offsets that may be processed twice, in partitions that the incident hit, while it lasted."""
     if not incident["from_lo"]:
         return
     rows = [
@@ -235,21 +235,21 @@ def _read_again(report: Report, incident: Row) -> Iterator[Hit]:
         and (incident["to_hi"] is None or d["restarted_lo"] <= incident["to_hi"])
     ]  # fmt: skip
     rows.sort(key=lambda d: -d["records_lo"])
-    for d in rows[:_MOST_LEDGER]:
+    for d in rows[:_MAX_LEDGER]:
         last = d["read_to"] - 1
         offsets = f"offset {last}" if last == d["restarted_at"] else f"offsets {d['restarted_at']}-{last}"
         yield Hit(f"{d['resource']} ({d['group_id']})", offsets, count(d["records_lo"], "record"), "may be processed twice")
-    if len(rows) > _MOST_LEDGER:
+    if len(rows) > _MAX_LEDGER:
         yield Hit(
-            count(len(rows) - _MOST_LEDGER, "more partition"),
+            count(len(rows) - _MAX_LEDGER, "more partition"),
             "",
-            count(sum(d["records_lo"] for d in rows[_MOST_LEDGER:]), "record"),
+            count(sum(d["records_lo"] for d in rows[_MAX_LEDGER:]), "record"),
             "may be processed twice",
         )
 
 
 def _line(witness: Sequence[Row], at: datetime | None) -> str:
-    """`path:line` of the line nearest to a moment; the first where none is given."""
+    """Return `path:line` of the line nearest to a moment; the first line if no moment is given."""
     known = [w for w in witness if w.get("path")]
     if not known:
         return ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report import brief, collect, verdict
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
-from forensics.report.examined import rests_on, why_not_examined
+from forensics.report.examined import basis, why_not_examined
 from forensics.report.resources import and_more, in_words
 from forensics.report.story import ROOT, Story, in_time, shortened, stories
 from forensics.wording.formats import Clock, count, joined, shorten, zone_name
@@ -26,19 +26,19 @@ _IN_FULL, _LISTED = 3, 12
 _LONGEST = 220
 _TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
 _ROLES = {"broker": "broker", "connect_worker": "worker", "client": "client"}
-#: Causes that befall several processes in the same way: one story is enough.
-_ALIKE = ("clock_wrong",)
+#: Causes that affect several processes in the same way: one story is enough.
+_MERGED_CAUSES = ("clock_wrong",)
 _LABELLED = (Column("", fixed=True), Column(""))
 
 
 def compose(report: Report, names: Names, clock: Clock, window: str = "") -> list[Block]:
-    """Write the first screen.
+    """Return the first screen.
 
     Args:
-        report: what was found, with its sentences as the reader has them.
-        names: what processes and members are called.
-        clock: how times are printed.
-        window: the time or groups that the reader asked for, in a sentence.
+        report: what was found, with sentences for the reader's zone and names.
+        names: the report's names of processes and members.
+        clock: formats times.
+        window: the selected time or groups, in a sentence.
     """
     graver = incidents(report, names)
     words, tone = title(report, graver)
@@ -49,7 +49,7 @@ def compose(report: Report, names: Names, clock: Clock, window: str = "") -> lis
         if len(graver) > 1:
             text = f"{number} of {len(graver)}: {shorten(story.headline, _LONGEST)}{after(story)}"
             blocks.append(Heading(2, text, _TONES[story.incident["severity"]]))
-        blocks += _incident(report, story, days(report, graver), again(report, names, story, graver))
+        blocks += _incident(report, story, days(report, graver), recurrence(report, names, story, graver))
     if more := graver[_IN_FULL:]:
         blocks += [Heading(2, count(len(more), "more incident")), _others(report, more, days(report, graver))]
     blocks += unsettled(report, names, graver)
@@ -67,24 +67,24 @@ def without_incident(report: Report) -> list[Row]:
 
 def incidents(report: Report, names: Names) -> list[Story]:
     """Return the incidents of the first screen, the gravest first: those above notes, else the first note."""
-    told = _merged(stories(report, names))
-    return [s for s in told if s.incident["severity"] != "note"] or told[:1]
+    found = _merged(stories(report, names))
+    return [s for s in found if s.incident["severity"] != "note"] or found[:1]
 
 
-def _merged(told: Iterable[Story]) -> list[Story]:
-    """Put the steps of incidents that are alike into the first of them."""
+def _merged(shown_stories: Iterable[Story]) -> list[Story]:
+    """Merge the steps of similar incidents into the first of them."""
     alike: dict[tuple[object, ...], list[Story]] = {}
-    for s in told:
+    for s in shown_stories:
         alike.setdefault(_kind(s), []).append(s)
     return [_as_one(same) if len(same) > 1 else same[0] for same in alike.values()]
 
 
 def _kind(story: Story) -> tuple[object, ...]:
-    """Return what incidents that are shown as one have in common."""
+    """Return the key that incidents shown as one have in common."""
     incident = story.incident
-    if incident["cause"] in _ALIKE:
+    if incident["cause"] in _MERGED_CAUSES:
         return (incident["cause"],)
-    # Without a known cause, what calls for the same advice in one group is one trouble to the reader.
+    # Without a known cause, incidents of one group with the same advice are one problem to the reader.
     if incident["cause"] == "unknown" and story.next and not story.hits:
         return incident["cause"], tuple(incident["group_ids"] or ()), incident["severity"], incident.get("state"), story.next, story.now
     return (incident["incident_id"],)
@@ -93,7 +93,7 @@ def _kind(story: Story) -> tuple[object, ...]:
 def _as_one(same: Sequence[Story]) -> Story:
     first = same[0]
     steps = [step for s in same for step in s.steps]
-    if first.incident["cause"] in _ALIKE:
+    if first.incident["cause"] in _MERGED_CAUSES:
         incident, headline = first.incident, first.headline  # the largest offset is first
     else:
         last = max(
@@ -114,10 +114,10 @@ def _as_one(same: Sequence[Story]) -> Story:
     )
 
 
-def title(report: Report, told: Sequence[Story]) -> tuple[str, Tone]:
-    """The gravest matter, and whether it is over."""
+def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
+    """Return the gravest matter, and whether it is over."""
     kinds = {s["kind"] for s in report.split_brain if s["verdict"] == "proved"}
-    first = told[0] if told else None
+    first = shown_stories[0] if shown_stories else None
     outcome = after(first) if first else ""
     if "work" in kinds:
         return f"SPLIT BRAIN PROVED{outcome}", "bad"
@@ -135,35 +135,39 @@ def title(report: Report, told: Sequence[Story]) -> tuple[str, Tone]:
 
 
 def after(story: Story) -> str:
-    """` - over by 07:52:25`: the state of an incident behind its title; empty where it is unknown."""
+    """Return the state of an incident behind its title, such as ` - over by 07:52:25`; empty if it is unknown."""
     outcome = story.incident.get("outcome")
     return f" - {outcome}" if outcome else ""
 
 
-def scope(report: Report, told: Sequence[Story]) -> str:
-    """Groups, time and processes: `connect-cluster, 21 Nov 2026 07:51:40-07:52:25 UTC (Kafka 3.9.1, 3 workers, 1 broker)`."""
+def scope(report: Report, shown_stories: Sequence[Story]) -> str:
+    """Return groups, time and processes: `connect-cluster, 21 Nov 2026 07:51:40-07:52:25 UTC (Kafka 3.9.1, 3 workers, 1 broker)`."""
     processes = report.case["processes"]
     roles = Counter(_ROLES.get(p["role"], "other log") for p in processes)
     versions = sorted({p["kafka_version"] for p in processes if p["kafka_version"]})
-    groups = list(dict.fromkeys(g for s in told for g in s.incident["group_ids"])) or [g["group_id"] for g in report.groups if g["group_id"]]
+    groups = list(dict.fromkeys(g for s in shown_stories for g in s.incident["group_ids"])) or [g["group_id"] for g in report.groups if g["group_id"]]
     read = [f"Kafka {and_more(versions, 3)}"] * bool(versions) + [count(n, role) for role, n in sorted(roles.items(), reverse=True)]
-    moments = [m for s in told for m in (s.incident["from_lo"], s.incident["to_hi"] or s.incident["from_hi"], *(p["to_hi"] for p in s.pairs)) if m]
+    moments = [
+        m for s in shown_stories for m in (s.incident["from_lo"], s.incident["to_hi"] or s.incident["from_hi"], *(p["to_hi"] for p in s.pairs)) if m
+    ]
     lo, hi = (min(moments), max(moments)) if moments else (report.examined["from_ts"], report.examined["to_ts"])
     when = f", {lo.astimezone(report.zone):%-d %b %Y} {between(lo, hi, report.zone)} {zone_names(report)}" if lo else ""
     text = f"{and_more(groups, 3) or 'no group'}{when} ({', '.join(read) or 'no process'})"
     # The title has these already.
-    is_said = any(s["verdict"] == "proved" and s["kind"] == "work" for s in report.split_brain) or not told and not report.examined["examined"]
-    return text if is_said else f"{text}. {verdict.title(report)[0]}"
+    is_in_title = (
+        any(s["verdict"] == "proved" and s["kind"] == "work" for s in report.split_brain) or not shown_stories and not report.examined["examined"]
+    )
+    return text if is_in_title else f"{text}. {verdict.title(report)[0]}"
 
 
 def zone_names(report: Report) -> str:
-    """Return the reader's zone as it is called in the time of the logs: two names where the clocks are changed in between."""
+    """Return the name of the reader's zone at the time of the logs: two names if the clocks change in between."""
     ends = [p[end] for p in report.case["processes"] for end in ("first_ts", "last_ts") if p[end]] or [datetime.now(UTC)]
     return " and ".join(dict.fromkeys((zone_name(report.zone, min(ends)), zone_name(report.zone, max(ends)))))
 
 
 def between(lo: datetime | None, hi: datetime | None, zone: tzinfo) -> str:
-    """`07:51:40`, `07:51:40-48`, `07:51:40-07:52:25`; with the day of the end when it is another."""
+    """Return `07:51:40`, `07:51:40-48` or `07:51:40-07:52:25`; with the day of the end if it differs."""
     if lo is None or hi is None:
         at = lo or hi
         return "?" if at is None else f"{'by ' * (lo is None)}{at.astimezone(zone):%H:%M:%S}"
@@ -175,30 +179,30 @@ def between(lo: datetime | None, hi: datetime | None, zone: tzinfo) -> str:
     return f"{a:%H:%M:%S}-{b:%S}" if f"{a:%H%M}" == f"{b:%H%M}" else f"{a:%H:%M:%S}-{b:%H:%M:%S}"
 
 
-def days(report: Report, told: Iterable[Story]) -> bool:
-    """Whether times need their date."""
-    return len({m.astimezone(report.zone).date() for s in told for step in s.steps for m in (step.lo, step.hi) if m}) > 1
+def days(report: Report, shown_stories: Iterable[Story]) -> bool:
+    """Return True if times need their date."""
+    return len({m.astimezone(report.zone).date() for s in shown_stories for step in s.steps for m in (step.lo, step.hi) if m}) > 1
 
 
 def when(lo: datetime | None, hi: datetime | None, zone: tzinfo, *, dated: bool) -> str:
-    """Write a step's time, with its day where that is wanted; empty where it is unknown."""
+    """Return a step's time, with its day if requested; empty if it is unknown."""
     if lo is None and hi is None:
         return ""
     day = f"{(lo or hi or datetime.now(UTC)).astimezone(zone):%-d %b} " if dated else ""
     return day + between(lo, hi, zone)
 
 
-def again(report: Report, names: Names, story: Story, told: Sequence[Story]) -> str:
-    """When the same cause befell the same subject: `21 Nov 07:51, 24 Nov 07:51`; empty where it happened once, or is said already."""
+def recurrence(report: Report, names: Names, story: Story, shown_stories: Sequence[Story]) -> str:
+    """Return when the same cause affected the same subject: `21 Nov 07:51, 24 Nov 07:51`; empty if it happened once, or is already reported."""
     cause = story.incident["cause"], story.incident["subject"]
-    same = [s for s in told if (s.incident["cause"], s.incident["subject"]) == cause and s.incident["from_hi"]]
+    same = [s for s in shown_stories if (s.incident["cause"], s.incident["subject"]) == cause and s.incident["from_hi"]]
     if cause[0] == "unknown" or len(same) < 2 or story is not same[0]:
         return ""
     moments = sorted(s.incident["from_hi"].astimezone(report.zone) for s in same)
     return f"{names.process(story.incident['subject'])}: {count(len(same), 'time')}, {joined([f'{m:%-d %b %H:%M}' for m in moments])}"
 
 
-def _incident(report: Report, story: Story, dated: bool, again: str) -> list[Block]:
+def _incident(report: Report, story: Story, dated: bool, recurred: str) -> list[Block]:
     known = story.incident["cause"] != "unknown"
     steps = tuple((when(s.lo, s.hi, report.zone, dated=dated), s.text, "ROOT CAUSE" if s.role == ROOT and known else s.where) for s in story.steps)
     blocks: list[Block] = [Heading(3, "What happened"), Table((Column("", fixed=True), Column(""), Column("")), steps)]
@@ -207,28 +211,28 @@ def _incident(report: Report, story: Story, dated: bool, again: str) -> list[Blo
     if story.hits:
         hits = tuple((h.what, h.who, h.lasted, h.consequence) for h in story.hits)
         blocks += [Heading(3, "Impact"), Table((Column(""), Column("", fixed=True), Column("", fixed=True), Column("")), hits)]
-    labelled = (("Now", story.now), ("Next", story.next), ("Prevent", story.prevent), ("Recurred", again))
+    labelled = (("Now", story.now), ("Next", story.next), ("Prevent", story.prevent), ("Recurred", recurred))
     if rows := tuple((label, text) for label, text in labelled if text):
         blocks += [Heading(3, ""), Table(_LABELLED, rows)]
     return blocks
 
 
-def _others(report: Report, told: Sequence[Story], dated: bool) -> Table:
+def _others(report: Report, shown_stories: Sequence[Story], dated: bool) -> Table:
     rows = [
         (
             when(s.incident["from_lo"], s.incident["from_hi"], report.zone, dated=dated),
             shorten(s.headline, 160) + after(s),
             s.incident["incident_id"],
         )
-        for s in told[:_LISTED]
+        for s in shown_stories[:_LISTED]
     ]
-    rows += [("", f"and {len(told) - _LISTED} more: `forensics sql incident`", "")] * (len(told) > _LISTED)
+    rows += [("", f"and {len(shown_stories) - _LISTED} more: `forensics sql incident`", "")] * (len(shown_stories) > _LISTED)
     return Table((Column("", fixed=True), Column(""), Column("", fixed=True)), tuple(rows))
 
 
-def unsettled(report: Report, names: Names, told: Sequence[Story]) -> list[Block]:
-    """What is not decided: what is known, what to collect, and what to do until then."""
-    shown = {id(p) for s in told for p in s.pairs}
+def unsettled(report: Report, names: Names, shown_stories: Sequence[Story]) -> list[Block]:
+    """Return what is undecided: what is known, what to collect, and what to do until then."""
+    shown = {id(p) for s in shown_stories for p in s.pairs}
     undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]
     rows = []
     if not report.examined["examined"]:
@@ -246,7 +250,7 @@ def unsettled(report: Report, names: Names, told: Sequence[Story]) -> list[Block
 
 
 def foot(report: Report, clock: Clock) -> Table:
-    sure = brief.how_sure(report) or (rests_on(report, clock, but=False) if report.examined["examined"] else "")
+    sure = brief.how_sure(report) or (basis(report, clock, but=False) if report.examined["examined"] else "")
     more = ["`forensics report --full`", "`forensics timeline`"]
     more += [f"`forensics show {f['finding_id']}`" for f in report.findings[:1]]
     notes = sum(f["severity"] == "note" for f in report.findings)

@@ -1,4 +1,4 @@
-"""Blocks to a terminal, at any width, with or without colours."""
+"""Render blocks for a terminal, at any width, with or without colours."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _INDENT = 2
 
 
 def render(document: Document, *, pager: bool = True) -> None:
-    """Prints the blocks to standard output: with colours and a pager on a terminal, else as plain text.
+    """Print the blocks to standard output: with colours and a pager on a terminal, else as plain text.
 
     Args:
         document: what to print.
-        pager: whether a pager may show what is longer than the screen.
+        pager: True to show output that is longer than the screen in a pager.
     """
     if not screen.is_terminal():
         sys.stdout.write(as_text(document, screen.width()))
@@ -39,7 +39,7 @@ def render(document: Document, *, pager: bool = True) -> None:
 
 
 def as_text(document: Document, width: int = screen.PIPED_WIDTH) -> str:
-    """The blocks as plain text, without blanks at the ends of lines."""
+    """Return the blocks as plain text, without blanks at the ends of lines."""
     written = io.StringIO()
     console = Console(file=written, width=width, highlight=False, markup=False, emoji=False, no_color=True, force_terminal=False)
     for block in document:
@@ -75,21 +75,21 @@ def _print(console: Console, block: Block) -> None:
                 console.print(Text(" " * _INDENT + printable(letters), _STYLE[tone]), soft_wrap=True)
         case Code(code, label):
             console.print(Padding(Text(f"{label}:", "bold"), (0, 0, 0, 2), expand=False))
-            for part in code.split("\n"):  # unbroken, so that it can be copied
+            for part in code.split("\n"):  # not wrapped, so that it can be copied
                 console.print(Text("    " + printable(part)), soft_wrap=True)
         case Lines(lines, label, more):
             head = Text.assemble((label, "bold"), (f" ({more}):" if more else ":", "dim" if more else "bold"))
             console.print(Padding(head, (0, 0, 0, 2), expand=False))
             for line in lines:
-                said = Text.assemble((f"{line.ts}  ", "cyan"), (f"{printable(line.role)}: " if line.role else "", "bold"), printable(line.text))
-                for number, row in enumerate(said.wrap(console, console.width - 6)):
+                words = Text.assemble((f"{line.ts}  ", "cyan"), (f"{printable(line.role)}: " if line.role else "", "bold"), printable(line.text))
+                for number, row in enumerate(words.wrap(console, console.width - 6)):
                     console.print(Text(" " * (6 if number else 4)) + row, soft_wrap=True)
-                # The place stands alone and unbroken, so that a terminal or an editor can follow it.
+                # The place is on a line of its own, not wrapped, so that a terminal or an editor can open it.
                 console.print(Text(f"      {printable(line.where)}  {printable(line.event_id)}", "dim"), soft_wrap=True)
 
 
 def _lines(text: str) -> str:
-    """Text of our own making may have line breaks; nothing in it may steer the terminal."""
+    """Return our own text, which may have line breaks, without control characters for the terminal."""
     return "\n".join(printable(part) for part in text.split("\n"))
 
 

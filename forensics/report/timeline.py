@@ -1,4 +1,4 @@
-"""Draw who owned what, and when, with letters: causes and generations above, a row for each resource, a lane for each owner, overlaps below them."""
+"""Draw who owned what, and when, in characters: causes and generations at the top, a row for each resource, a lane for each owner, overlaps below them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from forensics.report.page.scene import Overlap, Row, Scene, Trouble
     from forensics.wording.formats import Clock
 
-#: The letters of cells; where several share a cell, the last of these. All differ without colour.
+#: The characters of cells; if several share a cell, the last of these is drawn. All can be distinguished without colour.
 POSSIBLE, CERTAIN = "░", "█"
-#: In a lane: its owner was frozen; in the row of a cause: the cause lasted, perhaps, for certain; a member was evicted, a process died.
+#: In a lane: its owner was frozen. In the row of a cause: the cause may have lasted, certainly lasted; a member was evicted, a process died.
 FROZEN, CAUSE_POSSIBLE, CAUSE, EVICTED, DIED = "-", "~", "=", "E", "D"
 BOTH_POSSIBLE, BOTH_THERE, BOTH_AT_WORK = "?", "x", "X"
 _REBALANCE = "▒"
@@ -36,19 +36,19 @@ _CAUSES = f"Cause of an incident: {CAUSE} for certain, {CAUSE_POSSIBLE} possible
 #: Maximum resources of a group; those with two owners are always drawn.
 _RESOURCES = 30
 _GENERATIONS = 25
-_LEAST = 20
+_MIN_CELLS = 20
 _TWICE = "twice"
-_MOST_CAUSES = 6
+_MAX_CAUSES = 6
 
 
 def compose(report: Report, width: int, resources: Sequence[str] = (), sight: Sight | None = None) -> Document:
     """Return the timelines of a report's groups.
 
     Args:
-        report: what was found, of the groups and the time that the reader asked for.
-        width: of the page, in columns.
-        resources: draw these alone; empty: all.
-        sight: each time that a cause came back, and evictions; without it an incident has one stretch.
+        report: what was found in the selected groups and time.
+        width: the width of the page, in columns.
+        resources: draw only these; empty: all.
+        sight: each recurrence of a cause, and evictions; without it, an incident is drawn as one interval.
 
     Raises:
         UsageError: there is no such resource.
@@ -90,15 +90,15 @@ def _moment(ms: float) -> datetime:
 
 
 class _Drawn:
-    """A scene, and the columns that it is drawn on."""
+    """A scene and its columns on the terminal."""
 
     def __init__(self, scene: Scene, looks: Looks, clock: Clock, width: int, resources: Sequence[str]) -> None:
         self.scene, self.looks, self.clock, self.resources = scene, looks, clock, resources
         labels = [len(row.resource) + 1 + max([len(_TWICE), *(len(self.owner(b.process)) for b in scene.bars)]) for row in scene.rows]
         labels += [len(t.label) + 1 for t in scene.troubles if t.severity != "note"]
-        # A name that is cut may be another's: up to half the width is for names.
+        # Names may take half the width, because truncated names can be ambiguous.
         self.label = max(10, min(width // 2, max(labels, default=10) + 1))
-        self.cells = max(_LEAST, width - self.label)
+        self.cells = max(_MIN_CELLS, width - self.label)
 
     def owner(self, process: int) -> str:
         """Return a process's name."""
@@ -110,7 +110,7 @@ class _Drawn:
         return min(self.cells - 1, max(0, int(part * self.cells)))
 
     def paint(self, cells: list[str], begin: float, end: float, sign: str) -> None:
-        """Put a sign into each cell that a stretch touches, none outside of the picture."""
+        """Put a sign into each cell that an interval overlaps; nothing outside the picture."""
         if end < self.scene.first or begin > self.scene.last or end < begin:
             return
         for n in range(self.cell(begin), self.cell(end) + 1):
@@ -121,7 +121,7 @@ class _Drawn:
         return [" "] * self.cells
 
     def line(self, label: str, cells: Iterable[str], tone: Tone = "") -> tuple[str, Tone]:
-        """Return a line of the drawing; a label that is too long loses its middle."""
+        """Return a line of the drawing; a label that is too long is shortened in the middle."""
         room = self.label - 1
         shown = label if len(label) <= room else f"{label[: room // 2]}…{label[len(label) - (room - room // 2 - 1) :]}"
         return (f"{shown:<{self.label}}{''.join(cells)}".rstrip(), tone)
@@ -145,15 +145,15 @@ def _group(out: Document, drawn: _Drawn, number: int, group_id: str) -> None:
     if doubled:
         out.add(_doubled(drawn, doubled))
     if rounds:
-        told = rounds[-_GENERATIONS:]
-        if len(told) < len(rounds):
-            out.add(Para(f"The last {len(told)} of {len(rounds):,} generations; select others with --since and --until:", tone="dim"))
+        listed = rounds[-_GENERATIONS:]
+        if len(listed) < len(rounds):
+            out.add(Para(f"The last {len(listed)} of {len(rounds):,} generations; select others with --since and --until:", tone="dim"))
         columns = (Column("gen.", right=True, fixed=True), Column("began", fixed=True), Column("why"))
-        out.add(Table(columns, tuple((str(r.number), drawn.clock.between(_moment(r.start_lo), _moment(r.start_hi)), r.why) for r in told)))
+        out.add(Table(columns, tuple((str(r.number), drawn.clock.between(_moment(r.start_lo), _moment(r.start_hi)), r.why) for r in listed)))
 
 
 def _axis(drawn: _Drawn) -> Iterator[tuple[str, Tone]]:
-    """Yield times above their ticks, to the second, or finer where the picture is short."""
+    """Yield times above their ticks, to the second, or finer if the picture covers a short time."""
     cells, ticks = drawn.blank(), drawn.blank()
     fine = drawn.scene.last - drawn.scene.first < 1000 * drawn.cells / 10
     step = max(14 if fine else 10, 1) + (11 if drawn.clock.day is None else 0)
@@ -169,12 +169,12 @@ def _axis(drawn: _Drawn) -> Iterator[tuple[str, Tone]]:
 
 
 def _causes(drawn: _Drawn, group: int) -> Iterator[tuple[str, Tone]]:
-    """Yield a row for each cause above a note, its repeats in the same row; then evictions from the group and deaths."""
+    """Yield a row for each cause above a note, with its repeats in the same row; then evictions from the group and deaths."""
     rows: dict[str, list[Trouble]] = {}
     for t in drawn.scene.troubles:
         if t.severity != "note":
             rows.setdefault(t.anchor, []).append(t)
-    for same in list(rows.values())[:_MOST_CAUSES]:
+    for same in list(rows.values())[:_MAX_CAUSES]:
         cells = drawn.blank()
         for t in same:
             drawn.paint(cells, t.start_lo, t.stop_hi, CAUSE_POSSIBLE)
@@ -182,8 +182,8 @@ def _causes(drawn: _Drawn, group: int) -> Iterator[tuple[str, Tone]]:
             if t.stop_lo > t.start_hi:
                 drawn.paint(cells, t.start_hi, t.stop_lo, CAUSE)
         yield drawn.line(same[0].label, cells, "bad" if same[0].severity == "critical" else "warn")
-    if len(rows) > _MOST_CAUSES:
-        yield drawn.line(f"… {count(len(rows) - _MOST_CAUSES, 'more cause')}", drawn.blank(), "dim")
+    if len(rows) > _MAX_CAUSES:
+        yield drawn.line(f"… {count(len(rows) - _MAX_CAUSES, 'more cause')}", drawn.blank(), "dim")
     marks = [m for m in drawn.scene.marks if m.group in (group, -1)]
     if marks:
         cells = drawn.blank()
@@ -194,7 +194,7 @@ def _causes(drawn: _Drawn, group: int) -> Iterator[tuple[str, Tone]]:
 
 
 def _rounds(drawn: _Drawn, group: int) -> Iterator[tuple[str, Tone]]:
-    """Yield rebalances as grey stretches, with the number of the generation that each one ended in, where there is room."""
+    """Yield rebalances as grey intervals, with the number of the generation that each one ended in, if there is space."""
     cells, free = drawn.blank(), 0
     numbers = []
     for r in drawn.scene.rounds:
@@ -230,7 +230,7 @@ def _lanes(drawn: _Drawn, number: int, row: Row) -> Iterator[tuple[str, Tone]]:
             for begin, end, frozen in parts(b.start_hi, b.stop_lo, freezes):
                 drawn.paint(cells, begin, end, (CERTAIN, CERTAIN, FROZEN)[frozen])
         owners = list(dict.fromkeys(drawn.owner(b.process) for b in mine))
-        yield drawn.line(f"{'' if named else row.resource:<{_room(drawn, row)}} {owners[0] if len(owners) == 1 else 'several'}", cells)
+        yield drawn.line(f"{'' if named else row.resource:<{_name_width(drawn, row)}} {owners[0] if len(owners) == 1 else 'several'}", cells)
         named = True
     doubled = [o for o in drawn.scene.overlaps if o.row == number]
     if doubled:
@@ -242,11 +242,13 @@ def _lanes(drawn: _Drawn, number: int, row: Row) -> Iterator[tuple[str, Tone]]:
         ):
             for begin, end in spans:
                 drawn.paint(cells, begin, end, sign)
-        yield drawn.line(f"{'' if named else row.resource:<{_room(drawn, row)}} {_TWICE}", cells, "bad" if any(o.work for o in doubled) else "warn")
+        yield drawn.line(
+            f"{'' if named else row.resource:<{_name_width(drawn, row)}} {_TWICE}", cells, "bad" if any(o.work for o in doubled) else "warn"
+        )
 
 
-def _room(drawn: _Drawn, row: Row) -> int:
-    """Return the width of the names of resources, which puts their owners below each other."""
+def _name_width(drawn: _Drawn, row: Row) -> int:
+    """Return the width of the column of resource names, which aligns their owners."""
     longest = max(len(r.resource) for r in drawn.scene.rows if r.group == row.group)
     return min(longest, drawn.label - len(_TWICE) - 2)
 

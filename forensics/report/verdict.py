@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
-from forensics.report.examined import not_examined, rests_on
+from forensics.report.examined import basis, not_examined
 from forensics.report.resources import and_more, in_words
 from forensics.wording.formats import Clock, count, fold, joined, span
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Overlaps of one pair of processes that begin within this time of each other are one incident.
 _SAME_INCIDENT = timedelta(seconds=60)
 #: Rules whose findings this section reports, with their lines.
-TOLD_HERE = ("split-brain-task", "split-brain-partition")
+SPLIT_BRAIN_RULES = ("split-brain-task", "split-brain-partition")
 #: Codes of the rule clock-skew for a clock that was set.
 _STEPS = ("set_back", "contradicted", "contradict_each_other")
 _ROWS_SHOWN = 40
@@ -44,37 +44,37 @@ _NOUN = {"task": "task", "connector": "connector", "partition": "partition"}
 
 
 def section(report: Report, names: Names, clock: Clock, proofs: Proofs | None) -> tuple[str, Tone, list[Block]]:
-    """Title, tone and blocks of the verdict on split brain.
+    """Return title, tone and blocks of the verdict on split brain.
 
     Args:
         report: what was found.
-        names: what processes are called.
-        clock: how times are printed.
-        proofs: tells each proof, and what to do; None where the findings beside it do.
+        names: the report's names of processes.
+        clock: formats times.
+        proofs: formats each proof, which is followed by what to do; None if the findings beside the verdict show both.
     """
     by_verdict = _by_verdict(report)
-    unseen = _without(report.examined)
-    # Pairs inside one log, which its own order refutes, are no look at the others.
+    limits = _without(report.examined)
+    # Pairs inside one log, which its own order refutes, say nothing about other members.
     if not report.examined["examined"] and not (by_verdict["proved"] or by_verdict["undecided"]):
         if report.examined["why"] != "one_log":
             return "Split brain: NOT EXAMINED", "warn", not_examined(report, clock)
-        others = f" ({unseen})" if unseen else ""
+        others = f" ({limits})" if limits else ""
         return f"Split brain: NOT EXAMINED, because only one member has a log{others}", "warn", not_examined(report, clock)
-    title, tone = _title(by_verdict, unseen, _elsewhere(report))
+    title, tone = _title(by_verdict, limits, _elsewhere(report))
     blocks: list[Block] = []
-    told = {tuple(w["event_id"] for w in f["witness"]): f["finding_id"] for f in report.findings}
+    by_proof = {tuple(w["event_id"] for w in f["witness"]): f["finding_id"] for f in report.findings}
     for verdict in ("proved", "undecided"):
         in_full, rest = _chosen(list(_incidents(by_verdict[verdict])))
         for incident in in_full:
             blocks += _incident(
-                incident, names, clock, proofs, told, explained=proofs is not None or verdict != "proved", jumped=clock_jumped(report)
+                incident, names, clock, proofs, by_proof, explained=proofs is not None or verdict != "proved", jumped=clock_jumped(report)
             )
         blocks += _more(rest, verdict, names, clock)
-    advised = [f for f in report.findings if f["rule"] in TOLD_HERE and f["severity"] == "critical" and f["advice"]] if proofs else []
+    advised = [f for f in report.findings if f["rule"] in SPLIT_BRAIN_RULES and f["severity"] == "critical" and f["advice"]] if proofs else []
     for advice in dict.fromkeys(f["advice"] for f in advised):
         blocks.append(Para(advice, label="What to do"))
     if report.examined["examined"]:
-        blocks.append(Para(rests_on(report, clock), tone="" if any(by_verdict[v] for v in ("proved", "undecided")) else tone))
+        blocks.append(Para(basis(report, clock), tone="" if any(by_verdict[v] for v in ("proved", "undecided")) else tone))
     blocks.append(Para(_pairs(report, by_verdict), tone="dim"))
     return title, tone, blocks
 
@@ -92,45 +92,46 @@ def _by_verdict(report: Report) -> dict[str, list[Row]]:
 
 
 def clock_jumped(report: Report) -> bool:
-    """Whether a clock is proved to have been set: the bounds of a verdict allow for that, and not for what no line shows."""
+    """Return True if a clock is proved to have been set: the bounds of a verdict include that jump, but no jump that no line shows."""
     return any(f["rule"] == "clock-skew" and f.get("code") in _STEPS for f in report.findings)
 
 
 def unless_jumped(margin_ms: float, *, jumped: bool) -> str:
-    """What would undo a verdict that clocks tell: `unless a clock jumped by more than 22.5 s`."""
+    """Return the condition under which a verdict based on clocks is wrong: `unless a clock jumped by more than 22.5 s`."""
     return f"unless a clock jumped {'once more, unseen, ' * jumped}by more than {span(margin_ms)}"
 
 
 def _elsewhere(report: Report) -> str:
-    """` in the time that was asked for; outside it, 3 pairs of owners are proved`; empty where all was asked for, or nothing is outside."""
+    """Return what is outside the selection: ` in the time that was asked for; outside it, 3 pairs of owners are proved`; empty if there is no selection or nothing outside it."""
     numbers = report.examined["elsewhere"]
     if not numbers:
         return ""
     filters = report.filters
-    asked = ["the time"] * bool(filters["since"] or filters["until"]) + ["the groups"] * bool(filters["groups"])
+    selected = ["the time"] * bool(filters["since"] or filters["until"]) + ["the groups"] * bool(filters["groups"])
     first, *_ = numbers
-    told = [
+    others = [
         f"{count(number, 'pair') + ' of owners' if verdict == first else number} {'is' if number == 1 else 'are'} {verdict}"
         for verdict, number in numbers.items()
     ]
-    return f" in {joined(asked)} that {'was' if asked == ['the time'] else 'were'} asked for; outside {'it' if len(asked) == 1 else 'them'}, {joined(told)}"
+    was = "was" if selected == ["the time"] else "were"
+    return f" in {joined(selected)} that {was} asked for; outside {'it' if len(selected) == 1 else 'them'}, {joined(others)}"
 
 
-def _title(by_verdict: dict[str, list[Row]], unseen: str, elsewhere: str) -> tuple[str, Tone]:
+def _title(by_verdict: dict[str, list[Row]], limits: str, elsewhere: str) -> tuple[str, Tone]:
     work = [s for s in by_verdict["proved"] if s["kind"] == "work"]
     if work:
         longest = max(work, key=_length)
         bounds = f"overlapped for at least {span(longest.get('there_certain_ms'))}"
         if not longest["certain_ms"]:
-            # Each worked while both were there; no moment is sure at which both did.
+            # Each worked while both existed, but not certainly at the same moment.
             here = f"{_resources(work)} had {_twofold(work)}, and both worked in that time"
             return f"Split brain: PROVED. {here} ({longest['resource']}: {bounds})", "bad"
         bounds += f", both working for at least {span(longest['certain_ms'])}"
-        together = {_one(s) for s in work if s["certain_ms"]}
+        simultaneous = {_one(s) for s in work if s["certain_ms"]}
         here = f"{_resources([s for s in work if s['certain_ms']])} worked on by two owners at the same time"
         alive = [s for s in by_verdict["proved"] if s["kind"] in ("work", "thread") and s["resource_kind"] == longest["resource_kind"]]
         here += f" ({longest['resource']}: {bounds})"
-        if others := len(set(map(_one, alive)) - together):
+        if others := len(set(map(_one, alive)) - simultaneous):
             here += f"; {others:,} more had {_twofold(alive)}"
         return f"Split brain: PROVED. {here}", "bad"
     if by_verdict["proved"]:
@@ -139,8 +140,8 @@ def _title(by_verdict: dict[str, list[Row]], unseen: str, elsewhere: str) -> tup
         return f"Split brain: {' at the same time; '.join(had)} at the same time, without proof that both worked", "warn"
     if by_verdict["undecided"]:
         return f"Split brain: UNDECIDED for {count(len(by_verdict['undecided']), 'pair')} of owners", "warn"
-    if unseen:
-        return f"Split brain: NONE FOUND among the members with logs ({unseen}){elsewhere}", "warn"
+    if limits:
+        return f"Split brain: NONE FOUND among the members with logs ({limits}){elsewhere}", "warn"
     return f"Split brain: NONE FOUND{elsewhere}", "warn" if elsewhere else "good"
 
 
@@ -164,7 +165,7 @@ def _without(examined: Row) -> str:
 
 
 def _resources(rows: list[Row]) -> str:
-    """`1 task`, `2 connectors and 1 task`."""
+    """Return counts such as `1 task` or `2 connectors and 1 task`."""
     numbers = Counter(kind for kind, _, _ in {(s["resource_kind"], s["group_id"], s["resource"]) for s in rows})
     return joined([count(number, _NOUN.get(kind, "resource")) for kind, number in sorted(numbers.items())])
 
@@ -179,7 +180,7 @@ def _pairs(report: Report, by_verdict: dict[str, list[Row]]) -> str:
 
 
 def _incidents(rows: list[Row]) -> Iterator[list[Row]]:
-    """Rows of the same group, kind, first and second process whose overlaps begin close to each other."""
+    """Yield rows of the same group, kind, first and second process whose overlaps begin close to each other."""
     found: list[list[Row]] = []
     for _, same in groupby(sorted(rows, key=lambda r: (_pair(r), _start(r))), key=_pair):
         current: list[Row] = []
@@ -194,7 +195,7 @@ def _incidents(rows: list[Row]) -> Iterator[list[Row]]:
 
 
 def _chosen(incidents: list[list[Row]]) -> tuple[list[list[Row]], list[list[Row]]]:
-    """What is told in full, and the rest: of much, what happens to the same two again and again is told in full once, a mere holding once a group."""
+    """Return the incidents to show in full, and the rest: if there are many, one for each pair of processes, or one for each group if it was only held."""
     if len(incidents) <= _IN_FULL:
         return incidents, []
     first: dict[tuple[str, ...], list[Row]] = {}
@@ -216,7 +217,7 @@ def _start(row: Row) -> float:
 
 
 def _more(incidents: list[list[Row]], verdict: str, names: Names, clock: Clock) -> Iterator[Block]:
-    """The incidents that are not told in full: a row each, or, when that is too much, a row for each two processes."""
+    """Yield the incidents that are not shown in full: a row each, or, if there are too many, a row for each pair of processes."""
     if not incidents:
         return
     yield Para(f"{count(len(incidents), f'more {verdict} incident')}; each pair of owners: `forensics sql split_brain`.", tone="dim")
@@ -244,7 +245,7 @@ def _more(incidents: list[list[Row]], verdict: str, names: Names, clock: Clock) 
 
 
 def _by_pair(incidents: list[list[Row]], names: Names, clock: Clock) -> Table:
-    """How often each two processes had the same work, when first and last, and the longest of it."""
+    """Count how often each pair of processes had the same work, with the first and last time and the longest overlap."""
     of: dict[tuple[str, ...], list[list[Row]]] = {}
     for incident in incidents:
         of.setdefault(_pair(incident[0]), []).append(incident)
@@ -278,7 +279,7 @@ def _incident(
     else:
         who, had = f"two threads of {a}" if a == b else f"{a} and {b}", _PERHAPS.get(strongest["kind"], "may both have owned")
     yield Heading(3, f"{strongest['verdict']}: {who} {had} {_what(rows)} of group {strongest['group_id']}", _tone(strongest))
-    # Two figures are certain of two owners at work: that both were there, and, shorter, that both worked. Each has its own column.
+    # For two working owners, two times are certain: how long both existed, and, shorter, how long both worked. Each has its own column.
     at_work, how = strongest["kind"] == "work", _HOW.get(strongest["kind"], "both") if sure else "overlap, if any,"
     columns: tuple[Column, ...] = (
         Column(strongest["resource_kind"] if len({r["resource_kind"] for r in rows}) == 1 else "resource", fixed=True),
@@ -312,8 +313,8 @@ def _incident(
     if explained and strongest["explanation"]:
         yield Para(strongest["explanation"], label=f"Why ({strongest['resource']})")
     if strongest["cause"]:
-        told = _CAUSES.get(strongest["cause"], strongest["cause"].replace("_", " ")).format(a=a, b=b)
-        yield Para(f"{told}.", label="Cause")
+        cause = _CAUSES.get(strongest["cause"], strongest["cause"].replace("_", " ")).format(a=a, b=b)
+        yield Para(f"{cause}.", label="Cause")
     if strongest["verdict"] == "proved" and strongest["margin_ms"] is not None:
         known = " The known jump is taken into account." * jumped
         yield Para(
@@ -331,22 +332,22 @@ def _what(rows: list[Row]) -> str:
     def named(some: Iterable[Row]) -> str:
         return in_words(sorted({r["resource"] for r in some}), rows)
 
-    apart = [r for r in rows if r["verdict"] == "proved" and r["kind"] == "work" and not r["certain_ms"]]
-    together = [r for r in rows if r not in apart]
-    if not apart:
+    not_simultaneous = [r for r in rows if r["verdict"] == "proved" and r["kind"] == "work" and not r["certain_ms"]]
+    others = [r for r in rows if r not in not_simultaneous]
+    if not not_simultaneous:
         return named(rows)
-    while_there = f"{named(apart)} while both existed"
-    return f"{named(together)} at the same time, and on {while_there}," if together else while_there + ","
+    while_there = f"{named(not_simultaneous)} while both existed"
+    return f"{named(others)} at the same time, and on {while_there}," if others else while_there + ","
 
 
 def _is_ordered(row: Row) -> bool:
-    """Whether the lines tell which of the two began first: not where the start of one is in no line, unless it surely was there before the other."""
+    """Return True if the lines show which of the two began first; without a line for the start of one, only if it was certainly there before the other."""
     facts = row.get("facts") or {}
     return bool(facts.get("b_began_later", True))
 
 
 def _moment(clock: Clock, lo: datetime | None, hi: datetime | None) -> str:
-    """One moment, which two bounds far from each other would give as if it were a span."""
+    """Return one moment with its bounds as `between ... and ...`, so that it does not look like a time span."""
     text = clock.between(lo, hi)
     first, to, last = text.partition(" to ")
     return f"between {first} and {last}" if to else text

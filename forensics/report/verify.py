@@ -1,4 +1,4 @@
-"""Whether a case, and the evidence where it still is, are what they were: their files against recorded hashes and row counts."""
+"""Check that a case and, if available, its evidence are unchanged: their files against recorded hashes and row counts."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from forensics.case.integrity import Fault
 
 SAME, GROWN, GONE, CHANGED, UNREADABLE = "unchanged", "grown since", "not there any more", "changed", "cannot be read"
-#: Of a place that the user has not named; see `forensics.case.named`.
+#: The state of a place that the user has not named; see `forensics.case.named`.
 NOT_OPENED = "not opened"
-#: States of evidence that make what the case says of it doubtful.
+#: States of evidence that make the case's statements about it doubtful.
 WRONG = (CHANGED, UNREADABLE)
 _SHOWN = 30
 
 
 @dataclass(frozen=True)
 class Checked:
-    """One evidence file, looked at again.
+    """One evidence file, read again.
 
     Attributes:
-        path: as the case calls it.
+        path: its path in the case.
         state: `SAME`, `GROWN` (what was read is unchanged), `GONE`, `CHANGED`, `UNREADABLE` or `NOT_OPENED`.
-        why: more on that, maybe empty.
+        why: details; may be empty.
     """
 
     path: str
@@ -44,11 +44,11 @@ class Checked:
 
 
 def evidence(case: Case, folders: Sequence[Location] = ()) -> list[Checked]:
-    """Every file that the case has rows of, read again from its place.
+    """Read every file that the case has rows of again from its place, and return its state.
 
     Args:
         case: the case.
-        folders: where the user says that the evidence is now.
+        folders: folders in which the user says that the evidence is now.
     """
     places: dict[str, list[Evidence]] = {}
     for e in case.evidence():
@@ -58,7 +58,7 @@ def evidence(case: Case, folders: Sequence[Location] = ()) -> list[Checked]:
 
 
 def _place(recorded: str, files: list[Evidence], folders: Sequence[Location]) -> Iterator[Checked]:
-    """The files that one file on disk is or holds; an archive is read once."""
+    """Yield the state of each evidence file in one file on disk; an archive is read once."""
     try:
         location = source(recorded, is_named=all(e.is_named for e in files), folders=folders)
     except NotNamedError:
@@ -74,7 +74,7 @@ def _place(recorded: str, files: list[Evidence], folders: Sequence[Location]) ->
                     left[member].remove(e)
                     wrong.pop(e.path, None)
                     yield checked
-                else:  # an archive may hold another member of this name
+                else:  # an archive may have another member of this name
                     wrong[e.path] = checked
                 break  # a content is read once
     except FileNotFoundError:
@@ -102,11 +102,11 @@ def _file(known: Evidence, content: Content) -> Checked:
 
 
 def compose(case: Case, found: Iterable[Fault], checked: list[Checked]) -> Document:
-    """What was found, as blocks.
+    """Return the results as blocks.
 
     Args:
         case: the case.
-        found: its files that are not as they were written.
+        found: its files that have changed since they were written.
         checked: its evidence.
     """
     out = Document()
@@ -116,9 +116,14 @@ def compose(case: Case, found: Iterable[Fault], checked: list[Checked]) -> Docum
 
 
 def _case(case: Case, found: list[Fault]) -> tuple[str, list[Block], Tone]:
-    told = case.manifest["contents"]
-    rows = {part: sum(what.get("rows", 0) for path, what in told.items() if path.startswith(f"{part}/")) for part in ("tables", "views")}
-    blocks: list[Block] = [Para(f"{count(len(told), 'file')}, {rows['tables']:,} rows in tables and {rows['views']:,} in views, by the manifest.")]
+    recorded_files = case.manifest["contents"]
+    rows = {
+        part: sum(described.get("rows", 0) for path, described in recorded_files.items() if path.startswith(f"{part}/"))
+        for part in ("tables", "views")
+    }
+    blocks: list[Block] = [
+        Para(f"{count(len(recorded_files), 'file')}, {rows['tables']:,} rows in tables and {rows['views']:,} in views, by the manifest.")
+    ]
     if not found:
         return "The case is as it was written", blocks, "good"
     blocks.append(Table((Column("file", fixed=True), Column("what")), tuple((fault.path, fault.why) for fault in found[:_SHOWN])))
@@ -129,8 +134,8 @@ def _case(case: Case, found: list[Fault]) -> tuple[str, list[Block], Tone]:
 
 def _evidence(checked: list[Checked]) -> tuple[str, list[Block], Tone]:
     states = Counter(c.state for c in checked)
-    said = ", ".join(f"{states[s]:,} {s}" for s in (SAME, GROWN, GONE, CHANGED, UNREADABLE, NOT_OPENED) if states[s]) or "the case has read none"
-    blocks: list[Block] = [Para(f"{count(len(checked), 'file')} of logs: {said}." if checked else "The case has read no file.")]
+    by_state = ", ".join(f"{states[s]:,} {s}" for s in (SAME, GROWN, GONE, CHANGED, UNREADABLE, NOT_OPENED) if states[s]) or "the case has read none"
+    blocks: list[Block] = [Para(f"{count(len(checked), 'file')} of logs: {by_state}." if checked else "The case has read no file.")]
     strange = [c for c in checked if c.state not in (SAME, GROWN)]
     if strange:
         blocks.append(Table((Column("file"), Column("is"), Column("")), tuple((c.path, c.state, shorten(c.why, 200)) for c in strange[:_SHOWN])))

@@ -1,4 +1,4 @@
-"""The stretch of time that a reader asks for: its ends as they may be written, held against the time that the case has."""
+"""Parse the time range that a reader selects, relative to the time of the case."""
 
 from __future__ import annotations
 
@@ -22,47 +22,47 @@ _FORMS = (
 
 @dataclass(frozen=True)
 class CaseTime:
-    """When a case's first and last records were written (UTC)."""
+    """The times of a case's first and last records (UTC)."""
 
     first: datetime
     last: datetime
 
     @classmethod
     def of(cls, rows: Iterable[Mapping[str, Any]]) -> CaseTime | None:
-        """From rows with `first_ts` and `last_ts`; None when no row has a time."""
+        """Return the time of rows with `first_ts` and `last_ts`; None if no row has a time."""
         times = [t for row in rows for t in (row.get("first_ts"), row.get("last_ts")) if t]
         return cls(min(times), max(times)) if times else None
 
-    def told(self, zone: tzinfo) -> str:
-        """From when to when, in a zone."""
+    def text(self, zone: tzinfo) -> str:
+        """Return the time range in a zone, as text."""
         return f"{_shown(self.first, zone)} to {_shown(self.last, zone)} {zone_name(zone, self.first)}"
 
 
 @dataclass(frozen=True)
 class Window:
-    """From `since` to `until` (UTC), both included; None: no limit."""
+    """The time from `since` to `until` (UTC), both included; None: no limit."""
 
     since: datetime | None = None
     until: datetime | None = None
 
     def touches(self, row: Mapping[str, Any], starts: Sequence[str], ends: Sequence[str]) -> bool:
-        """Whether a row's time touches the window.
+        """Return True if a row's time overlaps the window.
 
         Args:
             row: a view's row.
-            starts: columns that may tell its begin, the best first. A row without any began nobody knows when, and is kept.
-            ends: columns that may tell its end. A row without any still lasts.
+            starts: columns that may have its start, the best first. A row without any has an unknown start and is kept.
+            ends: columns that may have its end. A row without any has not ended.
         """
         start, end = _first(row, starts), _first(row, ends)
         return not (self.since and end and end < self.since) and not (self.until and start and start > self.until)
 
     def holds(self, row: Mapping[str, Any], starts: Sequence[str], ends: Sequence[str]) -> bool:
-        """Whether all of a row's time lies in the window, as far as it is told; what has no time of its own does not reach beyond one.
+        """Return True if a row's known time is within the window; a row without a time is never outside.
 
         Args:
             row: a view's row.
-            starts: columns that may tell its begin, the best first.
-            ends: columns that may tell its end. A row with a begin and no end still lasts.
+            starts: columns that may have its start, the best first.
+            ends: columns that may have its end. A row with a start and no end has not ended.
         """
         start, end = _first(row, starts), _first(row, ends)
         if not start and not end:
@@ -76,21 +76,21 @@ def _first(row: Mapping[str, Any], columns: Sequence[str]) -> datetime | None:
 
 
 def parse(since: str, until: str, case: CaseTime | None, zone: tzinfo = UTC) -> Window:
-    """The window that a reader asked for.
+    """Return the window that a reader selected.
 
     Args:
-        since: from then on, as `parse_time` takes it; empty: no limit.
-        until: up to then, likewise.
+        since: its start, as `parse_time` reads it; empty: no limit.
+        until: its end, likewise.
         case: the case's time.
         zone: the reader's.
 
     Raises:
-        UsageError: no time, the wrong way round, or outside the case.
+        UsageError: a text is not a time, the ends are swapped, or the window is outside the case.
     """
     window = Window(parse_time(since, case, "--since", zone), parse_time(until, case, "--until", zone))
     if window.since and window.until and window.since > window.until:
-        told = f"`--since` ({_shown(window.since, zone)}) is after `--until` ({_shown(window.until, zone)})"
-        raise UsageError(f"{told} {zone_name(zone, window.since)}.", where="--since")
+        text = f"`--since` ({_shown(window.since, zone)}) is after `--until` ({_shown(window.until, zone)})"
+        raise UsageError(f"{text} {zone_name(zone, window.since)}.", where="--since")
     if case is None:
         return window
     if window.since and window.since > case.last:
@@ -101,7 +101,7 @@ def parse(since: str, until: str, case: CaseTime | None, zone: tzinfo = UTC) -> 
 
 
 def parse_time(text: str, case: CaseTime | None, option: str, zone: tzinfo = UTC) -> datetime | None:
-    """A moment from `--since` or `--until`.
+    """Parse a moment of `--since` or `--until`.
 
     Args:
         text: ISO 8601 (without a zone: the reader's; a date alone is the whole day), a clock time of the case's day such as `07:52`, or a span back from
@@ -111,7 +111,7 @@ def parse_time(text: str, case: CaseTime | None, option: str, zone: tzinfo = UTC
         zone: the reader's.
 
     Raises:
-        UsageError: none of these, or the case has no times or several days for it.
+        UsageError: the text has none of these forms, the case has no times, or the time occurs on several of its days.
     """
     text = text.strip()
     if not text:
@@ -133,13 +133,13 @@ def parse_time(text: str, case: CaseTime | None, option: str, zone: tzinfo = UTC
             moment += timedelta(days=1, microseconds=-1)
         return moment.astimezone(UTC)
     except (ValueError, OverflowError) as e:
-        # That Python cannot read it says no more than that.
+        # Python's own message adds nothing.
         why = "" if "isoformat" in str(e) else str(e)
         raise UsageError(f"`{text}` is neither a time nor a span.", why=why, where=option, fix=_FORMS) from e
 
 
 def _clock_time(text: str, case: CaseTime, option: str, reader: tzinfo) -> datetime:
-    """A clock time on the case's day. A case of several days must have it on one of them only."""
+    """Return a clock time on the case's day; in a case of several days, it must be within the case on exactly one of them."""
     clock = time.fromisoformat(text if text[2] == ":" else f"0{text}")
     zone = clock.tzinfo or reader
     first, last = case.first.astimezone(zone).date(), case.last.astimezone(zone).date()
@@ -148,7 +148,7 @@ def _clock_time(text: str, case: CaseTime, option: str, reader: tzinfo) -> datet
     inside = moments if len(moments) == 1 else [m for m in moments if case.first <= m <= case.last]
     if len(inside) == 1:
         return inside[0]
-    why = f"the case spans {case.told(zone)}"
+    why = f"the case spans {case.text(zone)}"
     fix = f"Write the day too, like {first:%Y-%m-%d}T{clock:%H:%M:%S}."
     if inside:
         raise UsageError(f"`{text}` is a time of several days of the case.", why=why, where=option, fix=fix)
@@ -165,7 +165,7 @@ def _is_date(text: str) -> bool:
 
 def _outside(option: str, moment: datetime, what: str, case: CaseTime, zone: tzinfo) -> UsageError:
     shown = f"{_shown(moment, zone)} {zone_name(zone, moment)}"
-    return UsageError(f"`{option}` ({shown}) is {what}: there is nothing to show.", why=f"the case spans {case.told(zone)}", where=option)
+    return UsageError(f"`{option}` ({shown}) is {what}: there is nothing to show.", why=f"the case spans {case.text(zone)}", where=option)
 
 
 def _shown(moment: datetime, zone: tzinfo) -> str:

@@ -6,6 +6,6 @@ Modules, in reading order:
     language    the sandboxed template language: one environment, and filters that print durations, moments and lists
     files       loads word files and checks their form
     facts       extracts the names and codes that a query yields from its SQL
-    tell        converts rows of facts to headline, explanation and advice of findings, and to texts of other views
+    sentences   converts rows of facts to headline, explanation and advice of findings, and to texts of other views
     check       checks the SQL of rules and views and their word files against each other
 """

@@ -12,7 +12,7 @@ from forensics.errors import ForensicsError
 from forensics.wording.facts import Yields, yields
 from forensics.wording.files import Case, ViewWords, Words, rule_words, view_words, word_file
 from forensics.wording.language import environment
-from forensics.wording.tell import COLUMNS
+from forensics.wording.sentences import COLUMNS
 
 #: Facts that join findings to their causes; words need not use them.
 KEYS = frozenset({

@@ -144,7 +144,7 @@ def compiled(text: str) -> Template:
     return environment().from_string(text)
 
 
-def tell(text: str, facts: dict[str, Any]) -> str:
+def render(text: str, facts: dict[str, Any]) -> str:
     """Return a template's text for some facts, with line breaks and runs of blanks collapsed to one blank.
 
     Raises:

@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 
 from forensics.case import materialise, view_files
 from forensics.case.views import build
-from forensics.wording import tell
+from forensics.wording import sentences
 
 if TYPE_CHECKING:
     from forensics.case.folder import Case
@@ -50,4 +50,4 @@ def found_by(case: Case, rule: str) -> list[dict[str, Any]]:
     rows = [
         row | {"rule": rule, "facts": json.dumps({k: v for k, v in row["facts"].items() if v is not None}, default=str)} for row in table.to_pylist()
     ]
-    return tell.findings(rows, {rule: table.schema.field("facts").type})
+    return sentences.findings(rows, {rule: table.schema.field("facts").type})

@@ -11,10 +11,10 @@ from markupsafe import Markup
 
 from forensics.report import anchors
 from forensics.report.findings import repeats, when
-from forensics.report.incidents import Effect, began, by_incident, causes, effects, has_place
+from forensics.report.incidents import Effect, began, by_incident, causes, effects, is_among_findings
 from forensics.report.page import spacetime
 from forensics.report.page.drawing import swatch
-from forensics.report.proof import Proofs, in_words, telling
+from forensics.report.proof import Proofs, displayed_role, key_lines
 from forensics.report.reference import ms
 from forensics.wording.formats import SEVERITIES, shorten
 
@@ -53,8 +53,8 @@ class Card:
         anchor: its address.
         row: the finding.
         when: its time in words.
-        proof: its lines in order of time, the telling ones in `telling`.
-        telling: up to three of them.
+        proof: its lines in order of time, the most important ones in `key_lines`.
+        key_lines: up to three of them.
         left_out: lines that the card does not show.
         picture: the proof in space and time, or None.
         repeats: blocks that tell when it happened again.
@@ -70,7 +70,7 @@ class Card:
     row: Row
     when: str
     proof: tuple[Proof, ...]
-    telling: tuple[Proof, ...]
+    key_lines: tuple[Proof, ...]
     left_out: int
     picture: Markup | None
     repeats: tuple[Block, ...]
@@ -134,7 +134,7 @@ def _card(
         row=f,
         when=when(f, clock),
         proof=proof,
-        telling=_telling(proof, f["witness"]),
+        key_lines=_key_lines(proof, f["witness"]),
         left_out=number_of_lines - len(proof),
         picture=spacetime.draw(points, mine, looks, overlap, bars, clock.zone),
         repeats=tuple(repeats(f, clock, everything=False)),
@@ -159,7 +159,7 @@ def _of_owners(overlap: Overlap, bars: Mapping[str, Bar], edges: Iterable[Row]) 
 def _proof(number: int, line: Line, roles: Mapping[str, str], clock: Clock, looks: Looks) -> Proof:
     look = looks.all[line.process] if line.process >= 0 else None
     role = roles.get(line.event_id) or line.event
-    return Proof(number, in_words(role, line.text), _time(line, clock), line, look.name if look else "?", swatch(look) if look else Markup(""))
+    return Proof(number, displayed_role(role, line.text), _time(line, clock), line, look.name if look else "?", swatch(look) if look else Markup(""))
 
 
 def _time(line: Line, clock: Clock) -> str:
@@ -170,9 +170,9 @@ def _time(line: Line, clock: Clock) -> str:
     return text + (f" (by its own clock {clock.at(datetime.fromtimestamp(line.own / 1000, UTC))})" if abs(line.own - line.at) >= _FAR_MS else "")
 
 
-def _telling(proof: tuple[Proof, ...], witness: Sequence[Row]) -> tuple[Proof, ...]:
+def _key_lines(proof: tuple[Proof, ...], witness: Sequence[Row]) -> tuple[Proof, ...]:
     """The lines of a proof that the report in a terminal shows of it."""
-    chosen = {w["event_id"] for w in telling(witness)} if witness else set()
+    chosen = {w["event_id"] for w in key_lines(witness)} if witness else set()
     return tuple(p for p in proof if p.line.event_id in chosen) or proof[:1]
 
 
@@ -246,7 +246,7 @@ def sections(report: Report, cards: Sequence[Card], clock: Clock, proofs: Proofs
     known: set[str] = set()
     for incident in incidents:
         tree = effects(mine.get(incident["incident_id"], ()))
-        if not has_place(incident, tree):
+        if not is_among_findings(incident, tree):
             continue
         known.add(incident["incident_id"])
         folds = _folds([_node(effect, of) for effect in tree])

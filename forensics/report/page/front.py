@@ -129,7 +129,7 @@ def make(report: Report, names: Names, clock: Clock, journal: Journal, overlaps:
     def incident(story: Story) -> Incident:
         i = story.incident
         pairs = {p["resource"]: drawn.get((p["ownership_a"], p["ownership_b"]), "") for p in story.pairs if p["verdict"] == "proved"}
-        advice = (("Next", story.next), ("Prevent", story.prevent), ("Recurred", summary.again(report, names, story, shown)))
+        advice = (("Next", story.next), ("Prevent", story.prevent), ("Recurred", summary.recurrence(report, names, story, shown)))
         return Incident(
             anchor=anchors.incident(i["incident_id"]),
             severity=i["severity"],

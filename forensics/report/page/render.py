@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from forensics.report import anchors, content, groups, summary, unseen, verdict
+from forensics.report import anchors, content, groups, missing_evidence, summary, verdict
 from forensics.report.names import Names
 from forensics.report.page import build, cards, charts, drawing, figures, front, journal, pack, payload, policy, still
 from forensics.report.page import sight as sights
@@ -89,7 +89,7 @@ def render(report: Report, sight: Sight | None = None) -> str:
                     "anchor": anchors.group(g["group_id"]),
                     "number": numbers.index((g["kafka_cluster"] or "", g["group_id"] or "")),
                     "title": groups.title(g),
-                    "life": groups.life(g, names, clock, changes=True),
+                    "life": groups.generations(g, names, clock, changes=True),
                     "times": groups.times(g, names),
                     "twice": any(d["records_lo"] for d in g["duplicate_ledger"]),
                     "blame": charts.blame(g),
@@ -98,11 +98,11 @@ def render(report: Report, sight: Sight | None = None) -> str:
             ],
             parts=groups.PARTS,
             other_groups=groups.overview(others, clock),
-            episodes=unseen.episodes(report, names, clock),
+            episodes=missing_evidence.episodes(report, names, clock),
             clocks=charts.clocks(report, names, looks),
-            clock_words=unseen.clocks(report, names),
+            clock_words=missing_evidence.clocks(report, names),
             coverage=charts.coverage(report, scene, looks, reference),
-            unseen=unseen.section(report, names, clock),
+            missing_evidence=missing_evidence.section(report, names, clock),
             case=report.case,
         )
     )

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from forensics.errors import ForensicsError
 from forensics.wording.files import ViewWords, Words, rule_words, view_words
-from forensics.wording.language import moment, tell
+from forensics.wording.language import moment, render
 
 #: Columns of a finding that its templates may use in addition to its facts.
 COLUMNS = ("severity", "verdict", "kafka_cluster", "group_id", "subject")
@@ -52,7 +52,7 @@ def _sentences(
     case = words[rule].codes[code]
     try:
         known = _called(known, names)
-        return {text: tell(getattr(case, text), known) for text in TEXTS}
+        return {text: render(getattr(case, text), known) for text in TEXTS}
     except jinja2.TemplateError as e:
         raise ForensicsError(f"The words of {rule}, code `{code}`, do not fit its facts.", why=str(e), where=f"sql/rules/{rule}.toml") from e
 
@@ -103,7 +103,7 @@ def _texts(words: ViewWords, row: Mapping[str, Any], zone: tzinfo | None, names:
     moments = {f"{column.removesuffix('_ts')}_at_ms": _millis(ts) for column, ts in row.items() if column.endswith("_ts")}
     known = {**_called(row, names), **moments, **_called(facts, names), "zone": zone, "with_dates": _several_days(row, facts, zone)}
     try:
-        return {column: tell(template, known) or None for column, template in templates.items()}
+        return {column: render(template, known) or None for column, template in templates.items()}
     except jinja2.TemplateError as e:
         raise ForensicsError(f"The words of {words.name}, code `{row.get('code')}`, do not fit its rows.", why=str(e), where=where) from e
 

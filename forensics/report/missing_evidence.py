@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from forensics.report.names import Names
 
 _ROWS = 30
-#: A member often gets the address of a coordinator that has failed, and loses it again: within this time, that is not a new outage.
+#: A member often receives the address of a failed coordinator and loses it again; within this time, that is not a new outage.
 _SOON = timedelta(seconds=10)
-#: Who else was without a coordinator at that time, by the scope of a loss, the widest first.
+#: Who else had no coordinator at that time, by the scope of a loss, the widest first.
 _SCOPES = {"broker": "members of other groups", "group": "others of the group", "member": "no other in these logs"}
 _MEMBERS_IN_WORDS = 3
 _HOSTS_IN_WORDS = 2
@@ -35,8 +35,8 @@ _SKIPPED = {
     "empty": ("is empty", "are empty"),
     "no line looks like a log record": ("has no line that looks like a log record", "have no line that looks like a log record"),
 }
-#: Words for the kinds of rows of `coverage`, the first at the top.
-_HOLES = {"truncated": "no start", "missing_lines": "lines missing", "gap": "silent"}
+#: Words for the kinds of rows of `coverage`, in the order of the table.
+_GAPS = {"truncated": "no start", "missing_lines": "lines missing", "gap": "silent"}
 
 
 def episodes(report: Report, names: Names, clock: Clock) -> list[Block]:
@@ -54,7 +54,7 @@ def episodes(report: Report, names: Names, clock: Clock) -> list[Block]:
         (
             o.first["group_id"] or "?",
             names.process(o.first["process_id"]),
-            # All on one clock, as far as the clocks compare.
+            # On the reference clock, as far as the clocks compare.
             clock.between(o.first["lost_lo"], o.first["lost_hi"]) if o.first["lost_lo"] and o.first["lost_hi"] else clock.at(o.first["lost_ts"]),
             _lasted(o, joins.get((o.first["group_id"], o.first["process_id"]), ())),
             f"{o.losses:,}",
@@ -74,7 +74,7 @@ def episodes(report: Report, names: Names, clock: Clock) -> list[Block]:
 
 
 def _lasted(outage: _Outage, joins: Iterable[datetime]) -> str:
-    """How long it was; where those that lost the coordinator were closed, a member of the process that joined had found it by then."""
+    """Return the length of an outage; if its clients were closed, another member of the process that joined had found the coordinator by then."""
     if outage.is_doubted:
         return "?"
     if outage.until is not None:
@@ -86,7 +86,7 @@ def _lasted(outage: _Outage, joins: Iterable[datetime]) -> str:
 
 @dataclass
 class _Outage:
-    """Losses of a group's coordinator in one process, and when the last of them was over: when any of its clients had found one again."""
+    """Losses of a group's coordinator in one process, until the last one was over: until any of its clients had found a coordinator again."""
 
     first: Row
     until: datetime | None
@@ -96,12 +96,12 @@ class _Outage:
 
     @property
     def lasted(self) -> float:
-        """Milliseconds; infinite where no line says that it was over."""
+        """Return milliseconds; infinite if no line shows the end."""
         return float("inf") if self.until is None else (self.until - self.first["lost_ts"]).total_seconds() * 1000
 
 
 def _outages(rows: Iterable[Row]) -> Iterator[_Outage]:
-    """Rows of `coordinator_episode` together: of clients of one process, one soon after the other."""
+    """Merge rows of `coordinator_episode` of clients of one process that follow each other closely."""
     of: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
     for row in rows:
         if row["lost_ts"]:
@@ -125,7 +125,7 @@ def _outages(rows: Iterable[Row]) -> Iterator[_Outage]:
 
 
 def clocks(report: Report, names: Names) -> list[Block]:
-    """How far clocks were apart, by the causality of messages; and which processes have no common clock."""
+    """Return how far clocks were apart, according to the causality of messages, and which processes have no common clock."""
     references = {p["process_id"]: p["reference_process_id"] for p in report.case["processes"]}
     rows = [c for c in report.clocks if c["process_id"] != c["reference_process_id"] == references.get(c["process_id"])]
     cells = tuple(
@@ -193,13 +193,13 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
     blocks += [
         Para(f"{names.process(c['process_id'])}: {c['note']}.") for c in [c for c in report.coverage if c["kind"] in ("copy", "many_owners")][:_ROWS]
     ]
-    holes = [c for c in report.coverage if c["kind"] in _HOLES]
-    if holes:
-        shown = sorted(holes, key=lambda c: list(_HOLES).index(c["kind"]))[:_ROWS]
+    gaps = [c for c in report.coverage if c["kind"] in _GAPS]
+    if gaps:
+        shown = sorted(gaps, key=lambda c: list(_GAPS).index(c["kind"]))[:_ROWS]
         cells = tuple(
             (
                 names.process(c["process_id"]),
-                _HOLES[c["kind"]],
+                _GAPS[c["kind"]],
                 clock.at(c["from_ts"]),
                 "" if c["to_ts"] == c["from_ts"] else clock.at(c["to_ts"]),
                 _length(c),
@@ -211,8 +211,8 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
             Column(name, right=name == "for", fixed=name in ("log of", "from", "to")) for name in ("log of", "", "from", "to", "for", "note")
         )
         blocks.append(Table(columns, cells))
-        if len(holes) > len(shown):
-            blocks.append(Para(f"… and {len(holes) - len(shown)} more; all: `forensics sql coverage`.", tone="dim"))
+        if len(gaps) > len(shown):
+            blocks.append(Para(f"… and {len(gaps) - len(shown)} more; all: `forensics sql coverage`.", tone="dim"))
     blocks += _reading(report)
     return blocks
 
@@ -240,9 +240,9 @@ def _missing(rows: list[Row], clock: Clock) -> list[Block]:
             what, verb = ("Lines of the coordinator's log", "are") if lacks_lines(c) else ("The coordinator's log", "is")
             text = f"{what} for {name.removeprefix(_COORDINATOR)} {verb} missing: {c['note']}."
         blocks.append(Para(text, tone="warn"))
-    told = [(*_who(c), (c.get("facts") or {}).get("group_id") or "", clock.at(c["from_ts"]), clock.at(c["to_ts"])) for c in members]
-    if len(told) <= _MEMBERS_IN_WORDS:
-        for (name, host, group, *_), number in zip(told, map(members_of, members), strict=True):
+    cells = [(*_who(c), (c.get("facts") or {}).get("group_id") or "", clock.at(c["from_ts"]), clock.at(c["to_ts"])) for c in members]
+    if len(cells) <= _MEMBERS_IN_WORDS:
+        for (name, host, group, *_), number in zip(cells, map(members_of, members), strict=True):
             where = ", ".join([f"at {host}"] * bool(host) + [f"group {group}"] * bool(group))
             who, ids = ("A member named", "appears only in others' lines; no log has a line with its id") if number == 1 else (
                 f"{number:,} members named", "appear only in others' lines; no log has a line with their ids"
@@ -252,7 +252,7 @@ def _missing(rows: list[Row], clock: Clock) -> list[Block]:
         total = sum(map(members_of, members))
         blocks.append(Para(f"{total:,} members appear only in others' lines; no log has lines with their ids:", tone="warn"))
         columns = (Column("member"), Column("at"), Column("group"), Column("named from", fixed=True), Column("to", fixed=True))
-        blocks.append(Table(columns, tuple(told[:_ROWS])))
+        blocks.append(Table(columns, tuple(cells[:_ROWS])))
     if (more := len(rows) - len(members) - _ROWS) > 0 or (more := len(members) - _ROWS) > 0:
         blocks.append(Para(f"… and {more:,} more; all: `forensics sql coverage`.", tone="warn"))
     return blocks
@@ -278,7 +278,7 @@ def _length(c: Row) -> str:
 
 
 def _why_skipped(notes: Counter[str]) -> str:
-    """`4 files were skipped because they look like JSON.`, or how many for which reason."""
+    """Return a sentence such as `4 files were skipped because they look like JSON.`, or the number for each reason."""
     head = f"{count(notes.total(), 'file')} {'was' if notes.total() == 1 else 'were'} skipped"
     if len(notes) == 1:
         ((note, number),) = notes.items()
@@ -300,7 +300,7 @@ def _is(note: str, number: int) -> str:
 
 
 def _some(paths: Sequence[str]) -> str:
-    """The first of some files."""
+    """Return the first of some files."""
     return ", ".join(paths[:5]) + (", …" if len(paths) > 5 else "")
 
 
