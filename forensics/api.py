@@ -153,10 +153,10 @@ class Report:
 
     def html(self) -> str:
         """Return the report as one HTML file that needs no network."""
-        from forensics.report.page import render, sight
+        from forensics.report.page import case_rows, render
 
         worded = self._worded
-        return render.render(worded, sight.read(self.case, worded))
+        return render.render(worded, case_rows.read(self.case, worded))
 
     def json(self) -> str:
         """Return the report as JSON that conforms to `report-schema.json`. Times are ISO 8601 in UTC."""

@@ -496,13 +496,13 @@ def timeline(
     """
     from forensics.report import screen, text
     from forensics.report import timeline as drawn
-    from forensics.report.page import sight
+    from forensics.report.page import case_rows
 
     try:
         reported = _opened(case, engine, master, jobs).report(since=since, until=until, groups=[group] if group else (), tz=tz)
     except UsageError as e:
         raise UsageError(e.what, why=e.why, where="GROUP" if e.where == "--group" else e.where, fix=e.fix) from e
-    text.render(drawn.compose(reported.model, screen.width(), resource or (), sight.of_causes(reported.case)), pager=not no_pager)
+    text.render(drawn.compose(reported.model, screen.width(), resource or (), case_rows.of_causes(reported.case)), pager=not no_pager)
 
 
 @app.command(short_help="Export a case to Perfetto or Timesketch.")

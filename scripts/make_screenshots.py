@@ -32,7 +32,7 @@ from rich.text import Text
 
 from forensics.case.folder import open_case
 from forensics.report import model
-from forensics.report.page import render, sight
+from forensics.report.page import case_rows, render
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -61,7 +61,7 @@ def page_of(name: str, cases: Path, to: Path) -> Path:
     case = open_case(folder) if (folder / "case.json").exists() else case_of(name, folder)
     report = model.read(case, model.Filters())
     file = to / f"{name}.html"
-    file.write_text(render.render(report, sight.read(case, report)), encoding="utf-8")
+    file.write_text(render.render(report, case_rows.read(case, report)), encoding="utf-8")
     return file
 
 

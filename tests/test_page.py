@@ -21,7 +21,7 @@ from test_report import CONTROL, hostile
 from forensics.case import view_files
 from forensics.report import proof
 from forensics.report.names import Names
-from forensics.report.page import build, cards, journal, pack, payload, render, sight, spacetime, spans
+from forensics.report.page import build, cards, case_rows, journal, pack, payload, render, spacetime, spans
 from forensics.report.page.look import COLOURS, Looks
 from forensics.report.page.scene import Scene
 from forensics.report.reference import Reference, ms
@@ -62,11 +62,11 @@ class Parsed(HTMLParser):
         return next(a["content"] or "" for tag, a in self.elements if tag == "meta" and a.get("http-equiv") == "Content-Security-Policy")
 
 
-def drawn(views: dict | None = None, seen: sight.Sight | None = None, **filters: object) -> tuple[Scene, Looks]:
+def drawn(views: dict | None = None, seen: case_rows.CaseRows | None = None, **filters: object) -> tuple[Scene, Looks]:
     report = made(views, **filters)
     names = Names(report)
     looks = Looks(report, names)
-    return build.build(report, seen or sight.of_report(report), names, looks, Reference(report.clocks, report.case["processes"])), looks
+    return build.build(report, seen or case_rows.of_report(report), names, looks, Reference(report.clocks, report.case["processes"])), looks
 
 
 def test_each_time_of_a_cause_is_drawn_with_evictions_and_deaths() -> None:
@@ -76,7 +76,7 @@ def test_each_time_of_a_cause_is_drawn_with_evictions_and_deaths() -> None:
     parts = [part | {"from_lo_ms": ms(at(a)), "from_hi_ms": ms(at(b)), "to_lo_ms": ms(at(b)), "to_hi_ms": ms(at(b))} for a, b in ((20, 26), (60, 66))]
     removal = {"kafka_cluster": "abc", "group_id": "connect-cluster", "process_id": "w2/connect.log", "member_id": "m", "removed_id": "e1"}
     removals = [removal | {"removed_lo_ms": ms(at(s)), "removed_hi_ms": ms(at(s)), "was_closed": s > 100} for s in (26.5, 110)]
-    scene, looks = drawn(views, seen=sight.Sight(causes=[{"incident_id": "i-process_killed", "parts": parts}], removals=removals))
+    scene, looks = drawn(views, seen=case_rows.CaseRows(causes=[{"incident_id": "i-process_killed", "parts": parts}], removals=removals))
     assert [(t.start_lo, t.stop_hi, looks.all[t.process].name, t.open) for t in scene.troubles] == [
         (ms(at(20)), ms(at(26)), "w2", False),
         (ms(at(60)), ms(at(66)), "w2", False),
@@ -125,7 +125,7 @@ def test_groups_without_trouble_are_folded_where_another_has_some() -> None:
 
 
 def test_the_views_of_causes_are_views_that_a_case_keeps() -> None:
-    assert {name for name, view in view_files.views().items() if view.kept} >= set(sight.VIEWS)
+    assert {name for name, view in view_files.views().items() if view.kept} >= set(case_rows.VIEWS)
 
 
 def test_the_first_screen_leads_to_the_cause_and_to_lines() -> None:
@@ -161,8 +161,8 @@ def test_a_start_that_no_line_shows_has_its_first_sign_as_its_role() -> None:
     ]
     told = proof.key_lines([{"event_id": role, "role": role, "text": text} for role, text in lines])
     assert [w["role"] for w in told] == ["B told to start", "A at work", "B at work"]
-    assert proof.in_words("A starts", "Cluster ID: abc") == "first sign that A runs"
-    assert proof.in_words("A starts", "Creating task a-0") == "A starts"
+    assert proof.displayed_role("A starts", "Cluster ID: abc") == "first sign that A runs"
+    assert proof.displayed_role("A starts", "Creating task a-0") == "A starts"
 
 
 def test_the_page_may_run_its_own_scripts_alone() -> None:
@@ -364,7 +364,7 @@ def test_a_proof_is_folded_to_three_lines_with_their_roles() -> None:
             del LINES[key]
     names = Names(report)
     looks, reference = Looks(report, names), Reference(report.clocks, report.case["processes"])
-    lines = journal.write(sight.of_report(report).lines, looks, reference)
+    lines = journal.write(case_rows.of_report(report).lines, looks, reference)
     (card,) = cards.make(report, render.content.clock(report), lines, looks, [], [], {}, build.groups(report))
     assert len(card.proof) == 4
     assert len(card.key_lines) == 3
@@ -494,7 +494,7 @@ def test_packed_numbers_are_those_that_were_packed() -> None:
 
 
 def test_no_overlap_is_left_out_and_what_is_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "MOST_OWNERSHIPS", 100)
+    monkeypatch.setattr(build, "MAX_OWNERSHIPS", 100)
     views = storm(generations=50, ownerships=1_000, resources=20, overlaps=15)
     scene, _ = drawn(views)
     assert len(scene.overlaps) == 15

@@ -14,7 +14,7 @@ from made_case import HOSTILE, LINES, at, incident, made, owned, rows, split
 from storm import storm
 from test_report import hostile
 
-from forensics.report.page import render, sight
+from forensics.report.page import case_rows, render
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -75,9 +75,9 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
         near = [
             LINES["e1"] | {"event_id": f"n{n}", "line": 100 + n, "ts": at(55 + n), "text": f"a line near the proof, number {n}"} for n in range(12)
         ]
-        shown = sight.of_report(report)
+        shown = case_rows.of_report(report)
         file = tmp_path / "report.html"
-        file.write_text(render.render(report, sight.Sight(lines=[*shown.lines, *near], total=len(near) + 2)), encoding="utf-8")
+        file.write_text(render.render(report, case_rows.CaseRows(lines=[*shown.lines, *near], total=len(near) + 2)), encoding="utf-8")
         context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
         contexts.append(context)
         page = context.new_page()

@@ -10,7 +10,7 @@ from made_case import at, generation, incident, made, owned, rows, split
 
 from forensics.errors import UsageError
 from forensics.report import text, timeline
-from forensics.report.page.sight import Sight
+from forensics.report.page.case_rows import CaseRows
 from forensics.report.reference import ms
 
 
@@ -146,8 +146,8 @@ def test_each_death_and_eviction_has_its_letter() -> None:
     removals = [removal | {"removed_lo_ms": ms(at(s)), "removed_hi_ms": ms(at(s))} for s in (26.5, 66.5)]
     views = rows()
     views["incident"] = [incident("process_killed", [], from_lo=at(20), from_hi=at(26), to_lo=at(66), to_hi=at(66), times=2)]
-    sight = Sight(causes=[{"incident_id": "i-process_killed", "parts": parts}], removals=removals)
-    lines = text.as_text(timeline.compose(made(views), 140, (), sight), 140).splitlines()
+    more = CaseRows(causes=[{"incident_id": "i-process_killed", "parts": parts}], removals=removals)
+    lines = text.as_text(timeline.compose(made(views), 140, (), more), 140).splitlines()
     marks = lane(lines, "evicted,", "died")
     assert [sign for sign in marks if sign in "ED"] == ["D", "E", "D", "E"]
     cause = lane(lines, "w2", "died")

@@ -11,8 +11,8 @@ from forensics.report import content
 from forensics.report.document import Column, Document, Drawing, Heading, Para, Table, Tone
 from forensics.report.names import Names
 from forensics.report.page import build
+from forensics.report.page.case_rows import CaseRows
 from forensics.report.page.look import Looks
-from forensics.report.page.sight import Sight
 from forensics.report.page.spans import parts
 from forensics.report.reference import Reference
 from forensics.wording.formats import count
@@ -41,21 +41,21 @@ _TWICE = "twice"
 _MAX_CAUSES = 6
 
 
-def compose(report: Report, width: int, resources: Sequence[str] = (), sight: Sight | None = None) -> Document:
+def compose(report: Report, width: int, resources: Sequence[str] = (), more: CaseRows | None = None) -> Document:
     """Return the timelines of a report's groups.
 
     Args:
         report: what was found in the selected groups and time.
         width: the width of the page, in columns.
         resources: draw only these; empty: all.
-        sight: each recurrence of a cause, and evictions; without it, an incident is drawn as one interval.
+        more: each recurrence of a cause, and evictions; without it, an incident is drawn as one interval.
 
     Raises:
         UsageError: there is no such resource.
     """
     names, clock = Names(report), content.clock(report)
     looks, reference = Looks(report, names), Reference(report.clocks, report.case["processes"])
-    scene = build.build(report, sight or Sight(), names, looks, reference)
+    scene = build.build(report, more or CaseRows(), names, looks, reference)
     for wanted in resources:
         if wanted not in (known := sorted({row.resource for row in scene.rows})):
             fix = did_you_mean(wanted, known, f"The resources: {', '.join(known[:40]) or 'none'}.")

@@ -2,19 +2,19 @@
 
 The modules, in reading order:
 
-    look        colour, pattern and name of each process
-    scene       what is drawn: rows, bars, overlaps, generations, tracks
-    lanes, overlaps, rounds, tracks, causes, build      rows of the report to the scene
-    sight, journal      what else the case shows, above all log lines, merged on the reference clock
-    drawing     SVG inside the page
-    spans       an owner's time as a bar
-    still, spacetime, charts    the timeline for print, proofs in space and time, small drawings
-    front           the first screen: incidents as stories
-    cards           findings with their proofs
-    figures     the live timeline, as Bokeh draws it
-    payload, pack   the scene and the lines as the columns that the page's script reads
-    policy      what the page may do
-    render      all of it to HTML
+    look        assigns colour, pattern and name to each process
+    scene       defines what is drawn: rows, bars, overlaps, generations, tracks
+    lanes, overlaps, rounds, tracks, causes, build      convert rows of the report to the scene
+    case_rows, journal      read more rows of the case, mostly log lines, and merge them on the reference clock
+    drawing     draws SVG inside the page
+    spans       draws an owner's time as a bar
+    still, spacetime, charts    draw the timeline for print, proofs in space and time, small charts
+    front           composes the first screen: incidents as stories
+    cards           composes findings with their proofs
+    figures     defines the live timeline that Bokeh draws
+    payload, pack   convert the scene and the lines to the columns that the page's script reads
+    policy      restricts what the page may do
+    render      renders the HTML
 
 `templates` has the page's parts, `assets` its style sheet and its script.
 """

@@ -1,4 +1,4 @@
-"""Turn a report's rows into the scene that is drawn."""
+"""Build the scene that is drawn from a report's rows."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from forensics.wording.formats import count
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
     from forensics.report.names import Names
+    from forensics.report.page.case_rows import CaseRows
     from forensics.report.page.look import Looks
-    from forensics.report.page.sight import Sight
 
-#: With more ownerships than this a page draws those of overlaps, then the longest.
-MOST_OWNERSHIPS = 120_000
-MOST_GENERATIONS = 20_000
+#: Maximum number of ownerships on a page; if there are more, those of overlaps are drawn first, then the longest.
+MAX_OWNERSHIPS = 120_000
+MAX_GENERATIONS = 20_000
 
 
-def build(report: Report, sight: Sight, names: Names, looks: Looks, reference: Reference) -> Scene:
+def build(report: Report, more: CaseRows, names: Names, looks: Looks, reference: Reference) -> Scene:
     """Return the scene of a report.
 
     Args:
         report: what was found.
-        sight: what else the case shows.
+        more: more rows of the case.
         names: names of members and processes.
         looks: numbers of the processes.
         reference: the clocks.
@@ -37,18 +37,18 @@ def build(report: Report, sight: Sight, names: Names, looks: Looks, reference: R
     by_id = {b.ownership_id: b for b in laid.bars}
     doubled = overlaps.find(report, looks, by_id, laid.place, last)
     turns = rounds.find(report, names, reference, known, last)
-    if len(turns) > MOST_GENERATIONS:
-        left_out.append(f"{len(turns) - MOST_GENERATIONS:,} of {count(len(turns), 'generation')}, the latest")
-        turns = turns[:MOST_GENERATIONS]
+    if len(turns) > MAX_GENERATIONS:
+        left_out.append(f"{len(turns) - MAX_GENERATIONS:,} of {count(len(turns), 'generation')}, the latest")
+        turns = turns[:MAX_GENERATIONS]
     ids = tuple(group_id for _, group_id in known)
-    below, states = tracks.find(report, sight, looks, reference, known, turns, first, last)
-    troubles, marks = causes.find(report, sight, names, looks, reference, known, first, last)
+    below, states = tracks.find(report, more, looks, reference, known, turns, first, last)
+    troubles, marks = causes.find(report, more, names, looks, reference, known, first, last)
     quiet = causes.quiet(report, known, marks)
     return Scene(first, last, ids, laid.rows, laid.bars, doubled, turns, below, states, troubles, marks, quiet, tuple(left_out))
 
 
 def _extent(report: Report, reference: Reference) -> tuple[float, float]:
-    """The time that is shown: the reader's window, else that of all processes."""
+    """Return the time that is shown: the reader's window, else the time of all processes."""
     moments = [m for p in report.case["processes"] for k in ("first_ts", "last_ts") if (m := reference.moment(p["process_id"], p[k]))]
     first, last = min((m.lo for m in moments), default=0.0), max((m.hi for m in moments), default=1.0)
     since, until = ms(report.filters.get("since")), ms(report.filters.get("until"))
@@ -58,18 +58,18 @@ def _extent(report: Report, reference: Reference) -> tuple[float, float]:
 
 
 def groups(report: Report) -> list[tuple[str, str]]:
-    """Kafka cluster and id of each group, those of the report first."""
+    """Return Kafka cluster and ID of each group, those of the report first."""
     rows = [*report.groups, *report.ownership, *report.split_brain]
     return list(dict.fromkeys((r["kafka_cluster"] or "", r["group_id"] or "") for r in rows))
 
 
 def _kept(report: Report) -> tuple[list[Row], list[str]]:
-    """The ownerships that are drawn, and what is not, in sentences."""
-    if len(report.ownership) <= MOST_OWNERSHIPS:
+    """Return the ownerships to draw, and sentences about those that are left out."""
+    if len(report.ownership) <= MAX_OWNERSHIPS:
         return report.ownership, []
     doubled = {s[k] for s in report.split_brain if s["verdict"] != "refuted" for k in ("ownership_a", "ownership_b")}
     ranked = sorted(report.ownership, key=lambda o: (o["ownership_id"] not in doubled, -_length(o), o["ownership_id"]))
-    kept = ranked[: max(MOST_OWNERSHIPS, len(doubled))]
+    kept = ranked[: max(MAX_OWNERSHIPS, len(doubled))]
     return kept, [f"{len(ranked) - len(kept):,} of {count(len(ranked), 'ownership')}, the shortest; no overlap is left out"]
 
 

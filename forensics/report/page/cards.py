@@ -1,4 +1,4 @@
-"""Findings as cards: what happened, what to do, and the proof, folded to its three telling lines, with its picture."""
+"""Compose findings as cards: what happened, what to do, and the proof, folded to its three most important lines, with its picture."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from forensics.wording.formats import Clock
 
 _FAR_MS = 1000
-#: Maximum number of findings of one rule that are shown; one more takes as much room as its mention.
+#: Maximum number of findings of one rule that are shown; one more is also shown, because it takes no more space than its mention.
 _IN_FULL = 2
-_MOST_LINES = 60
-_MOST_TITLE = 300
+_MAX_LINES = 60
+_MAX_TITLE = 300
 
 
 @dataclass(frozen=True)
@@ -53,17 +53,17 @@ class Card:
         anchor: its address.
         row: the finding.
         when: its time in words.
-        proof: its lines in order of time, the most important ones in `key_lines`.
+        proof: its lines in time order, the most important ones in `key_lines`.
         key_lines: up to three of them.
         left_out: lines that the card does not show.
         picture: the proof in space and time, or None.
-        repeats: blocks that tell when it happened again.
+        repeats: blocks that show when it happened again.
         groups: number of its group, for the filters.
-        processes: numbers of the processes that its lines are of.
-        drawn: whether the timeline has a place to show it.
-        cause: what caused it, in words, and the address of its card; None: nothing that is known.
-        advised: the card or incident before that gives the same advice; empty when there is none.
-        nested: it is below the card of its cause, and folded.
+        processes: numbers of the processes of its lines.
+        drawn: True if the timeline can show it.
+        cause: its cause, in words, and the address of the cause's card; None if it is unknown.
+        advised: the preceding card or incident with the same advice; empty if there is none.
+        nested: True if it is folded below the card of its cause.
     """
 
     anchor: str
@@ -92,17 +92,17 @@ def make(
     bars: Mapping[str, Bar],
     groups: Sequence[tuple[str, str]],
 ) -> list[Card]:
-    """A card for each finding, in their order.
+    """Return a card for each finding, in their order.
 
     Args:
-        report: its findings.
-        clock: how times are printed.
+        report: the report with the findings.
+        clock: formats times.
         journal: the lines of the page.
-        looks: how processes look.
+        looks: the looks of processes.
         edges: messages between lines of proofs.
-        overlaps: those of the scene; a card that proves one draws it.
-        bars: ownerships by id.
-        groups: Kafka cluster and id of the scene's groups, by number.
+        overlaps: overlaps of the scene; a card that proves one draws it.
+        bars: ownerships by ID.
+        groups: Kafka cluster and ID of the scene's groups, by number.
     """
     of = {o.anchor: o for o in reversed(list(overlaps)) if o.verdict == "proved"}
     made = [_card(f, clock, journal, looks, edges, of.get(anchors.finding(f["finding_id"])), bars, groups) for f in report.findings]
@@ -121,7 +121,7 @@ def _card(
     groups: Sequence[tuple[str, str]],
 ) -> Card:
     roles = {w["event_id"]: w.get("role") or "" for w in f["witness"]}
-    numbers, number_of_lines = journal.numbers(roles)[:_MOST_LINES], len(roles)
+    numbers, number_of_lines = journal.numbers(roles)[:_MAX_LINES], len(roles)
     mine = [e for e in edges if e["from_event_id"] in roles and e["to_event_id"] in roles]
     if overlap is not None:
         roles = _of_owners(overlap, bars, mine) | {i: role for i, role in roles.items() if role}
@@ -145,11 +145,11 @@ def _card(
 
 
 def _cause(cause: Row | None) -> tuple[str, str] | None:
-    return (shorten(cause["headline"], _MOST_TITLE), anchors.finding(cause["finding_id"]) if "finding_id" in cause else "") if cause else None
+    return (shorten(cause["headline"], _MAX_TITLE), anchors.finding(cause["finding_id"]) if "finding_id" in cause else "") if cause else None
 
 
 def _of_owners(overlap: Overlap, bars: Mapping[str, Bar], edges: Iterable[Row]) -> dict[str, str]:
-    """What the lines of a proof of two owners are there for, where no rule says it."""
+    """Return roles for the lines of a proof of two owners to which no rule gives a role."""
     roles = {e[end]: "bounds the clocks" for e in edges for end in ("from_event_id", "to_event_id")}
     for word, owner in zip(("first owner", "second owner"), overlap.owners, strict=True):
         roles |= dict.fromkeys(bars[owner].witness if owner in bars else (), word)
@@ -163,7 +163,7 @@ def _proof(number: int, line: Line, roles: Mapping[str, str], clock: Clock, look
 
 
 def _time(line: Line, clock: Clock) -> str:
-    """A line's time on the reference clock, and by its own where that is far from it."""
+    """Return a line's time on the reference clock, and its own time if it is far from it."""
     if line.at is None or line.own is None:
         return "no time"
     text = clock.at(datetime.fromtimestamp(line.at / 1000, UTC)) + (f" ±{line.bound:.0f} ms" if line.bound >= 1 else "")
@@ -171,21 +171,21 @@ def _time(line: Line, clock: Clock) -> str:
 
 
 def _key_lines(proof: tuple[Proof, ...], witness: Sequence[Row]) -> tuple[Proof, ...]:
-    """The lines of a proof that the report in a terminal shows of it."""
+    """Return the lines of a proof that the terminal report shows."""
     chosen = {w["event_id"] for w in key_lines(witness)} if witness else set()
     return tuple(p for p in proof if p.line.event_id in chosen) or proof[:1]
 
 
 @dataclass(frozen=True)
 class Node:
-    """A card, and the cards of what followed from it, folded as `Fold` tells."""
+    """A card, and the cards of its effects, in folds."""
 
     card: Card
     effects: tuple[Fold, ...] = ()
 
     @property
     def all(self) -> Iterator[Card]:
-        """Its card and all below it, in the order in which they stand on the page."""
+        """Yield its card and all below it, in page order."""
         yield self.card
         for fold in self.effects:
             yield from fold.all
@@ -200,22 +200,22 @@ class Fold:
 
     @property
     def all(self) -> Iterator[Card]:
-        """Its cards and all below them."""
+        """Yield its cards and all below them."""
         for node in (*self.shown, *self.folded):
             yield from node.all
 
 
 @dataclass(frozen=True)
 class Section:
-    """A root cause with the cards of what followed from it, or cards that belong to none (then without an incident).
+    """A root cause with the cards of its effects, or cards without a root cause (then without an incident).
 
     Attributes:
-        cards: what stands in it, causes above their effects.
+        cards: its cards, causes above their effects.
         anchor: its address.
         row: the incident.
         when: when it began, in words.
-        advised: the card or incident before that gives the same advice; empty when there is none.
-        proof: of an incident without a card.
+        advised: the preceding card or incident with the same advice; empty if there is none.
+        proof: the proof of an incident without a card.
     """
 
     cards: tuple[Fold, ...]
@@ -227,18 +227,18 @@ class Section:
 
     @property
     def severity(self) -> str:
-        """Its incident's severity, else that of its first card."""
+        """Return its incident's severity, else that of its first card."""
         return str((self.row or self.cards[0].shown[0].card.row)["severity"])
 
     @property
     def all(self) -> Iterator[Card]:
-        """Its cards and all below them."""
+        """Yield its cards and all below them."""
         for fold in self.cards:
             yield from fold.all
 
 
 def sections(report: Report, cards: Sequence[Card], clock: Clock, proofs: Proofs) -> list[Section]:
-    """The cards as the page shows them: below their root causes, the gravest first; with rules that were asked for, by rule alone."""
+    """Return the cards in sections: below their root causes, the gravest first; by rule if the reader selected rules."""
     incidents = [] if report.filters.get("rules") else [i for i in report.incidents if i["code"] != "unexplained"]
     of = {card.row["finding_id"]: card for card in cards}
     mine = by_incident(report.findings)
@@ -262,24 +262,24 @@ def sections(report: Report, cards: Sequence[Card], clock: Clock, proofs: Proofs
     alone = _folds([Node(card) for card in cards if card.row.get("incident_id") not in known])
     parts = [*found, *(Section((fold,)) for fold in alone)]
     parts.sort(key=lambda part: SEVERITIES.index(part.severity))
-    return _told_once(parts)
+    return _with_advice_once(parts)
 
 
 def _node(effect: Effect, of: Mapping[str, Card], *, nested: bool = False) -> Node:
-    # The place of a card shows its cause.
+    # The position of a card shows its cause.
     return Node(replace(of[effect.finding["finding_id"]], cause=None, nested=nested), _folds([_node(e, of, nested=True) for e in effect.effects]))
 
 
 def _folds(nodes: Sequence[Node]) -> tuple[Fold, ...]:
-    """Nodes of one severity and rule together; rules stand in the order of their first finding."""
+    """Group nodes by severity and rule; rules are in the order of their first finding."""
     of: dict[tuple[str, str], list[Node]] = {}
     for node in nodes:
         of.setdefault((node.card.row["severity"], node.card.row["rule"]), []).append(node)
     return tuple(Fold(tuple(same), ()) if len(same) <= _IN_FULL + 1 else Fold(tuple(same[:_IN_FULL]), tuple(same[_IN_FULL:])) for same in of.values())
 
 
-def _told_once(parts: Sequence[Section]) -> list[Section]:
-    """The sections, with a pointer to where the same advice stands above."""
+def _with_advice_once(parts: Sequence[Section]) -> list[Section]:
+    """Return the sections with a link to the first card with the same advice in place of repeated advice."""
     first: dict[str, str] = {}
 
     def above(advice: str | None, anchor: str) -> str:
@@ -296,10 +296,10 @@ def _told_once(parts: Sequence[Section]) -> list[Section]:
 
 
 def for_script(cards: Iterable[Card], journal: Journal) -> dict[str, dict[str, Any]]:
-    """What the page's script needs of each card, by its anchor."""
+    """Return what the page's script needs of each card, by its anchor."""
     return {
         card.anchor: {
-            "title": shorten(card.row["headline"], _MOST_TITLE),
+            "title": shorten(card.row["headline"], _MAX_TITLE),
             "lines": journal.numbers(w["event_id"] for w in card.row["witness"]),
             "from": ms(card.row["from_ts"]),
             "to": ms(card.row["to_ts"] or card.row["from_ts"]),

@@ -1,4 +1,4 @@
-"""Causes of incidents as stretches of time, and the evictions and deaths that they brought about as moments."""
+"""Convert causes of incidents to intervals of time, and the evictions and deaths that they caused to moments."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from forensics.wording.formats import SEVERITIES, shorten, span
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
     from forensics.report.names import Names
+    from forensics.report.page.case_rows import CaseRows
     from forensics.report.page.look import Looks
-    from forensics.report.page.sight import Sight
     from forensics.report.reference import Reference
 
-#: What a cause is called where there is room for a few words.
+#: Short names of causes.
 _SHORT = {
     "process_paused": "{} froze",
     "process_killed": "{} died",
@@ -35,18 +35,18 @@ _SHORT = {
     "clock_wrong": "clock of {} wrong",
     "deployment": "rolling restart of {}",
 }
-#: What the cause can have been, where the logs leave several.
+#: Words for possible causes, if the logs leave several.
 _OR = {
     "process_paused": "frozen", "process_killed": "killed", "process_restarted": "restarted", "member_cut_off": "cut off", "poll_too_slow": "polling too slowly",
     "broker_down": "down", "broker_cut_off": "cut off", "coordinator_moved": "moved", "lines_missing": "lines missing",
 }  # fmt: skip
 _DEATHS = ("process_killed",)
 _LONGEST = 48
-_TELLS_MS, _MINUTE_MS = 1000, 60_000
+_SHORTEST_MS, _MINUTE_MS = 1000, 60_000
 
 
 def short(incident: Row, names: Names) -> str:
-    """Name an incident in a few words: `w2 froze`, `w3 killed or cut off?`, else the begin of its headline."""
+    """Name an incident in a few words: `w2 froze`, `w3 killed or cut off?`, else the beginning of its headline."""
     subject = names.process(incident["subject"]) if incident["subject"] else ""
     if incident["cause"] in _SHORT:
         return shorten(_SHORT[incident["cause"]].format(subject or "member").strip(), _LONGEST)
@@ -57,32 +57,32 @@ def short(incident: Row, names: Names) -> str:
 
 
 def find(
-    report: Report, sight: Sight, names: Names, looks: Looks, reference: Reference, groups: Sequence[tuple[str, str]], first: float, last: float
+    report: Report, more: CaseRows, names: Names, looks: Looks, reference: Reference, groups: Sequence[tuple[str, str]], first: float, last: float
 ) -> tuple[tuple[Trouble, ...], tuple[Mark, ...]]:
-    """Return the stretches and the moments that touch the time that is shown; the gravest incident's stretches first, moments by time.
+    """Return the intervals and moments in the time that is shown; the gravest incident's intervals first, moments by time.
 
     Args:
-        report: its incidents.
-        sight: each time that a cause came back, and evictions; without them an incident is one stretch.
-        names: what processes are called.
+        report: the report with the incidents.
+        more: each recurrence of a cause, and evictions; without them, an incident is one interval.
+        names: the report's names of processes.
         looks: numbers of the processes.
         reference: the clocks.
-        groups: Kafka cluster and id of each group, by number.
-        first: the begin of the time that is shown.
-        last: its end; a cause without an end is drawn up to here.
+        groups: Kafka cluster and ID of each group, by number.
+        first: the start of the time that is shown.
+        last: its end, up to which a cause without an end is drawn.
     """
-    parts = {c["incident_id"]: c["parts"] or () for c in sight.causes}
-    found = [t for i in report.incidents for t in _stretches(i, parts.get(i["incident_id"], ()), names, looks, last)]
+    parts = {c["incident_id"]: c["parts"] or () for c in more.causes}
+    found = [t for i in report.incidents for t in _intervals(i, parts.get(i["incident_id"], ()), names, looks, last)]
     troubles = sorted((t for t in found if t.stop_hi >= first and t.start_lo <= last), key=lambda t: (SEVERITIES.index(t.severity), t.start_hi))
     numbers = {group: n for n, group in enumerate(groups)}
     marks = [
-        *(_evictions(sight.removals, names, looks, numbers) if sight.removals else _expired(report, names, looks, reference, numbers)),
+        *(_evictions(more.removals, names, looks, numbers) if more.removals else _expired(report, names, looks, reference, numbers)),
         *_deaths(troubles, looks),
     ]
     return tuple(troubles), tuple(sorted((m for m in marks if first <= m.at <= last), key=lambda m: (m.at, m.group, m.label)))
 
 
-def _stretches(incident: Row, parts: Sequence[Row], names: Names, looks: Looks, last: float) -> Iterator[Trouble]:
+def _intervals(incident: Row, parts: Sequence[Row], names: Names, looks: Looks, last: float) -> Iterator[Trouble]:
     whole = {"process_id": incident["subject"]} | {f"{end}_ms": ms(incident[end]) for end in ("from_lo", "from_hi", "to_lo", "to_hi")}
     name = short(incident, names)
     for part in parts or (whole,):
@@ -108,14 +108,14 @@ def _stretches(incident: Row, parts: Sequence[Row], names: Names, looks: Looks, 
         )
 
 
-def lasted(least: float, most: float) -> str:
-    """`33-44 s`, `2 s`, `1 min 05 s to 2 min 10 s`; empty where it may be less than a second."""
-    if least < _TELLS_MS:
+def lasted(lo: float, hi: float) -> str:
+    """Return a duration with bounds: `33-44 s`, `2 s`, `1 min 05 s to 2 min 10 s`; empty if it may be less than a second."""
+    if lo < _SHORTEST_MS:
         return ""
-    if most < _MINUTE_MS:
-        low, high = int(least // 1000), int(-(-most // 1000))
+    if hi < _MINUTE_MS:
+        low, high = int(lo // 1000), int(-(-hi // 1000))
         return f"{low} s" if high - low < 2 else f"{low}-{high} s"
-    low_words, high_words = span(least), span(most)
+    low_words, high_words = span(lo), span(hi)
     return low_words if low_words == high_words else f"{low_words} to {high_words}"
 
 
@@ -131,7 +131,7 @@ def _evictions(removals: Iterable[Row], names: Names, looks: Looks, numbers: dic
 
 
 def _expired(report: Report, names: Names, looks: Looks, reference: Reference, numbers: dict[tuple[str, str], int]) -> Iterator[Mark]:
-    """Evictions that generations show, for a report without its case."""
+    """Yield evictions that generations show, for a report without its case."""
     owner = {m["member_id"]: m["process_id"] for g in report.groups for m in g["members"]}
     for group in report.groups:
         for g in group["generations"]:
@@ -152,7 +152,7 @@ def _deaths(troubles: Iterable[Trouble], looks: Looks) -> Iterator[Mark]:
 
 
 def quiet(report: Report, groups: Sequence[tuple[str, str]], marks: Iterable[Mark]) -> tuple[int, ...]:
-    """Return the numbers of the groups that no incident above a note befell, without overlaps and evictions; none where that is true of all."""
+    """Return the numbers of the groups without an incident above a note, an overlap or an eviction; none if that is true of all."""
     hit = {g for i in report.incidents if i["severity"] != "note" for g in i["group_ids"]}
     hit |= {s["group_id"] for s in report.split_brain if s["verdict"] != "refuted"}
     hit |= {f["group_id"] for f in report.findings if f["severity"] != "note"}

@@ -1,4 +1,4 @@
-"""Small drawings: where a rebalance's time went, how far clocks are apart, which time each file covers."""
+"""Draw small charts: where a rebalance's time was spent, how far clocks are apart, which time each file covers."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     from forensics.report.reference import Reference
 
 _WIDTH, _GUTTER, _RIGHT, _ROW = 760.0, 170.0, 120.0, 20.0
-_MOST_ROWS = 14
-_MOST_FILES = 40
-_LEAST_MS = 50
+_MAX_ROWS = 14
+_MAX_FILES = 40
+_MIN_MS = 50
 
 
 def blame(group: Row) -> tuple[Markup | None, int]:
-    """A stacked bar for each of a group's longest rebalances, and of how many they are; None where no part of one is known."""
+    """Return a stacked bar for each of a group's longest rebalances, and the number of all; None if no part of any is known."""
     parts: dict[tuple[int, int], dict[str, float]] = defaultdict(dict)
     for b in group["rebalance_blame"]:
         if b["ms"]:
             parts[b["incarnation"] or 0, b["generation"] or 0][b["part"]] = b["ms"]
-    longest = sorted(parts, key=lambda key: -sum(parts[key].values()))[:_MOST_ROWS]
-    longest = sorted(key for key in longest if sum(parts[key].values()) >= _LEAST_MS)
+    longest = sorted(parts, key=lambda key: -sum(parts[key].values()))[:_MAX_ROWS]
+    longest = sorted(key for key in longest if sum(parts[key].values()) >= _MIN_MS)
     if not longest:
         return None, 0
-    most = max(sum(parts[key].values()) for key in longest)
+    maximum = max(sum(parts[key].values()) for key in longest)
     drawing = Drawing(_WIDTH, _ROW * len(longest) + 4, f"Where the time of {count(len(longest), 'rebalance')} went", "chart")
     for n, key in enumerate(longest):
         y, x = n * _ROW + 3, _GUTTER
         drawing.text(_GUTTER - 8, y + 12, f"generation {key[1]}", "resource", "end")
         for part in PARTS:
             if ms := parts[key].get(part):
-                width = ms / most * (_WIDTH - _GUTTER - _RIGHT)
+                width = ms / maximum * (_WIDTH - _GUTTER - _RIGHT)
                 drawing.box(x, y, width, _ROW - 5, f"part part-{part}", title=f"{PARTS[part]}: {span(ms)}")
                 x += width
         drawing.text(x + 6, y + 12, span(sum(parts[key].values())), "tick")
@@ -50,13 +50,13 @@ def blame(group: Row) -> tuple[Markup | None, int]:
 
 
 def clocks(report: Report, names: Names, looks: Looks) -> Markup | None:
-    """An interval for each clock: how far it is ahead of its island's reference at least and at most."""
+    """Return an interval for each clock: the minimum and maximum by which it is ahead of its island's reference."""
     own = {p["process_id"]: p["reference_process_id"] for p in report.case["processes"]}
     rows = [
         c
         for c in report.clocks
         if c["process_id"] != c["reference_process_id"] == own.get(c["process_id"]) and c["lo_ms"] is not None and c["hi_ms"] is not None
-    ][:_MOST_FILES]
+    ][:_MAX_FILES]
     if not rows:
         return None
     low, high = min(0, *(c["lo_ms"] for c in rows)), max(0, *(c["hi_ms"] for c in rows))
@@ -78,9 +78,9 @@ def clocks(report: Report, names: Names, looks: Looks) -> Markup | None:
 
 
 def coverage(report: Report, scene: Scene, looks: Looks, reference: Reference) -> tuple[Markup | None, int]:
-    """A strip for each log file: the time from its first to its last record, with the gaps in it; and the number of files without a strip."""
+    """Return a strip for each log file, from its first to its last record, with its gaps; and the number of files without a strip."""
     files = [f for f in report.case["source_files"] if f["process_id"] and f["first_ts"] and f["last_ts"]]
-    shown: Sequence[Row] = files[:_MOST_FILES]
+    shown: Sequence[Row] = files[:_MAX_FILES]
     if not shown:
         return None, 0
     gaps: dict[str, list[Row]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Drawings as SVG that stand in the page itself: they print, need no script, and take their colours from the page's style sheet."""
+"""Draw SVG that is part of the page: it prints, needs no script, and takes its colours from the page's style sheet."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _STROKES = {
 
 
 class Drawing:
-    """An SVG in the making, of a size in its own units; it is drawn as wide as the page lets it.
+    """An unfinished SVG, with a size in its own units; it is drawn as wide as the page allows.
 
     Args:
         width, height: its size.
-        title: what it shows, for those who do not see it.
+        title: a description, for screen readers.
         kind: its class in the style sheet.
     """
 
@@ -35,48 +35,48 @@ class Drawing:
         self._parts: list[Markup] = []
 
     def box(self, x: float, y: float, width: float, height: float, kind: str, *, fill: str = "", title: str = "") -> None:
-        """A rectangle of a class; `fill` is a paint that belongs to what it shows."""
-        said = Markup("<title>{}</title>").format(printable(title)) if title else Markup("")
+        """Add a rectangle of a class; `fill` is the paint of its subject."""
+        hover = Markup("<title>{}</title>").format(printable(title)) if title else Markup("")
         paint = Markup(' fill="{}"').format(fill) if fill else Markup("")
         self._parts.append(
             Markup('<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"{}>{}</rect>').format(
-                kind, x, y, max(width, 0.5), height, paint, said
+                kind, x, y, max(width, 0.5), height, paint, hover
             )
         )
 
     def text(self, x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> None:
-        """Words; `anchor` is start, middle or end."""
+        """Add words; `anchor` is start, middle or end."""
         self._parts.append(Markup('<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(kind, x, y, anchor, printable(words)))
 
     def line(self, x1: float, y1: float, x2: float, y2: float, kind: str, *, arrow: bool = False) -> None:
-        """A straight line, with a head at its end where it is an arrow."""
+        """Add a straight line, with a head at its end if it is an arrow."""
         head = Markup(' marker-end="url(#arrow)"') if arrow else Markup("")
         self._parts.append(Markup('<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"{}/>').format(kind, x1, y1, x2, y2, head))
 
     def dot(self, x: float, y: float, radius: float, kind: str) -> None:
-        """A filled circle."""
+        """Add a filled circle."""
         self._parts.append(Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"/>').format(kind, x, y, radius))
 
     def markup(self) -> Markup:
-        """The whole drawing."""
+        """Return the whole drawing."""
         head = Markup('<svg class="drawing {}" role="img" aria-label="{}" viewBox="0 0 {:.0f} {:.0f}" width="{:.0f}" height="{:.0f}">')
         whole = head.format(self._kind, printable(self._title), self.width, self.height, self.width, self.height)
         return whole + Markup("").join(self._parts) + Markup("</svg>")
 
 
 def paint(look: Look | None) -> str:
-    """The paint of a process: its colour under its pattern."""
+    """Return the paint of a process: its colour under its pattern."""
     return f"url(#look-{look.number})" if look else "#999999"
 
 
 def swatch(look: Look) -> Markup:
-    """A process's paint in a small box."""
+    """Return a process's paint in a small box."""
     box = Markup('<svg class="swatch" aria-hidden="true" width="18" height="12"><rect width="18" height="12" fill="{}"/></svg>')
     return box.format(paint(look))
 
 
 def definitions(looks: tuple[Look, ...]) -> Markup:
-    """What all drawings of a page refer to: paints of processes, patterns of states and parts, the head of an arrow."""
+    """Return the definitions that all drawings of a page refer to: paints of processes, patterns of states and parts, the head of an arrow."""
     tile = Markup('<pattern id="{}" width="8" height="8" patternUnits="userSpaceOnUse">{}<path class="{}" d="{}"/></pattern>')
     tiles = [
         tile.format(
@@ -102,5 +102,5 @@ def definitions(looks: tuple[Look, ...]) -> Markup:
 
 
 def words_width(text: str, size: float = 11) -> float:
-    """About how wide words are drawn."""
+    """Return the approximate width of drawn words."""
     return len(text) * size * 0.56

@@ -1,6 +1,6 @@
-"""The timeline as Bokeh draws it: four figures on one time axis, without data. The page's own script fills them with what is in sight.
+"""Define the timeline that Bokeh draws: four figures on one time axis, without data. The page's own script fills them with what is visible.
 
-Measured with 5,000 bars: Bokeh's core is 1.3 MB and has drawn in a third of the time that Plotly (4.8 MB as it is installed) takes. Vega (0.9 MB) is as quick, but
+Measured with 5,000 bars: Bokeh's core is 1.3 MB and draws in a third of the time that Plotly (4.8 MB installed) takes. Vega (0.9 MB) is as fast, but
 compiles code from text, which the page's content security policy forbids, and draws no patterns.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from forensics.report.page.look import ANOMALY, PATTERNS
 
 if TYPE_CHECKING:
-    from bokeh.plotting import figure as Figure  # noqa: N812  (a class in spite of its name)
+    from bokeh.plotting import figure as Figure  # noqa: N812  (a class despite its name)
 
 #: The figures in their order on the page: the time axis with the causes, owners, groups and processes, and the whole time with a brush.
 FIGURES = ("causes", "lanes", "tracks", "overview")
@@ -24,7 +24,7 @@ _UNITS = ("microseconds", "milliseconds", "seconds", "minsec", "minutes", "hourm
 _BELOW, _ABOVE = ("bands", "fades", "bars"), ("layers", "marks")
 _EDGES = ("left", "right", "top", "bottom")
 _BOX = (*_EDGES, "fill", "alpha", "line")
-#: Patterns with their inks, each with columns of its own: of patterns in a column Bokeh makes a picture for every single box.
+#: Patterns with their inks, each with columns of its own: for patterns in a column, Bokeh makes a picture for every box.
 _HATCHES = (
     *((pattern, "black") for pattern in PATTERNS[1:]),
     ("vertical_line", "text"),
@@ -34,18 +34,18 @@ _HATCHES = (
     ("right_diagonal_line", "text"),
 )
 _TEXT = ("x", "y", "text")
-#: Colours of words, each with columns of its own: Bokeh reads colours of words that change together with their number beyond the end of its columns.
+#: Colours of words, each with columns of its own: if colours and number of words change together, Bokeh reads beyond the end of its columns.
 _INKS = ("text", "bad", "cause", "black", "white")
 
 
 @cache
 def library() -> str:
-    """Bokeh's core as one script. It neither loads nor evaluates anything."""
+    """Return Bokeh's core as one script. It neither loads nor evaluates anything."""
     return (files("bokeh") / "server" / "static" / "js" / "bokeh.min.js").read_text(encoding="utf-8")
 
 
 def document() -> dict[str, Any]:
-    """The figures as JSON: `doc` is what `Bokeh.embed.embed_items` takes, `roots` names the element of each figure's id."""
+    """Return the figures as JSON: `doc` is the input of `Bokeh.embed.embed_items`, `roots` names the element of each figure's ID."""
     from bokeh.document import Document
     from bokeh.models import Range1d
 

@@ -1,4 +1,4 @@
-"""The page's first screen: each incident with its chip, its steps linked to their cards and lines, its impact, and what to do."""
+"""Compose the page's first screen: each incident with its chip, its steps linked to their cards and lines, its impact, and what to do."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LONGEST = 60
 
 @dataclass(frozen=True)
 class Link:
-    """Words with the address that they lead to; `lines` opens the log lines there, else the page scrolls to it."""
+    """Words with an address: `lines` opens the log lines there, else the page scrolls to it."""
 
     text: str
     anchor: str = ""
@@ -55,10 +55,10 @@ class Incident:
         severity: critical, warning or note.
         name: what happened in a few words.
         when: its time.
-        state: whether it is over; empty: unknown.
+        state: whether it is over; empty if unknown.
         headline: the sentence of its root cause.
-        steps: what happened, in order of time.
-        left_out: number of steps that are not here.
+        steps: what happened, in time order.
+        left_out: number of steps that are left out.
         hits: the impact.
         twice: resources with two owners, each with the address of its overlap.
         advice: labelled sentences: what to do next, and what prevents it.
@@ -106,10 +106,10 @@ def make(report: Report, names: Names, clock: Clock, journal: Journal, overlaps:
 
     Args:
         report: what was found.
-        names: what processes and members are called.
-        clock: how times are printed.
-        journal: the lines that the page carries.
-        overlaps: those that are drawn.
+        names: the report's names of processes and members.
+        clock: formats times.
+        journal: the lines in the page.
+        overlaps: the drawn overlaps.
     """
     shown = summary.incidents(report, names)
     title, tone = summary.title(report, shown)
@@ -158,12 +158,12 @@ def make(report: Report, names: Names, clock: Clock, journal: Journal, overlaps:
 
 
 def _card(text: str, cards: Mapping[str, str]) -> str:
-    """Return the address of the card whose headline a step repeats; empty: it has none."""
+    """Return the address of the card whose headline a step repeats; empty if there is none."""
     return cards.get(text) or next((anchor for headline, anchor in cards.items() if text.startswith(f"{headline}, and ")), "")
 
 
 def for_script(report: Report, journal: Journal, scene: Scene) -> dict[str, dict[str, object]]:
-    """Return what the page's script needs of each incident, by its anchor: title, lines, and the time from its begin to the end of its effects."""
+    """Return what the page's script needs of each incident, by its anchor: title, lines, and the time from its start to the end of its effects."""
     troubles: dict[str, list[Trouble]] = {}
     for t in scene.troubles:
         troubles.setdefault(t.anchor, []).append(t)

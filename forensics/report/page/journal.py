@@ -1,4 +1,4 @@
-"""The lines that a page carries, of all processes, in the order of the reference clock."""
+"""Order the lines of a page, of all processes, by the reference clock."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from forensics.report.page.look import Looks
     from forensics.report.reference import Reference
 
-#: Maximum number of characters of a line; `forensics show` prints the whole.
+#: Maximum number of characters of a line; `forensics show` prints whole lines.
 _LONGEST = 600
 
 
@@ -23,14 +23,14 @@ class Line:
     """A line on the reference clock.
 
     Attributes:
-        event_id: its id.
+        event_id: its ID.
         at: milliseconds on the reference clock, the middle of the bounds; None: the line has no time.
-        bound: the truth is at most so many milliseconds from there.
-        own: milliseconds by its writer's clock.
+        bound: maximum distance of the true time from `at`, in milliseconds.
+        own: milliseconds on its writer's clock.
         process: number of its writer's look.
         where: `path:line`.
-        event: what kind of event it is, in words.
-        text: its message, harmless to print.
+        event: its kind of event, in words.
+        text: its message, safe to print.
     """
 
     event_id: str
@@ -45,20 +45,20 @@ class Line:
 
 @dataclass(frozen=True)
 class Journal:
-    """Lines in order; `place` gives an event id its line's number."""
+    """Lines in order; `place` maps an event ID to its line's number."""
 
     lines: tuple[Line, ...]
     place: Mapping[str, int]
 
     def numbers(self, event_ids: Iterable[str]) -> list[int]:
-        """Numbers of those lines that are carried, in the order of time."""
+        """Return the numbers of those lines that are in the page, in time order."""
         return sorted({self.place[i] for i in event_ids if i in self.place})
 
 
 def write(rows: Iterable[Row], looks: Looks, reference: Reference) -> Journal:
-    """The journal of events with `text`.
+    """Return the journal of events with `text`.
 
-    A process's own lines stay in the order of its log: clocks are read to the millisecond, and many lines share one.
+    Lines of one process keep the order of its log, because many lines share a millisecond.
     """
     placed = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""Ownerships to rows and lanes: a row for each resource, in it a lane for each owner, and one more for its overlaps."""
+"""Lay out ownerships in rows and lanes: a row for each resource, in it a lane for each owner, and one more for its overlaps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from forensics.report.model import Report, Row
     from forensics.report.page.look import Looks
 
-#: With more owners than this, a row's lanes are shared by those that were not there at one time.
+#: With more owners than this, owners that did not exist at the same time share lanes.
 _OWN_LANES = 4
 _KINDS = ("task", "connector", "partition")
 _GRAVITY = {("proved", "work"): 0, ("proved", "thread"): 1, ("proved", "held"): 2}
@@ -27,7 +27,7 @@ Key = tuple[str, str, str, str]
 
 @dataclass
 class _Resource:
-    """A row in the making."""
+    """An unfinished row."""
 
     key: Key
     owned: list[Row] = field(default_factory=list)
@@ -36,7 +36,7 @@ class _Resource:
 
 @dataclass(frozen=True)
 class Lanes:
-    """Rows with their bars; `place` gives a resource its row and the lane of its overlaps."""
+    """Rows with their bars; `place` maps a resource to its row and the lane of its overlaps."""
 
     rows: tuple[Drawn, ...]
     bars: tuple[Bar, ...]
@@ -44,19 +44,19 @@ class Lanes:
 
 
 def key_of(row: Row) -> Key:
-    """What is owned: Kafka cluster, group, kind, name."""
+    """Return what is owned: Kafka cluster, group, kind, name."""
     return (row["kafka_cluster"] or "", row["group_id"] or "", row["resource_kind"] or "", row["resource"] or "")
 
 
 def lay_out(report: Report, looks: Looks, groups: Sequence[tuple[str, str]], first: float, last: float, owned: Iterable[Row]) -> Lanes:
-    """The rows and bars of ownerships, group by group; those with two owners at the same time come first in their group.
+    """Return the rows and bars of ownerships, group by group; resources with two owners at the same time come first in their group.
 
     Args:
-        report: for its overlaps.
+        report: the report with the overlaps.
         looks: numbers of the owners.
-        groups: Kafka cluster and id of each group, in their order on the page.
-        first: what was owned when its log began is drawn from here on.
-        last: what nothing ends is drawn up to here.
+        groups: Kafka cluster and ID of each group, in their order on the page.
+        first: start of the bar of an ownership that began before its log.
+        last: end of the bar of an ownership without an end.
         owned: the ownerships to draw.
     """
     found: dict[Key, _Resource] = {}
@@ -87,15 +87,15 @@ def _bar(row: int, o: Row, looks: Looks, first: float, last: float) -> Bar:
     begin = start_lo if start_lo is not None else min(first, start_hi if start_hi is not None else first)
     known = [x for x in (start_hi, stop_lo) if x is not None]
     end = stop_hi if stop_hi is not None else max(last, *known) if known else last
-    surely_from = start_hi if start_hi is not None else (stop_lo if stop_lo is not None else end)
-    surely_to = stop_lo if stop_lo is not None else surely_from
+    certain_from = start_hi if start_hi is not None else (stop_lo if stop_lo is not None else end)
+    certain_to = stop_lo if stop_lo is not None else certain_from
     return Bar(
         row=row,
         lane=0,
         process=looks.number(o["process_id"]),
         start_lo=begin,
-        start_hi=max(begin, surely_from),
-        stop_lo=min(end, surely_to),
+        start_hi=max(begin, certain_from),
+        stop_lo=min(end, certain_to),
         stop_hi=end,
         work_to=min(end, work_to) if work_to is not None else end,
         open_start=start_lo is None,
@@ -107,7 +107,7 @@ def _bar(row: int, o: Row, looks: Looks, first: float, last: float) -> Bar:
 
 
 def _lanes(bars: Sequence[Bar]) -> list[int]:
-    """A lane for each bar, in the order of the bars: one for each owner, and more if one owner existed twice at the same time."""
+    """Return a lane for each bar, in the order of the bars: one for each owner, and more if one owner existed twice at the same time."""
     owners = list(dict.fromkeys(b.process for b in bars))
     by_owner = len(owners) <= _OWN_LANES
     free: dict[int, list[float]] = defaultdict(list)
@@ -131,5 +131,5 @@ def _place(kind: str) -> int:
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
-    """`orders-2` before `orders-10`."""
+    """Return a sort key that puts `orders-2` before `orders-10`."""
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in _NUMBERS.split(name) if part]

@@ -1,4 +1,4 @@
-"""How a process looks wherever it is drawn: a colour, a pattern for those who see none, a short name."""
+"""Define how a process looks wherever it is drawn: a colour, a pattern for readers who cannot see colours, a short name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 #: Okabe and Ito's colours, which people with any kind of colour vision can distinguish. Their vermilion is kept for overlaps, their black for text.
 COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#F0E442", "#0072B2")
 ANOMALY = "#D55E00"
-#: Of those that every medium here can draw; neighbours in this list are easy to distinguish.
+#: Patterns that every medium here can draw; neighbours in this list are easy to distinguish.
 PATTERNS = (
     "blank",
     "right_diagonal_line",
@@ -31,7 +31,7 @@ _LONGEST_NAME = 24
 
 @dataclass(frozen=True)
 class Look:
-    """A process's look; `number` is its place in `Looks`, `name` is harmless to print."""
+    """A process's look; `number` is its place in `Looks`, `name` is safe to print."""
 
     number: int
     process_id: str
@@ -52,11 +52,11 @@ class Looks:
         self._of = {look.process_id: look for look in self.all}
 
     def of(self, process_id: str | None) -> Look | None:
-        """The look of a process; None for one that is not known."""
+        """Return the look of a process; None if it is unknown."""
         return self._of.get(process_id) if process_id else None
 
     def number(self, process_id: str | None) -> int:
-        """A process's number; -1 for one that is not known."""
+        """Return a process's number; -1 if it is unknown."""
         look = self.of(process_id)
         return look.number if look else -1
 

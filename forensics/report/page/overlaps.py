@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 def find(report: Report, looks: Looks, bars: Mapping[str, Bar], place: Mapping[Key, tuple[int, int]], last: float) -> tuple[Overlap, ...]:
-    """All overlaps that are not refuted, the certain ones first.
+    """Return all overlaps that are not refuted, the certain ones first.
 
     Args:
-        report: its `split_brain`, and its findings, where the page tells of them.
+        report: the report with `split_brain`, and the findings whose cards describe overlaps.
         looks: numbers of the owners.
-        bars: the ownerships by id; those that the reader did not ask for are missing.
+        bars: the selected ownerships by ID.
         place: row and lane of each resource.
-        last: what nothing ends is drawn up to here.
+        last: end of an overlap without an end.
     """
-    told = _findings(report)
+    anchor_of = _findings(report)
     drawn = []
     for s in report.split_brain:
         if s["verdict"] == "refuted":
@@ -51,7 +51,7 @@ def find(report: Report, looks: Looks, bars: Mapping[str, Bar], place: Mapping[K
                 work=work,
                 label=_label(s),
                 short=_short(s),
-                anchor=told.get(ids, anchors.overlap(s)) if ids else anchors.overlap(s),
+                anchor=anchor_of.get(ids, anchors.overlap(s)) if ids else anchors.overlap(s),
                 owners=(s["ownership_a"], s["ownership_b"]),
                 processes=(looks.number(s["process_a"]), looks.number(s["process_b"])),
                 witness=ids,
@@ -61,7 +61,7 @@ def find(report: Report, looks: Looks, bars: Mapping[str, Bar], place: Mapping[K
 
 
 def _label(s: Row) -> str:
-    """What is certain of an overlap, and what is possible, in words."""
+    """Return what is certain and what is possible in an overlap, in words."""
     at_most = f"possible {span(s['possible_ms'])}" if s["possible_ms"] is not None else "no upper bound"
     if s["verdict"] != "proved":
         return f"undecided: {at_most}"
@@ -94,7 +94,7 @@ def _possible(s: Row, last: float) -> Span:
 
 
 def _certain(s: Row) -> Span | None:
-    """The time that is certain; a short one in the middle where the bounds of two clocks are wider than what the lines prove."""
+    """Return the certain time; a moment in the middle if the bounds of two clocks are wider than what the lines prove."""
     if s["verdict"] != "proved" or not s["certain_ms"]:
         return None
     begin, end = ms(s["from_hi"]), ms(s["to_lo"])
@@ -111,6 +111,6 @@ def _both(a: Bar | None, b: Bar | None) -> Span | None:
 
 
 def _around(possible: Span, *layers: Span | None) -> Span:
-    """A layer is never drawn outside of what is possible."""
+    """Widen the possible time so that it contains every layer."""
     known = [layer for layer in layers if layer is not None]
     return (min([possible[0], *(x[0] for x in known)]), max([possible[1], *(x[1] for x in known)]))

@@ -1,6 +1,6 @@
-"""Columns to one text that a page carries: numbers as arrays, the rest as JSON, all of it compressed.
+"""Pack columns into one text for the page: numbers as arrays, the rest as JSON, all of it compressed.
 
-`assets/unpack.js` reads it. Nothing in it can end the element that it stands in: base64 has no angle brackets.
+`assets/unpack.js` reads it. It cannot end the element that contains it, because base64 has no angle brackets.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     import numpy as np
 
 _KINDS = {"int32": "Int32Array", "uint8": "Uint8Array"}
-#: Milliseconds of a long case need more than 32 bits: they go as two columns, what is above this power of two and what is below.
+#: Milliseconds of a long case need more than 32 bits: they are split into two columns, above and below this power of two.
 _HALF = 30
 _ALIGNED = 4
 
 
 def pack(arrays: Mapping[str, np.ndarray[Any, Any]], plain: Mapping[str, Any]) -> str:
-    """The text: base64 of a compressed length, header and arrays.
+    """Return the text: base64 of the compressed header length, header and arrays.
 
     Args:
         arrays: columns of int64, int32 or uint8, by name.
-        plain: whatever JSON can hold, by name.
+        plain: JSON values, by name.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""The scene and the journal as the columns that the page's script reads; times are half milliseconds since the scene's begin."""
+"""Convert the scene and the journal to the columns that the page's script reads; times are half milliseconds since the scene's start."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from forensics.report.page.scene import Scene
 
 Array = np.ndarray[Any, Any]
-#: Middles of two bounds in whole milliseconds are halves.
+#: The middle of two bounds in whole milliseconds may be a half.
 _PER_MS = 2
 _LONGEST_NAME = 200
-#: No zone changes its clocks twice within this number of seconds.
+#: Seconds within which no zone changes its clocks twice.
 _DAY = 86_400
 
 
@@ -34,18 +34,18 @@ def payload(
     incidents: Sequence[str] = (),
     complete: bool = False,
 ) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Arrays and plain values for `pack.pack`.
+    """Return arrays and plain values for `pack.pack`.
 
     Args:
         scene: what is drawn.
-        journal: the lines that the page carries.
-        looks: how processes look.
-        cards: what the script needs of each finding, by its anchor.
+        journal: the lines in the page.
+        looks: the looks of processes.
+        cards: the script's data of each finding, by its anchor.
         incidents: anchors of the incidents on the first screen, the gravest first.
-        complete: the journal has every recognised line of the case.
-        zone: the reader's, in which the script writes times.
+        complete: True if the journal has every recognised line of the case.
+        zone: the reader's zone, in which the script prints times.
     """
-    whys, notes, places = _Words(), _Words(), _Words()
+    whys, notes, places = _Texts(), _Texts(), _Texts()
     arrays: dict[str, Array] = {}
     arrays |= _bars(scene, journal) | _rounds(scene, journal, whys) | _states(scene, journal, notes) | _lines(scene, journal, places)
     plain = {
@@ -118,7 +118,7 @@ def payload(
 
 
 def zone_offsets(zone: tzinfo, first: float, last: float) -> list[list[int]]:
-    """From when on, and by how much a zone is ahead of UTC, in milliseconds: at the first moment, and at each change up to the last."""
+    """Return moments, and by how much a zone is ahead of UTC from then on, in milliseconds: the first moment, and each change up to the last."""
 
     def offset(at: int) -> int:
         ahead = datetime.fromtimestamp(at, UTC).astimezone(zone).utcoffset()
@@ -137,7 +137,7 @@ def zone_offsets(zone: tzinfo, first: float, last: float) -> list[list[int]]:
     return found
 
 
-class _Words:
+class _Texts:
     """Texts by number, each once."""
 
     def __init__(self) -> None:
@@ -166,7 +166,7 @@ def _bars(scene: Scene, journal: Journal) -> dict[str, Array]:
     }
 
 
-def _rounds(scene: Scene, journal: Journal, whys: _Words) -> dict[str, Array]:
+def _rounds(scene: Scene, journal: Journal, whys: _Texts) -> dict[str, Array]:
     rounds = scene.rounds
     at, lines = _flat(journal.numbers(r.witness) for r in rounds)
     return {
@@ -185,7 +185,7 @@ def _rounds(scene: Scene, journal: Journal, whys: _Words) -> dict[str, Array]:
 _STATE_KINDS = ("rebalance", "life", "gap", "paused", "lost")
 
 
-def _states(scene: Scene, journal: Journal, notes: _Words) -> dict[str, Array]:
+def _states(scene: Scene, journal: Journal, notes: _Texts) -> dict[str, Array]:
     states = scene.states
     at, lines = _flat(journal.numbers(s.witness) for s in states)
     return {
@@ -200,7 +200,7 @@ def _states(scene: Scene, journal: Journal, notes: _Words) -> dict[str, Array]:
     }
 
 
-def _lines(scene: Scene, journal: Journal, places: _Words) -> dict[str, Array]:
+def _lines(scene: Scene, journal: Journal, places: _Texts) -> dict[str, Array]:
     lines = journal.lines
     split = [x.where.rpartition(":") for x in lines]
     return {
@@ -227,7 +227,7 @@ def _int(values: Sequence[int]) -> Array:
 
 
 def _flat(lists: Iterable[list[int]]) -> tuple[Array, Array]:
-    """Lists of numbers as one, and where each begins."""
+    """Flatten lists of numbers into one, and return where each begins."""
     at, flat = [0], []
     for numbers in lists:
         flat += numbers
@@ -236,7 +236,7 @@ def _flat(lists: Iterable[list[int]]) -> tuple[Array, Array]:
 
 
 def _shortest(ids: Sequence[str]) -> list[str]:
-    """The ids cut to the length at which no two are alike: `forensics show` takes them so."""
+    """Shorten IDs to the length at which no two are equal; `forensics show` accepts such IDs."""
     for length in range(8, max((len(i) for i in ids), default=8)):
         if len({i[:length] for i in ids}) == len(set(ids)):
             return [i[:length] for i in ids]

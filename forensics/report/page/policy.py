@@ -1,6 +1,6 @@
-"""What a page may do: run its own scripts, known by their hashes, and nothing else. It can load nothing and send nothing.
+"""Restrict what a page may do: run its own scripts, identified by their hashes, and nothing else. It can load nothing and send nothing.
 
-Styles are free: Bokeh puts its own into the page while it draws, and a style can neither load nor run anything here.
+Styles are allowed: Bokeh adds its own to the page while it draws, and a style can neither load nor run anything here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 
 def content_security_policy(scripts: Iterable[str]) -> str:
-    """The policy for a page with these inline scripts, each exactly as it stands between its tags."""
+    """Return the policy for a page with these inline scripts, each exactly as between its tags."""
     return "; ".join(
         (
             "default-src 'none'",

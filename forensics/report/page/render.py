@@ -1,4 +1,4 @@
-"""Write a report as one HTML file that needs nothing else: no network, no font, no script but its own."""
+"""Write a report as one self-contained HTML file: it needs no network, no font, and no script except its own."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from markupsafe import Markup
 
 from forensics.report import anchors, content, groups, missing_evidence, summary, verdict
 from forensics.report.names import Names
-from forensics.report.page import build, cards, charts, drawing, figures, front, journal, pack, payload, policy, still
-from forensics.report.page import sight as sights
+from forensics.report.page import build, cards, case_rows, charts, drawing, figures, front, journal, pack, payload, policy, still
 from forensics.report.page.look import Looks
 from forensics.report.proof import Proofs
 from forensics.report.reference import Reference
@@ -22,38 +21,38 @@ from forensics.wording.formats import printable
 
 if TYPE_CHECKING:
     from forensics.report.model import Report
-    from forensics.report.page.sight import Sight
+    from forensics.report.page.case_rows import CaseRows
 
-#: Findings of one rule beyond these have only their headlines.
-_MOST_CARDS = 40
+#: Maximum number of findings of one rule with cards; the others have only their headlines.
+_MAX_CARDS = 40
 _CODE = re.compile(r"`([^`\n]+)`")
 TITLE = "Kafka group forensics"
 #: The page's own script, in the order in which its parts need each other.
 _SCRIPTS = ("unpack", "words", "address", "theme", "scene", "boxes", "timeline", "lines", "pointer", "controls", "main")
 
 
-def render(report: Report, sight: Sight | None = None) -> str:
+def render(report: Report, more: CaseRows | None = None) -> str:
     """Return the page.
 
     Args:
         report: what was found.
-        sight: what else the case shows, as `sight.read` gives it; by default the lines of proofs alone.
+        more: more rows of the case, from `case_rows.read`; by default only the lines of proofs.
     """
-    sight = sight or sights.of_report(report)
+    more = more or case_rows.of_report(report)
     names, clock = Names(report), content.clock(report)
     looks, reference = Looks(report, names), Reference(report.clocks, report.case["processes"])
-    scene = build.build(report, sight, names, looks, reference)
-    lines = journal.write(sight.lines, looks, reference)
+    scene = build.build(report, more, names, looks, reference)
+    lines = journal.write(more.lines, looks, reference)
     numbers = build.groups(report)
     bars = {b.ownership_id: b for b in scene.bars}
-    found = cards.make(report, clock, lines, looks, sight.edges, scene.overlaps, bars, numbers)
+    found = cards.make(report, clock, lines, looks, more.edges, scene.overlaps, bars, numbers)
     picture, not_drawn = still.draw(scene, looks, report.zone)
     in_full, others = groups.choose(report)
     first = front.make(report, names, clock, lines, scene.overlaps)
     anchored = cards.for_script(found, lines) | front.for_script(report, lines, scene)
-    whole = len(lines.lines) >= sight.total
-    told = payload.payload(scene, lines, looks, anchored, report.zone, incidents=[i.anchor for i in first.incidents], complete=whole)
-    data = pack.pack(*told)
+    whole = len(lines.lines) >= more.total
+    columns = payload.payload(scene, lines, looks, anchored, report.zone, incidents=[i.anchor for i in first.incidents], complete=whole)
+    data = pack.pack(*columns)
     sections = cards.sections(report, found, clock, Proofs(clock, reference))
     split_brain = verdict.section(report, names, clock, None)
     scripts, style = (figures.library(), script()), _asset("page.css")
@@ -77,13 +76,13 @@ def render(report: Report, sight: Sight | None = None) -> str:
             definitions=drawing.definitions(looks.all),
             still=picture,
             not_drawn=not_drawn,
-            carried=(len(lines.lines), sight.total),
+            carried=(len(lines.lines), more.total),
             islands=[(names.process(r), [names.process(p) for p in members]) for r, members in reference.islands.items()],
             split_brain=split_brain,
             sections=sections,
             notes=sum(1 for part in sections if part.severity == "note" for _ in part.all),
             zone=summary.zone_names(report),
-            most_cards=_MOST_CARDS,
+            most_cards=_MAX_CARDS,
             groups=[
                 {
                     "anchor": anchors.group(g["group_id"]),
@@ -109,7 +108,7 @@ def render(report: Report, sight: Sight | None = None) -> str:
 
 
 def _tab(report: Report, reference: Reference, answer: str) -> str:
-    """Return the title of its tab: the answer, and when the logs begin."""
+    """Return the title of the browser tab: the answer, and when the logs begin."""
     reach = reference.reach(report.case["processes"])
     began = f"{reach[0].astimezone(report.zone):%Y-%m-%d %H:%M}" if reach else ""
     return " · ".join(x for x in (answer.split(". ")[0], began, TITLE) if x)
@@ -142,7 +141,7 @@ def _kind(block: Any) -> str:  # noqa: ANN401  (a block of any kind)
 
 
 def _prose(text: str) -> Markup:
-    """A line of our own sentences with its `code`; all of it escaped."""
+    """Return a line of our own sentences with its `code`, all of it escaped."""
     return Markup("").join(
         Markup("<code>{}</code>").format(printable(part)) if n % 2 else Markup("{}").format(printable(part))
         for n, part in enumerate(_CODE.split(text))

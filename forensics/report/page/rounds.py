@@ -1,4 +1,4 @@
-"""Generations to rounds: when each rebalance began on the reference clock, when it had settled, why, and when the next one began."""
+"""Convert generations to rounds: when each rebalance began on the reference clock, when it had settled, why, and when the next one began."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from forensics.report.names import Names
 
 _SETTLED = ("assigned_ts", "last_synced_ts", "stabilized_ts")
-#: What the coordinator prints, by its own clock; the rest of a generation's moments are its members'.
+#: Times that the coordinator prints, on its own clock; a generation's other times come from its members.
 _BY_COORDINATOR = ("prepared_ts", "stabilized_ts", "assigned_ts")
 
 
 def find(report: Report, names: Names, reference: Reference, groups: Sequence[tuple[str, str]], last: float) -> tuple[Round, ...]:
-    """The rounds of all groups, in the order of the groups and of time; a generation of which no line has a time is none.
+    """Return the rounds of all groups, by group and time; generations without any time are left out.
 
     Args:
-        report: its groups.
-        names: what members are called.
+        report: the report with the groups.
+        names: the report's names of members.
         reference: the clocks.
-        groups: Kafka cluster and id of each group, in their order on the page.
-        last: the last generation is drawn up to here.
+        groups: Kafka cluster and ID of each group, in their order on the page.
+        last: end of the last generation.
     """
     numbers = {group: n for n, group in enumerate(groups)}
     drawn: list[Round] = []
@@ -62,5 +62,5 @@ def _moment(g: Row, columns: Sequence[str], reference: Reference) -> Moment | No
     column = next((c for c in columns if g.get(c)), None)
     if column is None:
         return None
-    # What members say stands on the reference clock already.
+    # Members' times are already on the reference clock.
     return reference.moment(g["coordinator"] if column in _BY_COORDINATOR else None, g[column])

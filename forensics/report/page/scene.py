@@ -1,4 +1,4 @@
-"""What is drawn, before any library or page: rows and lanes of owners, overlaps, generations and tracks, in milliseconds on the reference clock."""
+"""Define what is drawn, before any library or page: rows and lanes of owners, overlaps, generations and tracks, in milliseconds on the reference clock."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Bar:
         process: number of the owner's look.
         start_lo, start_hi: it began between these.
         stop_lo, stop_hi: it ended between these.
-        work_to: work surely had ended by then, and only the thread went on; `stop_hi` where nothing says so.
-        open_start, open_end: owned when the log began; nothing says that it ended.
-        ownership_id: the view's id.
-        generation: that assigned it, where a line says.
-        witness: event ids.
+        work_to: work had certainly ended by then, and only the thread still ran; `stop_hi` if the logs do not show it.
+        open_start, open_end: it was owned when the log began; the logs do not show its end.
+        ownership_id: its ID in the view.
+        generation: the generation that assigned it, if known.
+        witness: event IDs.
     """
 
     row: int
@@ -48,15 +48,15 @@ class Overlap:
         lane: the row's lane for overlaps.
         verdict: `proved` or `undecided`.
         kind: `work`, `thread` or `held`.
-        possible: both may have been there.
-        there: both were there for certain; None: that is not shown.
-        work: both were at work for certain; None: that is not shown.
+        possible: both may have existed.
+        there: both certainly existed; None if that is not shown.
+        work: both certainly worked; None if that is not shown.
         label: the layers in words.
-        short: the gravest of them.
-        anchor: where the page tells of it.
-        owners: ids of the two ownerships.
+        short: the gravest of these layers.
+        anchor: address of its description.
+        owners: IDs of the two ownerships.
         processes: numbers of their looks.
-        witness: event ids.
+        witness: event IDs.
     """
 
     row: int
@@ -87,17 +87,17 @@ class Row:
 
 @dataclass(frozen=True)
 class Round:
-    """A generation of a group: from the begin of its rebalance until the next one's.
+    """A generation of a group, from the start of its rebalance to the start of the next one.
 
     Attributes:
         group: number of the group.
         start_lo, start_hi: its rebalance began between these.
-        settled: its members had their assignment then; None: no line says.
-        end: the next one began, or the case ended.
+        settled: when its members had their assignments; None if unknown.
+        end: when the next one began, or the case ended.
         number: the generation's number.
         why: its trigger in words.
-        anchor: where the page tells of it.
-        witness: event ids.
+        anchor: address of its description.
+        witness: event IDs.
     """
 
     group: int
@@ -113,7 +113,7 @@ class Round:
 
 @dataclass(frozen=True)
 class State:
-    """A stretch of a track: `life`, `gap`, `paused`, `lost` or `rebalance`; `open`: nothing says that it ended."""
+    """An interval of a track: `life`, `gap`, `paused`, `lost` or `rebalance`; `open` if the logs do not show its end."""
 
     track: int
     kind: str
@@ -126,7 +126,7 @@ class State:
 
 @dataclass(frozen=True)
 class Track:
-    """What is drawn below the lanes: a group's rebalances, or a process (the number of its look)."""
+    """A track below the lanes: a group's rebalances, or a process (the number of its look)."""
 
     label: str
     group: int | None
@@ -140,13 +140,13 @@ class Trouble:
     Attributes:
         anchor: the incident's, where the page describes it.
         cause: as in `incident`.
-        process: number of the look of the process that it befell; -1: none, or it is unknown.
+        process: number of the look of the affected process; -1 if there is none, or if it is unknown.
         start_lo, start_hi: it began between these.
         stop_lo, stop_hi: it ended between these.
         open: the logs do not show its end.
         label: what happened, in a few words.
         severity: the incident's.
-        witness: event ids.
+        witness: event IDs.
     """
 
     anchor: str
@@ -163,7 +163,7 @@ class Trouble:
 
     @property
     def froze(self) -> bool:
-        """True where the process did nothing in that time, whatever it owned."""
+        """Return True if the process did nothing in that time, whatever it owned."""
         return self.cause == "process_paused"
 
 
@@ -177,7 +177,7 @@ class Mark:
         group: number of the group; -1: all.
         process: number of the look of the process; -1: unknown.
         label: what happened, in a few words.
-        witness: event ids.
+        witness: event IDs.
     """
 
     kind: str
@@ -190,13 +190,13 @@ class Mark:
 
 @dataclass(frozen=True)
 class Scene:
-    """All that is drawn.
+    """Everything that is drawn.
 
     Attributes:
         first, last: the time that is shown.
-        groups: ids of the groups, by number.
-        quiet: numbers of the groups without an incident, an overlap or an eviction, where another group has one.
-        left_out: what is not drawn, in sentences.
+        groups: IDs of the groups, by number.
+        quiet: numbers of the groups without an incident, an overlap or an eviction, if another group has one.
+        left_out: sentences about what is not drawn.
     """
 
     first: float

@@ -1,4 +1,4 @@
-"""A proof as a picture: a line for each process, its lines of the proof as points, messages as arrows, the two owners' spans, and their overlap."""
+"""Draw a proof: a line for each process, its proof lines as points, messages as arrows, the two owners' spans, and their overlap."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 _WIDTH, _GUTTER, _RIGHT = 960.0, 150.0, 20.0
 _HEAD, _PROCESS, _FOOT = 44.0, 58.0, 30.0
-_LEAST_STEP = 12.0
+_MIN_STEP = 12.0
 _LABEL = 84.0
 
 
 @dataclass(frozen=True)
 class Point:
-    """A line of the proof; `number` is its place in the list beside the picture."""
+    """A line of the proof; `number` is its number in the list beside the picture."""
 
     number: int
     line: Line
@@ -39,15 +39,15 @@ class Point:
 def draw(
     points: Sequence[Point], edges: Iterable[Row], looks: Looks, overlap: Overlap | None, bars: Mapping[str, Bar], zone: tzinfo = UTC
 ) -> Markup | None:
-    """The picture; None where there is nothing to see: fewer than three points with a time, or all in one process and no overlap.
+    """Return the picture; None if there is nothing to see: fewer than three points with a time, or all in one process and no overlap.
 
     Args:
-        points: the proof's lines in order of time.
+        points: the proof's lines in time order.
         edges: rows of `clock_edge` between lines of the proof.
-        looks: how processes look.
-        overlap: what is proved of two owners, if that is what is proved.
-        bars: ownerships by id.
-        zone: in which times are told.
+        looks: the looks of processes.
+        overlap: the overlap that is proved, if any.
+        bars: ownerships by ID.
+        zone: the zone for times.
     """
     timed = [p for p in points if p.line.at is not None]
     processes = _order(timed, overlap, looks)
@@ -82,7 +82,7 @@ def draw(
 
 
 def _order(points: Iterable[Point], overlap: Overlap | None, looks: Looks) -> list[int]:
-    """The first owner on top, the second at the bottom, others between them: messages go through the broker."""
+    """Return the first owner at the top, the second at the bottom, others between them, because messages go through the broker."""
     found = {p.line.process for p in points} | set(overlap.processes if overlap else ())
     ends = list(dict.fromkeys(overlap.processes)) if overlap else []
     others = sorted(found - set(ends))
@@ -93,20 +93,20 @@ def _order(points: Iterable[Point], overlap: Overlap | None, looks: Looks) -> li
 
 
 class _Scale:
-    """Times to places. Waits are drawn by their logarithm, so that milliseconds and minutes are seen in one picture."""
+    """A time axis. Waits are drawn by their logarithm, so that milliseconds and minutes are visible in one picture."""
 
     def __init__(self, times: Sequence[float]) -> None:
         self._times = list(times)
         steps = [log10(1 + b - a) for a, b in pairwise(times)]
         room = _WIDTH - _GUTTER - _RIGHT - 50
-        least = min(_LEAST_STEP, room / max(len(steps), 1))
-        unit = (room - least * len(steps)) / (sum(steps) or 1)
+        smallest = min(_MIN_STEP, room / max(len(steps), 1))
+        unit = (room - smallest * len(steps)) / (sum(steps) or 1)
         self._places = [_GUTTER + 25]
         for step in steps:
-            self._places.append(self._places[-1] + least + unit * step)
+            self._places.append(self._places[-1] + smallest + unit * step)
 
     def x(self, at: float) -> float:
-        """Where a moment is; what lies outside of the proof's lines is at the edge."""
+        """Return the place of a moment; moments outside the proof's lines are at the edge."""
         if at <= self._times[0]:
             return self._places[0] - (12 if at < self._times[0] else 0)
         if at >= self._times[-1]:
@@ -128,18 +128,18 @@ def _overlap(drawing: Drawing, overlap: Overlap, scale: _Scale, height: float) -
 
 
 def _span(drawing: Drawing, letter: str, bar: Bar, scale: _Scale, rows: Mapping[int, float], looks: Looks, side: int) -> None:
-    """An owner's time as a bar on its process's line: full where it is certain, pale where it is possible."""
+    """Draw an owner's time as a bar on its process's line: solid where it is certain, pale where it is possible."""
     if bar.process not in rows:
         return
     y = rows[bar.process] - 6 + side * 15
     look = looks.all[bar.process] if bar.process >= 0 else None
-    said = f"{letter}: {span(max(0.0, bar.stop_lo - bar.start_hi))} for certain"
-    owned(drawing, bar, scale.x, y, 12, look, said)
+    title = f"{letter}: {span(max(0.0, bar.stop_lo - bar.start_hi))} for certain"
+    owned(drawing, bar, scale.x, y, 12, look, title)
     drawing.text(max(scale.x(bar.start_lo) - 6, _GUTTER + 2), y - 4, letter, "letter", "middle")
 
 
 def _times(drawing: Drawing, points: Sequence[Point], scale: _Scale, height: float, zone: tzinfo) -> None:
-    """The time of as many points as there is room for."""
+    """Draw the times of as many points as fit."""
     free = 0.0
     for p in points:
         if p.line.at is None:

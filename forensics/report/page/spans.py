@@ -1,4 +1,4 @@
-"""An owner's time as a bar: solid where it is certain, fading where it is possible, hollow while its process was frozen."""
+"""Draw an owner's time as a bar: solid where it is certain, fading where it is possible, hollow while its process was frozen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from forensics.report.page.look import Look
     from forensics.report.page.scene import Bar, Trouble
 
-_LEAST = 0.5
+_MIN_WIDTH = 0.5
 
 
 def owned(
@@ -29,9 +29,9 @@ def owned(
     """Draw an ownership.
 
     Args:
-        drawing: where.
+        drawing: the drawing to add to.
         bar: the ownership.
-        x: the place of a moment.
+        x: converts a moment to a place.
         y: the bar's top.
         height: its height.
         look: its owner's look.
@@ -40,12 +40,12 @@ def owned(
         freezes: freezes of its process.
 
     Returns:
-        The places where its certain part begins and ends.
+        The places of the start and end of its certain part.
     """
     begin, sure_from, sure_to, end = (x(at) for at in (bar.start_lo, bar.start_hi, max(bar.start_hi, bar.stop_lo), bar.stop_hi))
-    if sure_from - begin > _LEAST:
+    if sure_from - begin > _MIN_WIDTH:
         drawing.box(begin, y, sure_from - begin, height, "fade-in", fill=paint(look), title=title)
-    if end - sure_to > _LEAST:
+    if end - sure_to > _MIN_WIDTH:
         drawing.box(sure_to, y, end - sure_to, height, "fade-out", fill=paint(look), title=title)
     for begin_at, end_at, frozen in parts(bar.start_hi, bar.stop_lo, freezes):
         drawing.box(x(begin_at), y, x(end_at) - x(begin_at), height, (kind, "thaw", "hollow")[frozen], fill=paint(look), title=title)
@@ -53,7 +53,7 @@ def owned(
 
 
 def parts(begin: float, end: float, freezes: Iterable[Trouble]) -> list[tuple[float, float, int]]:
-    """Cut a stretch where its process froze: begin, end, and 0 (not frozen), 1 (perhaps) or 2 (for certain), in order of time."""
+    """Split an interval where its process froze: start, end, and 0 (not frozen), 1 (possibly) or 2 (certainly), in time order."""
     found = [(begin, end, 0)] if end > begin else []
     for t in freezes:
         for first, last, frozen in ((t.start_lo, t.stop_hi, 1), (t.start_hi, t.stop_lo, 2)):

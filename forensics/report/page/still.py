@@ -1,4 +1,4 @@
-"""The timeline as a drawing, for print and for readers without scripts: the rows, lanes, layers and causes of the live one, over the whole time."""
+"""Draw the timeline for print and for readers without scripts: the rows, lanes, layers and causes of the live one, over the whole time."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ if TYPE_CHECKING:
 
 _WIDTH, _GUTTER, _RIGHT = 1000.0, 150.0, 10.0
 _LANE, _PAD, _HEAD, _TRACK, _AXIS = 11.0, 3.0, 17.0, 16.0, 22.0
-_MOST_ROWS, _MOST_TRACKS, _MOST_BARS, _MOST_CAUSES = 36, 16, 1500, 6
+_MAX_ROWS, _MAX_TRACKS, _MAX_BARS, _MAX_CAUSES = 36, 16, 1500, 6
 _NAME = 22
 #: Top and bottom of each state on a track, as parts of its height.
 _PLACES = {"rebalance": (0.2, 0.8), "life": (0.62, 0.85), "gap": (0.55, 0.92), "paused": (0.12, 0.34), "lost": (0.36, 0.58)}
 
 
 def draw(scene: Scene, looks: Looks, zone: tzinfo = UTC) -> tuple[Markup, str]:
-    """Return the drawing, and a sentence on what it leaves out: empty when nothing is. Times are in `zone`."""
+    """Return the drawing, and a sentence on what it leaves out, empty if nothing is left out. Times are in `zone`."""
     rows = list(range(len(scene.rows)))
     doubled = {o.row for o in scene.overlaps}
-    if len(rows) > _MOST_ROWS:
-        rows = sorted(sorted(rows, key=lambda r: r not in doubled)[: max(_MOST_ROWS, 0)])
+    if len(rows) > _MAX_ROWS:
+        rows = sorted(sorted(rows, key=lambda r: r not in doubled)[: max(_MAX_ROWS, 0)])
     left_out = [f"{count(len(scene.rows) - len(rows), 'more resource')}"] if len(rows) < len(scene.rows) else []
     return _Still(scene, looks, rows, left_out, zone).markup()
 
 
 class _Still:
-    """A drawing in the making."""
+    """An unfinished drawing."""
 
     def __init__(self, scene: Scene, looks: Looks, rows: Sequence[int], left_out: list[str], zone: tzinfo) -> None:
         self.scene, self.looks, self.rows, self.left_out, self.zone = scene, looks, rows, left_out, zone
-        self.tracks = list(range(len(scene.tracks)))[:_MOST_TRACKS]
+        self.tracks = list(range(len(scene.tracks)))[:_MAX_TRACKS]
         if len(self.tracks) < len(scene.tracks):
             left_out.append(f"{count(len(scene.tracks) - len(self.tracks), 'more track')}")
         groups = {scene.rows[r].group for r in rows}
-        self.causes = [t for t in scene.troubles if t.severity != "note"][:_MOST_CAUSES]
+        self.causes = [t for t in scene.troubles if t.severity != "note"][:_MAX_CAUSES]
         self.top = _AXIS + _HEAD * (len(self.causes) + bool(scene.marks))
         height = sum(self._height(r) for r in rows) + len(groups) * (_HEAD + _PAD) + len(self.tracks) * _TRACK + self.top + 8
         title = "Timeline: causes of incidents; who owned what, when; overlaps, generations, and the states of processes"
         self.drawing = Drawing(_WIDTH, height, title, "still")
 
     def markup(self) -> tuple[Markup, str]:
-        """The drawing and what it leaves out."""
+        """Return the drawing and what it leaves out."""
         self._axis()
         self._causes()
         y = self.top
@@ -64,13 +64,13 @@ class _Still:
                 y = self._head(group, y + _PAD)
             mine = bars.get(row, [])
             drawn += len(mine)
-            self._row(row, y, mine if drawn <= _MOST_BARS else [])
+            self._row(row, y, mine if drawn <= _MAX_BARS else [])
             y += self._height(row)
-        if drawn > _MOST_BARS:
+        if drawn > _MAX_BARS:
             self.left_out.append("the lanes of the lower rows")
         self._tracks(y + 6)
-        said = f"Not in this drawing: {', '.join(self.left_out)}." if self.left_out else ""
-        return self.drawing.markup(), said
+        note = f"Not in this drawing: {', '.join(self.left_out)}." if self.left_out else ""
+        return self.drawing.markup(), note
 
     def _x(self, at: float) -> float:
         share = (min(max(at, self.scene.first), self.scene.last) - self.scene.first) / (self.scene.last - self.scene.first)
@@ -92,7 +92,7 @@ class _Still:
             self.drawing.line(x, 16, x, self.drawing.height, "moment")
 
     def _causes(self) -> None:
-        """A lane for each cause, shaded across all rows, and a lane of evictions and deaths."""
+        """Draw a lane for each cause, shaded across all rows, and a lane of evictions and deaths."""
         for n, t in enumerate(self.causes):
             y = _AXIS + n * _HEAD
             self.drawing.text(_GUTTER - 8, y + 12, "cause" if n == 0 else "", "group", "end")
@@ -124,7 +124,7 @@ class _Still:
         return y + _HEAD
 
     def _round(self, r: Round, y: float, free: float) -> float:
-        """A generation in the head of its group; those that would overlap are drawn as one."""
+        """Draw a generation in the head of its group; generations that would overlap are drawn as one."""
         left, right = self._x((r.start_lo + r.start_hi) / 2), self._x(r.end)
         if right <= free:
             return free
@@ -160,7 +160,7 @@ class _Still:
                 self.drawing.box(
                     self._x(layer[0]), top, max(self._x(layer[1]) - self._x(layer[0]), 2.5), _LANE - 1.5, f"overlap-{kind}", title=o.label
                 )
-        # Beside it, where its lane is free.
+        # The label is beside the overlap, where its lane is free.
         wide = words_width(o.short) + 8
         left, right = self._x(o.possible[0]), self._x(o.possible[1])
         others = [(self._x(x.possible[0]), self._x(x.possible[1])) for x in self.scene.overlaps if x.row == o.row and x is not o]

@@ -1,4 +1,4 @@
-"""What is drawn below the lanes: rebalances of each group; lives, gaps, pauses and lost coordinators of each process."""
+"""Convert what is drawn below the lanes: rebalances of each group; runs, gaps, pauses and lost coordinators of each process."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from forensics.wording.formats import span
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
+    from forensics.report.page.case_rows import CaseRows
     from forensics.report.page.look import Looks
-    from forensics.report.page.sight import Sight
 
 
 def find(
     report: Report,
-    sight: Sight,
+    more: CaseRows,
     looks: Looks,
     reference: Reference,
     groups: Sequence[tuple[str, str]],
@@ -25,27 +25,27 @@ def find(
     first: float,
     last: float,
 ) -> tuple[tuple[Track, ...], tuple[State, ...]]:
-    """Tracks and what stands on them: first the groups that have rebalances, then the processes in the order of their looks."""
-    rounds, unended = list(rounds), list(_unended(report, groups))
-    busy = sorted({r.group for r in rounds} | {number for number, _ in unended})
+    """Return tracks and their states: first the groups with rebalances, then the processes in the order of their looks."""
+    rounds, unfinished = list(rounds), list(_unfinished(report, groups))
+    busy = sorted({r.group for r in rounds} | {number for number, _ in unfinished})
     tracks = [Track(f"group {groups[n][1]}", n, None) for n in busy]
     place = {n: at for at, n in enumerate(busy)}
     states = [
         State(place[r.group], "rebalance", r.start_lo, r.settled, False, f"generation {r.number}: {r.why}", r.witness) for r in rounds if r.settled
     ]
-    states += [State(place[number], *rest) for number, rest in unended]
+    states += [State(place[number], *rest) for number, rest in unfinished]
     of_process = {}
     for look in looks.all:
         of_process[look.process_id] = len(tracks)
         tracks.append(Track(look.name, None, look.number))
-    for state in _of_processes(report, sight, reference, of_process, last):
+    for state in _of_processes(report, more, reference, of_process, last):
         if state.end >= first and state.begin <= last:
             states.append(state)
     return tuple(tracks), tuple(states)
 
 
-def _unended(report: Report, groups: Sequence[tuple[str, str]]) -> Iterator[tuple[int, tuple[str, float, float, bool, str, tuple[str, ...]]]]:
-    """Rebalances that had not ended when the logs end: the number of the group, and what a state says but for its track."""
+def _unfinished(report: Report, groups: Sequence[tuple[str, str]]) -> Iterator[tuple[int, tuple[str, float, float, bool, str, tuple[str, ...]]]]:
+    """Yield rebalances that had not ended when the logs end: the number of the group, and the values of a state except its track."""
     for group in report.groups:
         for row in group["open_rebalance"]:
             begin, end = ms(row["from_ts"]), ms(row["to_ts"])
@@ -54,30 +54,30 @@ def _unended(report: Report, groups: Sequence[tuple[str, str]]) -> Iterator[tupl
                 yield number, ("rebalance", begin, end, True, "a rebalance that had not ended", tuple(row["witness"] or ()))
 
 
-def _of_processes(report: Report, sight: Sight, reference: Reference, place: dict[str, int], last: float) -> Iterator[State]:
-    lives = sight.lives or [
+def _of_processes(report: Report, more: CaseRows, reference: Reference, place: dict[str, int], last: float) -> Iterator[State]:
+    runs = more.process_runs or [
         {"process_id": p["process_id"], "instance": 1, "first_ms": ms(p["first_ts"]), "last_ms": ms(p["last_ts"])} for p in report.case["processes"]
     ]
-    for life in lives:
-        began, ended = (reference.moment_of_ms(life["process_id"], life[k]) for k in ("first_ms", "last_ms"))
-        if began and ended and life["process_id"] in place:
-            yield State(place[life["process_id"]], "life", began.middle, ended.middle, False, f"run {life['instance']} of the process", ())
+    for run in runs:
+        began, ended = (reference.moment_of_ms(run["process_id"], run[k]) for k in ("first_ms", "last_ms"))
+        if began and ended and run["process_id"] in place:
+            yield State(place[run["process_id"]], "life", began.middle, ended.middle, False, f"run {run['instance']} of the process", ())
     for c in report.coverage:
         if c["kind"] == "gap" and c["process_id"] in place:
-            yield from _stretch(c, "gap", (ms(c["from_ts"]), ms(c["to_ts"])), reference, place, last, c["note"] or "no record")
-    # A member that is given nothing more has not paused: it had left, or was idle.
-    for p in (p for p in sight.pauses if p["to_ms"]):
-        yield from _stretch(p, "paused", (p["from_ms"], p["to_ms"]), reference, place, last, f"a member of {p['group_id']} had nothing to work on")
+            yield from _interval(c, "gap", (ms(c["from_ts"]), ms(c["to_ts"])), reference, place, last, c["note"] or "no record")
+    # A member that receives no further assignment has not paused: it had left, or was idle.
+    for p in (p for p in more.pauses if p["to_ms"]):
+        yield from _interval(p, "paused", (p["from_ms"], p["to_ms"]), reference, place, last, f"a member of {p['group_id']} had nothing to work on")
     for e in report.coordinator_episodes:
         cause = f", {e['cause'].replace('_', ' ')}" if e["cause"] else ""
         note = f"coordinator of {e['group_id']} lost{cause}" + " until its client was closed" * bool(e.get("closed_ts"))
-        yield from _stretch(e, "lost", (ms(e["lost_ts"]), ms(e["found_ts"] or e.get("closed_ts"))), reference, place, last, note)
+        yield from _interval(e, "lost", (ms(e["lost_ts"]), ms(e["found_ts"] or e.get("closed_ts"))), reference, place, last, note)
 
 
-def _stretch(
+def _interval(
     row: Row, kind: str, own: tuple[float | None, float | None], reference: Reference, place: dict[str, int], last: float, note: str
 ) -> Iterator[State]:
-    """A stretch of a process's time, which its own clock told; to the end of what is drawn when it has no end."""
+    """Yield an interval of a process's own time, converted to the reference clock; it extends to the end of the scene if it has no end."""
     began, ended = (reference.moment_of_ms(row["process_id"], at) for at in own)
     if began is None or row["process_id"] not in place:
         return

@@ -1,4 +1,4 @@
-"""What a page shows of a case beyond the report's rows: lives and pauses of processes, the messages behind proofs, and log lines to look into."""
+"""Read rows of a case that a page shows beyond the report's: process runs and pauses, the messages behind proofs, and log lines."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ if TYPE_CHECKING:
     from forensics.report.model import CaseLike, Report, Row
 
 #: Maximum number of lines in a page; if the case has more, those of proofs and the lines near them.
-MOST_LINES = 12_000
-#: Lines of all processes so long before and after a line of a proof are its context.
+MAX_LINES = 12_000
+#: The context of a proof line: lines of all processes within this time before and after it.
 _NEAR = timedelta(seconds=2)
-#: Maximum number of generations and ownerships whose lines are in a page that cannot have all.
-_MOST_WITNESSES = 4_000
-#: Views that are read beyond those of the report.
-LIVES, PAUSES, EDGES, CAUSES, REMOVALS = VIEWS = ("process_life", "member_pause", "clock_edge", "root_cause", "member_removal")
+#: Maximum number of generations and ownerships with their lines in a page that cannot have all lines.
+_MAX_WITNESSES = 4_000
+#: Views that are read in addition to the report's.
+PROCESS_RUNS, PAUSES, EDGES, CAUSES, REMOVALS = VIEWS = ("process_life", "member_pause", "clock_edge", "root_cause", "member_removal")
 _COLUMNS = ("event_id", "process_id", "path", "line", "stream_pos", "ts", "level", "event", "message")
 
 
 @dataclass(frozen=True)
-class Sight:
-    """Rows beyond the report's.
+class CaseRows:
+    """Rows of a case beyond the report's.
 
     Attributes:
-        lives: of `process_life`.
-        causes: of `root_cause`, whose `parts` give each time that a cause came back.
-        removals: of `member_removal`.
-        pauses: of `member_pause`.
-        edges: of `clock_edge`, whose two lines stand in a proof.
-        lines: events with `text`, each once, in no order.
-        total: events of the case; more than `lines` when not all are carried.
+        process_runs: rows of `process_life`.
+        causes: rows of `root_cause`, whose `parts` have each recurrence of a cause.
+        removals: rows of `member_removal`.
+        pauses: rows of `member_pause`.
+        edges: rows of `clock_edge` whose two lines are in a proof.
+        lines: events with `text`, each once, unordered.
+        total: number of events of the case; greater than the number of `lines` if not all are in the page.
     """
 
-    lives: list[Row] = field(default_factory=list)
+    process_runs: list[Row] = field(default_factory=list)
     pauses: list[Row] = field(default_factory=list)
     edges: list[Row] = field(default_factory=list)
     lines: list[Row] = field(default_factory=list)
@@ -48,30 +48,30 @@ class Sight:
     removals: list[Row] = field(default_factory=list)
 
 
-def of_report(report: Report) -> Sight:
-    """What the report alone shows: the lines of its proofs."""
+def of_report(report: Report) -> CaseRows:
+    """Return the rows of the report alone: the lines of its proofs."""
     lines = {w["event_id"]: w for row in (*report.findings, *report.split_brain) for w in row.get("witness") or () if w.get("path")}
-    return Sight(lines=list(lines.values()), total=len(lines))
+    return CaseRows(lines=list(lines.values()), total=len(lines))
 
 
-def read(case: CaseLike, report: Report, most: int = MOST_LINES) -> Sight:
-    """Reads them from a case.
+def read(case: CaseLike, report: Report, max_lines: int = MAX_LINES) -> CaseRows:
+    """Read the rows of a case.
 
     Args:
-        case: its views are built.
-        report: what will be shown.
-        most: so many lines at the most.
+        case: a case with its views built.
+        report: the report that will be shown.
+        max_lines: maximum number of lines.
     """
     proofs = {w["event_id"]: w for row in (*report.findings, *report.split_brain) for w in row.get("witness") or ()}
     groups = report.filters.get("groups")
     pauses = [p for p in _view(case, PAUSES) if not groups or p["group_id"] in groups]
-    lines, total = _lines(case, report, proofs, most)
-    return Sight(_view(case, LIVES), pauses, list(_edges(case, set(proofs))), lines, total, _view(case, CAUSES), _view(case, REMOVALS))
+    lines, total = _lines(case, report, proofs, max_lines)
+    return CaseRows(_view(case, PROCESS_RUNS), pauses, list(_edges(case, set(proofs))), lines, total, _view(case, CAUSES), _view(case, REMOVALS))
 
 
-def of_causes(case: CaseLike) -> Sight:
-    """Read only what shows causes: each time that one came back, and evictions."""
-    return Sight(causes=_view(case, CAUSES), removals=_view(case, REMOVALS))
+def of_causes(case: CaseLike) -> CaseRows:
+    """Read only the rows that show causes: each recurrence, and evictions."""
+    return CaseRows(causes=_view(case, CAUSES), removals=_view(case, REMOVALS))
 
 
 def _view(case: CaseLike, name: str) -> list[Row]:
@@ -91,8 +91,8 @@ def _edges(case: CaseLike, ids: set[str]) -> Iterator[Row]:
     yield from pylist(rows_in(path).to_table(filter=both))
 
 
-def _lines(case: CaseLike, report: Report, proofs: dict[str, Row], most: int) -> tuple[list[Row], int]:
-    """All lines, or those of proofs, those near them, then those of generations and ownerships."""
+def _lines(case: CaseLike, report: Report, proofs: dict[str, Row], max_lines: int) -> tuple[list[Row], int]:
+    """Return all lines, or those of proofs, those near them, then those of generations and ownerships."""
     import pyarrow.dataset as ds
 
     paths = [Path(p) for p in case.table_paths("event_row")]
@@ -100,17 +100,17 @@ def _lines(case: CaseLike, report: Report, proofs: dict[str, Row], most: int) ->
         return [], 0
     events = ds.dataset([rows_in(p) for p in paths])
     total = events.count_rows()
-    if total <= most:
-        return _unique(pylist(events.to_table(columns=list(_COLUMNS))), most), total
+    if total <= max_lines:
+        return _unique(pylist(events.to_table(columns=list(_COLUMNS))), max_lines), total
     others = [i for group in report.groups for g in group["generations"] for i in g.get("witness") or ()]
     others += [i for o in report.ownership for i in o.get("witness") or ()]
-    wanted = dict.fromkeys([*proofs, *others[:_MOST_WITNESSES]])
+    wanted = dict.fromkeys([*proofs, *others[:_MAX_WITNESSES]])
     windows = _windows(w["ts"] for w in proofs.values() if w.get("ts"))
-    return _unique(_chosen(events, wanted, windows, set(proofs), most), most), total
+    return _unique(_chosen(events, wanted, windows, set(proofs), max_lines), max_lines), total
 
 
-def _chosen(events: Any, wanted: dict[str, None], windows: Sequence[tuple[datetime, datetime]], proofs: set[str], most: int) -> list[Row]:  # noqa: ANN401
-    """Rows of these ids, and rows in these windows while there is room, in one pass that holds one batch at a time."""
+def _chosen(events: Any, wanted: dict[str, None], windows: Sequence[tuple[datetime, datetime]], proofs: set[str], max_lines: int) -> list[Row]:  # noqa: ANN401
+    """Return rows with these IDs, and rows in these windows up to the maximum, in one pass with one batch in memory."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -121,16 +121,16 @@ def _chosen(events: Any, wanted: dict[str, None], windows: Sequence[tuple[dateti
         table = pa.Table.from_batches([batch])
         named = pc.is_in(table["event_id"], ids)
         first += pylist(table.filter(named))
-        for begin, end in windows if len(near) < most else ():
+        for begin, end in windows if len(near) < max_lines else ():
             scalars = (pa.scalar(x, table["ts"].type) for x in (begin, end))
             inside = pc.and_(pc.greater_equal(table["ts"], next(scalars)), pc.less_equal(table["ts"], next(scalars)))
-            near += pylist(table.filter(pc.and_not(pc.fill_null(inside, False), named))) if len(near) < most else []  # noqa: FBT003
+            near += pylist(table.filter(pc.and_not(pc.fill_null(inside, False), named))) if len(near) < max_lines else []  # noqa: FBT003
     first.sort(key=lambda row: row["event_id"] not in proofs)
     return [*first, *near]
 
 
 def _windows(times: Iterable[datetime]) -> list[tuple[datetime, datetime]]:
-    """The time around each of these, those that touch as one."""
+    """Return the time around each moment, with overlapping times merged."""
     merged: list[tuple[datetime, datetime]] = []
     for ts in sorted(times):
         if merged and ts - _NEAR <= merged[-1][1]:
@@ -140,11 +140,11 @@ def _windows(times: Iterable[datetime]) -> list[tuple[datetime, datetime]]:
     return merged
 
 
-def _unique(rows: Iterable[Row], most: int) -> list[Row]:
-    """Each event once, `message` as `text`."""
+def _unique(rows: Iterable[Row], max_lines: int) -> list[Row]:
+    """Return each event once, with `message` as `text`."""
     found: dict[str, Row] = {}
     for row in rows:
-        if len(found) >= most:
+        if len(found) >= max_lines:
             break
         row["text"] = row.pop("message")
         found.setdefault(row["event_id"], row)
