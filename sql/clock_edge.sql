@@ -97,7 +97,7 @@ WITH membership_line AS (
       named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', joining_first,
         't', made.process_id, 'later', struct(made.at_ms AS at_ms, made.event_id AS event_id)) END,
     CASE WHEN is_entry AND joining_count >= 2 AND made.must_rejoin THEN
-      named_struct('rule', 'the broker made an id, then the member asked with it', 'f', made.process_id,
+      named_struct('rule', 'the broker assigned an id, then the member asked with it', 'f', made.process_id,
         'first', struct(made.at_ms AS at_ms, made.event_id AS event_id), 't', process_id, 'later', joining_last) END
   )) e AS rule, f, first, t, later
 ), limits AS (
@@ -118,7 +118,7 @@ WITH membership_line AS (
   FROM membership_line l JOIN membership_line b ON l.event = 'leaving' AND b.event = 'member_left' AND b.member_id = l.member_id
     AND b.kafka_cluster = l.kafka_cluster
   UNION ALL
-  SELECT 'the broker removed the member, then the member was told', b.process_id, struct(b.at_ms, b.event_id), m.process_id,
+  SELECT 'the broker removed the member, then the member was notified', b.process_id, struct(b.at_ms, b.event_id), m.process_id,
     struct(m.at_ms, m.event_id)
   FROM membership_line b JOIN membership_line m ON b.event = 'member_expired' AND m.event = 'heartbeat_failed'
     AND b.member_id = m.member_id AND b.kafka_cluster = m.kafka_cluster
@@ -130,7 +130,7 @@ WITH membership_line AS (
     JOIN named n ON n.group_id = t.group_id AND n.member_id = t.member_id
   ) LATERAL VIEW inline(array(
     named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', asked, 't', broker, 'later', made),
-    named_struct('rule', 'the broker made an id, then the member was told it', 'f', broker, 'first', made, 't', process_id, 'later', told),
+    named_struct('rule', 'the broker assigned an id, then the member received it', 'f', broker, 'first', made, 't', process_id, 'later', told),
     named_struct('rule', 'a new member asked with its id, then the rebalance that names it began', 'f', process_id, 'first', asked_again,
       't', broker, 'later', prepared)
   )) e AS rule, f, first, t, later
@@ -144,7 +144,7 @@ WITH membership_line AS (
   ) LATERAL VIEW inline(array(
     named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', joining_first, 't', broker, 'later',
       made),
-    named_struct('rule', 'the broker made an id, then the member was told it', 'f', broker, 'first', made, 't', process_id, 'later',
+    named_struct('rule', 'the broker assigned an id, then the member received it', 'f', broker, 'first', made, 't', process_id, 'later',
       joined)
   )) e AS rule, f, first, t, later
   UNION ALL

@@ -273,17 +273,17 @@ WITH judged AS (
     CASE WHEN p.first_id IS NOT NULL THEN transform(p.handover, (e, i) -> element_at(
         array('the first ends',
           CASE WHEN p.handover_how = 'assignment' THEN 'its process makes the assignment' ELSE 'its process asks to join' END,
-          'the other process is in the generation', 'the second begins'), i + 1))
-      ELSE array(CASE WHEN p.a_start_id IS NOT NULL THEN CASE WHEN p.a_start_how <> 'seen' THEN 'A already there' ELSE 'A starts' END END,
-          'A at work', 'A told to stop',
-          CASE WHEN p.a_stop_id IS NOT NULL THEN 'A ends' ELSE 'last sign of A' END, 'B told to start',
-          CASE WHEN p.b_start_how <> 'seen' THEN 'B already there' ELSE 'B starts' END, 'B at work',
-          CASE WHEN p.b_stop_id IS NOT NULL THEN 'B ends' ELSE 'last sign of B' END,
-          'A still there', 'B still there', 'A in trouble with its group', 'A not yet there', 'B not yet there')
+          'the other process is in the generation', 'the second starts'), i + 1))
+      ELSE array(CASE WHEN p.a_start_id IS NOT NULL THEN CASE WHEN p.a_start_how <> 'seen' THEN 'A is already active' ELSE 'A starts' END END,
+          'A is processing', 'A is asked to stop',
+          CASE WHEN p.a_stop_id IS NOT NULL THEN 'A ends' ELSE 'last activity of A' END, 'B is asked to start',
+          CASE WHEN p.b_start_how <> 'seen' THEN 'B is already active' ELSE 'B starts' END, 'B is processing',
+          CASE WHEN p.b_stop_id IS NOT NULL THEN 'B ends' ELSE 'last activity of B' END,
+          'A is still active', 'B is still active', 'A reports a group error', 'A is not active yet', 'B is not active yet')
         || CASE WHEN p.verdict = 'proved'
-          THEN transform(coalesce(p.a_heard, array()) || coalesce(p.b_heard, array()), e -> 'heard by the coordinator')
-            || transform(coalesce(p.a_start_witness, array()), (e, i) -> CASE WHEN i = 0 THEN 'the same A' ELSE 'clock bound' END)
-            || transform(coalesce(p.b_start_witness, array()), (e, i) -> CASE WHEN i = 0 THEN 'the same B' ELSE 'clock bound' END)
+          THEN transform(coalesce(p.a_heard, array()) || coalesce(p.b_heard, array()), e -> 'the coordinator hears from it')
+            || transform(coalesce(p.a_start_witness, array()), (e, i) -> CASE WHEN i = 0 THEN 'identifies A' ELSE 'clock bound' END)
+            || transform(coalesce(p.b_start_witness, array()), (e, i) -> CASE WHEN i = 0 THEN 'identifies B' ELSE 'clock bound' END)
           ELSE array() END
         || transform(coalesce(p.clock_witness, array()), e -> 'clock bound')
     END AS line_roles

@@ -154,13 +154,13 @@ def test_several_incidents_have_a_chip_each_and_a_note_none() -> None:
 def test_a_start_that_no_line_shows_has_its_first_sign_as_its_role() -> None:
     lines = [
         ("A starts", "[id=a-0] Cluster ID: abc"),
-        ("A at work", "x"),
-        ("B told to start", "Creating task a-0"),
+        ("A is processing", "x"),
+        ("B is asked to start", "Creating task a-0"),
         ("B starts", "Cluster ID: abc"),
-        ("B at work", "y"),
+        ("B is processing", "y"),
     ]
     told = proof.key_lines([{"event_id": role, "role": role, "text": text} for role, text in lines])
-    assert [w["role"] for w in told] == ["B told to start", "A at work", "B at work"]
+    assert [w["role"] for w in told] == ["B is asked to start", "A is processing", "B is processing"]
     assert proof.displayed_role("A starts", "Cluster ID: abc") == "first sign that A runs"
     assert proof.displayed_role("A starts", "Creating task a-0") == "A starts"
 

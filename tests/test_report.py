@@ -1149,9 +1149,9 @@ def sign(event_id: str, role: str, seconds: float, process: str) -> dict:
 
 OWNERS = [
     sign("a0", "A starts", 10, "w2/connect.log"),
-    sign("a1", "A at work", 30, "w2/connect.log"),
+    sign("a1", "A is processing", 30, "w2/connect.log"),
     sign("a2", "A ends", 40, "w2/connect.log"),
-    sign("b0", "B told to start", 20, "w1/connect.log"),
+    sign("b0", "B is asked to start", 20, "w1/connect.log"),
     sign("b1", "B starts", 21, "w1/connect.log"),
     sign("c0", "clock bound", 5, "w1/connect.log"),
 ]
@@ -1161,7 +1161,7 @@ def test_a_proof_is_three_lines_in_order_of_time_with_their_roles() -> None:
     clocks = Reference([], [])
     times = formats.Clock([at(0)])
     told = Proofs(times, clocks).blocks(OWNERS, "f1")
-    assert [line.role for line in lines_of(told)] == ["A starts", "B starts", "A at work"]
+    assert [line.role for line in lines_of(told)] == ["A starts", "B starts", "A is processing"]
     assert told[0].more == "3 of 6 lines; `forensics show f1` or `--proof all` gives all"
     whole = Proofs(times, clocks, everything=True).blocks(OWNERS)
     assert [line.event_id for line in lines_of(whole)] == ["c0", "a0", "b0", "b1", "a1", "a2"]
@@ -1169,12 +1169,12 @@ def test_a_proof_is_three_lines_in_order_of_time_with_their_roles() -> None:
 
 
 def test_of_owners_who_were_there_before_the_line_that_shows_them_is_told() -> None:
-    lines = [sign("a0", "A already there", 10, "w2/connect.log"), sign("b0", "B already there", 21, "w1/connect.log"), *OWNERS[1:3], OWNERS[5]]
+    lines = [sign("a0", "A is already active", 10, "w2/connect.log"), sign("b0", "B is already active", 21, "w1/connect.log"), *OWNERS[1:3], OWNERS[5]]
     assert {w["event_id"] for w in key_lines(lines)} == {"a0", "b0", "a1"}
 
 
 def test_of_owners_who_were_both_at_work_the_lines_that_show_their_work_are_told() -> None:
-    assert [w["role"] for w in key_lines([*OWNERS, sign("b2", "B at work", 29, "w1/connect.log")])] == ["B told to start", "A at work", "B at work"]
+    assert [w["role"] for w in key_lines([*OWNERS, sign("b2", "B is processing", 29, "w1/connect.log")])] == ["B is asked to start", "A is processing", "B is processing"]
 
 
 def test_of_other_proofs_a_line_of_each_role_is_told() -> None:

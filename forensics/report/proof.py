@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 _FOLDED = 3
 #: Maximum number of characters of a line if only three are shown; the whole proof has whole lines.
 _LONGEST = 300
-_B_BEGAN = ("B starts", "B already there", "B told to start")
+_B_BEGAN = ("B starts", "B is already active", "B is asked to start")
 #: If both worked, the order to start is the clearest line of B's start, because B's work shows that it ran.
-_B_ORDERED = ("B told to start", "B starts", "B already there")
+_B_ORDERED = ("B is asked to start", "B starts", "B is already active")
 #: Roles that show two owners: B began while A worked, and B worked; else A was there, B began, and A was still there.
 _OF_OWNERS = (
-    (_B_ORDERED, ("A at work",), ("B at work",)),
-    (("A starts", "A already there"), _B_BEGAN, ("A at work", "A still there", "A ends", "A told to stop")),
+    (_B_ORDERED, ("A is processing",), ("B is processing",)),
+    (("A starts", "A is already active"), _B_BEGAN, ("A is processing", "A is still active", "A ends", "A is asked to stop")),
 )
 #: The first line of a client that runs; it shows that the owner has started, not its start.
 _FIRST_SIGN = re.compile(r"(?:\[[^\]]*\] )?(?:Cluster ID: |Subscribed to )")

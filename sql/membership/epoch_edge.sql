@@ -45,7 +45,7 @@ SELECT 'the member left, then the broker said so' AS rule, m.process_id AS f, m.
 FROM turn m JOIN turn b ON b.kafka_cluster = m.kafka_cluster AND b.group_id = m.group_id AND b.member_id = m.member_id AND b.what = m.what
 WHERE m.what = 'left' AND NOT m.is_broker AND b.is_broker AND m.times = 1 AND b.times = 1
 UNION ALL
-SELECT 'the broker removed the member, then the member was told' AS rule, b.process_id AS f, b.line AS first, m.process_id AS t,
+SELECT 'the broker removed the member, then the member was notified' AS rule, b.process_id AS f, b.line AS first, m.process_id AS t,
   m.line AS later
 FROM turn m JOIN turn b ON b.kafka_cluster = m.kafka_cluster AND b.group_id = m.group_id AND b.member_id = m.member_id AND b.what = m.what
 WHERE m.what = 'fenced' AND NOT m.is_broker AND b.is_broker AND m.times = 1 AND b.times = 1

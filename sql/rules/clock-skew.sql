@@ -151,6 +151,6 @@ SELECT
     'shift_ms', j.shift_ms
   ) AS facts,
   transform(j.shift_ids, x -> named_struct('role',
-    CASE WHEN j.shift_why = 'doubled' THEN 'stands in the log twice' ELSE 'printed around the jump' END, 'event_id', x)) AS proof
+    CASE WHEN j.shift_why = 'doubled' THEN 'appears twice in the log' ELSE 'printed around the jump' END, 'event_id', x)) AS proof
 FROM jump j
 WHERE j.nth = 1 OR j.shift_why NOT IN ('earlier_part', 'repeated', 'wrong_time')

@@ -46,7 +46,7 @@ SELECT
   array(
     named_struct('role', CASE WHEN l.is_never_read THEN 'cannot read to the end' ELSE 'first mismatch' END,
       'event_id', l.first_id),
-    named_struct('role', CASE WHEN l.is_never_read THEN 'still cannot' ELSE 'last mismatch' END,
+    named_struct('role', CASE WHEN l.is_never_read THEN 'still cannot read to the end' ELSE 'last mismatch' END,
       'event_id', CASE WHEN l.last_id <> l.first_id THEN l.last_id END)
   ) AS proof
 FROM lagging l

@@ -246,8 +246,8 @@ SELECT
       named_struct('role', 'authentication fails', 'event_id', j.authentication_id),
       named_struct('role', 'a connection fails', 'event_id', j.failed_id),
       named_struct('role', 'the broker was down', 'event_id', j.down.event_id),
-      named_struct('role', 'another broker tells that it is away', 'event_id', CASE WHEN j.down IS NULL THEN j.missed.event_id END),
-      named_struct('role', 'the broker was away, at an unknown time', 'event_id', j.unplaced.event_id),
+      named_struct('role', 'another broker reports it down', 'event_id', CASE WHEN j.down IS NULL THEN j.missed.event_id END),
+      named_struct('role', 'the broker was down, at an unknown time', 'event_id', j.unplaced.event_id),
       named_struct('role', 'too few replicas in sync', 'event_id', j.unwritten_id))
   ) AS proof
 FROM judged j

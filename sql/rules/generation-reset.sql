@@ -78,7 +78,7 @@ SELECT
       ELSE 'last generation before' END, 'event_id', x)),
     transform(array_except(r.after_ids, r.before_ids), x -> named_struct('role', CASE WHEN r.is_ordered THEN
       'first generation after the loss' ELSE 'first generation after' END, 'event_id', x)),
-    transform(coalesce(x.last.witness, array()), w -> named_struct('role', 'the coordinator was started again in between', 'event_id', w))
+    transform(coalesce(x.last.witness, array()), w -> named_struct('role', 'the coordinator restarted in between', 'event_id', w))
   ) AS proof
 FROM ordered r
 LEFT JOIN restarted x ON x.kafka_cluster = r.kafka_cluster AND x.group_id = r.group_id AND x.incarnation = r.incarnation

@@ -57,7 +57,7 @@ SELECT
       x -> named_struct('generation', x.generation, 'trigger', x.trigger, 'member_id', x.trigger_member_id, 'asked_why', x.asked_why))
   ) AS facts,
   transform(t.event_ids, x -> named_struct(
-    'role', CASE WHEN array_contains(t.cause_ids, x) THEN 'the rebalance' ELSE 'a member is told of it' END,
+    'role', CASE WHEN array_contains(t.cause_ids, x) THEN 'the rebalance' ELSE 'a member is notified' END,
     'event_id', x)) AS proof
 FROM summed s
 JOIN counted c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id

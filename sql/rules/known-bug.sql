@@ -51,7 +51,7 @@ WITH split AS (
   -- One leader counts its generations once.
   SELECT kafka_cluster, group_id, generation, leader_member_id, resource, bool_or(is_last) AS is_last, max(reference_ms) AS reference_ms,
     array_sort(collect_set(process_id)) AS processes,
-    transform(array_sort(collect_set(event_id)), e -> named_struct('role', 'tells what one worker was given', 'event_id', e)) AS proof
+    transform(array_sort(collect_set(event_id)), e -> named_struct('role', 'shows the assignment of one worker', 'event_id', e)) AS proof
   FROM given_each
   GROUP BY kafka_cluster, group_id, generation, leader_member_id, kind, resource
   HAVING count(DISTINCT process_id) > 1
@@ -77,7 +77,7 @@ WITH split AS (
   UNION ALL
   -- Left its group by its own poll timeout, and somebody else started what it still ran.
   SELECT 'KAFKA-16056' AS bug, s.process_a, s.kafka_cluster, s.group_id, s.resource, s.from_lo_ms, s.ownership_a,
-    concat(s.proof, array(named_struct('role', 'leaves by its poll timeout', 'event_id', c.event_id)))
+    concat(s.proof, array(named_struct('role', 'leaves after its poll timeout', 'event_id', c.event_id)))
   FROM split s
   JOIN worker_line c ON c.process_id = s.process_a AND c.event = 'poll_timeout' AND c.group_id = s.group_id
   JOIN clock_offset o ON o.process_id = c.process_id AND o.is_island_reference

@@ -89,7 +89,7 @@ SELECT
     'is_with_metadata', s.is_with_metadata
   ) AS facts,
   concat(
-    transform(filter(array(s.recreated_id), x -> x IS NOT NULL), x -> named_struct('role', 'the topic was made anew', 'event_id', x)),
+    transform(filter(array(s.recreated_id), x -> x IS NOT NULL), x -> named_struct('role', 'the topic was recreated', 'event_id', x)),
     transform(s.lines, x -> named_struct(
       'role', CASE x.event WHEN 'position_out_of_range' THEN 'a position is out of range' ELSE 'a position is reset' END,
       'event_id', x.event_id))

@@ -39,7 +39,7 @@ SELECT
     'groups_by_broker', c.groups_by_broker
   ) AS facts,
   concat(
-    transform(s.placed_ids, x -> named_struct('role', 'tells the number of replicas', 'event_id', x)),
+    transform(s.placed_ids, x -> named_struct('role', 'shows the number of replicas', 'event_id', x)),
     transform(s.config_ids, x -> named_struct('role', 'prints the configuration', 'event_id', x))
   ) AS proof
 FROM single s

@@ -118,7 +118,7 @@ SELECT
     'delay_ms', d.value_ms
   ) AS facts,
   transform(s.lines, l -> named_struct('role',
-    CASE s.kind WHEN 'returning' THEN 'comes back' WHEN 'connector' THEN 'the connector changes' WHEN 'pace' THEN 'a generation'
+    CASE s.kind WHEN 'returning' THEN 'returns' WHEN 'connector' THEN 'the connector changes' WHEN 'pace' THEN 'a generation'
       ELSE 'nothing changes' END,
     'event_id', l.event_id)) AS proof
 FROM explained s

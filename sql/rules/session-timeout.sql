@@ -175,8 +175,8 @@ SELECT
     named_struct('role', 'its process stops', 'event_id', d.ending.event_id),
     named_struct('role', 'loses its coordinator', 'event_id', l.lost.event_id),
     named_struct('role', 'is closed', 'event_id', l.closing.event_id),
-    named_struct('role', 'last word of a client of that name', 'event_id', n.first_word.event_id),
-    named_struct('role', 'last word of another client of that name', 'event_id',
+    named_struct('role', 'last line of a client with that name', 'event_id', n.first_word.event_id),
+    named_struct('role', 'last line of another client with that name', 'event_id',
       CASE WHEN n.last_word.event_id <> n.first_word.event_id THEN n.last_word.event_id END)
   ) AS proof
 FROM expired x
