@@ -130,7 +130,8 @@ WITH membership_line AS (
     JOIN named n ON n.group_id = t.group_id AND n.member_id = t.member_id
   ) LATERAL VIEW inline(array(
     named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', asked, 't', broker, 'later', made),
-    named_struct('rule', 'the broker assigned an id, then the member received it', 'f', broker, 'first', made, 't', process_id, 'later', told),
+    named_struct('rule', 'the broker assigned an id, then the member received it', 'f', broker, 'first', made, 't', process_id, 'later',
+      told),
     named_struct('rule', 'a new member asked with its id, then the rebalance that names it began', 'f', process_id, 'first', asked_again,
       't', broker, 'later', prepared)
   )) e AS rule, f, first, t, later

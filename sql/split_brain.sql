@@ -274,7 +274,8 @@ WITH judged AS (
         array('the first ends',
           CASE WHEN p.handover_how = 'assignment' THEN 'its process makes the assignment' ELSE 'its process asks to join' END,
           'the other process is in the generation', 'the second starts'), i + 1))
-      ELSE array(CASE WHEN p.a_start_id IS NOT NULL THEN CASE WHEN p.a_start_how <> 'seen' THEN 'A is already active' ELSE 'A starts' END END,
+      ELSE array(CASE WHEN p.a_start_id IS NOT NULL THEN CASE WHEN p.a_start_how <> 'seen' THEN 'A is already active'
+        ELSE 'A starts' END END,
           'A is processing', 'A is asked to stop',
           CASE WHEN p.a_stop_id IS NOT NULL THEN 'A ends' ELSE 'last activity of A' END, 'B is asked to start',
           CASE WHEN p.b_start_how <> 'seen' THEN 'B is already active' ELSE 'B starts' END, 'B is processing',

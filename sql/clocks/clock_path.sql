@@ -1,52 +1,53 @@
--- One row per ordered pair of processes that a chain of at most eight links joins: its shortest chain, possible or not.
+-- One row per ordered pair of processes connected by a chain of at most eight links: its shortest chain, even if contradictory.
 -- Reads: steady_bound
 -- Grain: from_process_id, to_process_id
--- Grown by one link a round. A chain is grown in the round after it was found and in no other, so the work is the pairs of processes times
--- the links of one of them, not a third power. A process's chain to itself is empty, unless a circle of bounds contradicts itself.
+-- Each round adds one link. Only chains found in the previous round grow, so the work is the number of pairs times the links of one
+-- process, not a third power. The chain of a process to itself is empty, unless a cycle of bounds is contradictory.
 CREATE OR REPLACE TEMPORARY VIEW clock_path (
   from_process_id COMMENT 'Process',
   to_process_id   COMMENT 'Process whose clock is measured',
   hi_ms           COMMENT 'Its clock is ahead of the first one''s by at most this, milliseconds',
-  witness         COMMENT 'The lines of the chain, two a link'
+  witness         COMMENT 'Lines of the chain, two per link'
 )
-COMMENT 'One row per ordered pair of processes that a chain of at most eight links joins: its shortest chain, possible or not.'
+COMMENT 'One row per ordered pair of processes connected by a chain of at most eight links: its shortest chain, even if contradictory.'
 AS
 WITH bound AS (
   SELECT from_process_id, to_process_id, hi_ms, witness FROM steady_bound WHERE hi_ms IS NOT NULL
 ), link AS (
-  -- Of equal chains the first by its lines: not every engine compares a list that stands in a struct.
+  -- Of equally short chains the first by its lines is chosen. The lines are joined to a text because not every engine compares an array
+  -- inside a struct.
   SELECT from_process_id AS f, to_process_id AS t, struct(hi_ms AS d, 1 AS n, array_join(witness, ',') AS k, witness AS w) AS best
   FROM bound
   UNION ALL
   SELECT DISTINCT p, p, struct(CAST(0 AS BIGINT) AS d, 0 AS n, '' AS k, CAST(array() AS ARRAY<STRING>) AS w)
     FROM (SELECT explode(array(from_process_id, to_process_id)) AS p FROM bound)
-), two AS (
+), path_2 AS (
   SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k,
     concat(a.best.w, b.best.w) AS w)) AS best
   FROM link a JOIN link b ON b.f = a.t AND (a.best.n = 1 OR b.best.n = 0) GROUP BY a.f, b.t
-), three AS (
+), path_3 AS (
   SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k,
     concat(a.best.w, b.best.w) AS w)) AS best
-  FROM two a JOIN link b ON b.f = a.t AND (a.best.n = 2 OR b.best.n = 0) GROUP BY a.f, b.t
-), four AS (
+  FROM path_2 a JOIN link b ON b.f = a.t AND (a.best.n = 2 OR b.best.n = 0) GROUP BY a.f, b.t
+), path_4 AS (
   SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k,
     concat(a.best.w, b.best.w) AS w)) AS best
-  FROM three a JOIN link b ON b.f = a.t AND (a.best.n = 3 OR b.best.n = 0) GROUP BY a.f, b.t
-), five AS (
+  FROM path_3 a JOIN link b ON b.f = a.t AND (a.best.n = 3 OR b.best.n = 0) GROUP BY a.f, b.t
+), path_5 AS (
   SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k,
     concat(a.best.w, b.best.w) AS w)) AS best
-  FROM four a JOIN link b ON b.f = a.t AND (a.best.n = 4 OR b.best.n = 0) GROUP BY a.f, b.t
-), six AS (
+  FROM path_4 a JOIN link b ON b.f = a.t AND (a.best.n = 4 OR b.best.n = 0) GROUP BY a.f, b.t
+), path_6 AS (
   SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k,
     concat(a.best.w, b.best.w) AS w)) AS best
-  FROM five a JOIN link b ON b.f = a.t AND (a.best.n = 5 OR b.best.n = 0) GROUP BY a.f, b.t
-), seven AS (
+  FROM path_5 a JOIN link b ON b.f = a.t AND (a.best.n = 5 OR b.best.n = 0) GROUP BY a.f, b.t
+), path_7 AS (
   SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k,
     concat(a.best.w, b.best.w) AS w)) AS best
-  FROM six a JOIN link b ON b.f = a.t AND (a.best.n = 6 OR b.best.n = 0) GROUP BY a.f, b.t
-), eight AS (
+  FROM path_6 a JOIN link b ON b.f = a.t AND (a.best.n = 6 OR b.best.n = 0) GROUP BY a.f, b.t
+), path_8 AS (
   SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k,
     concat(a.best.w, b.best.w) AS w)) AS best
-  FROM seven a JOIN link b ON b.f = a.t AND (a.best.n = 7 OR b.best.n = 0) GROUP BY a.f, b.t
+  FROM path_7 a JOIN link b ON b.f = a.t AND (a.best.n = 7 OR b.best.n = 0) GROUP BY a.f, b.t
 )
-SELECT f AS from_process_id, t AS to_process_id, best.d AS hi_ms, best.w AS witness FROM eight
+SELECT f AS from_process_id, t AS to_process_id, best.d AS hi_ms, best.w AS witness FROM path_8

@@ -1,4 +1,4 @@
--- One row per outage of a group's coordinator that did something to its members, over all of them.
+-- One row per outage of a group's coordinator that affected its members, over all of them.
 -- Reads: coordinator_outage, client_event, worker_setting, setting, filtered_log
 -- Grain: outage_id
 CREATE OR REPLACE TEMPORARY VIEW group_outage (
@@ -12,79 +12,81 @@ CREATE OR REPLACE TEMPORARY VIEW group_outage (
   last_lost_lo_ms      COMMENT 'Last member''s loss, at the earliest',
   last_lost_ms         COMMENT 'Last member''s loss, at the latest',
   to_ms                COMMENT 'All found one again, or were closed, at the latest; NULL: not all',
-  open                 COMMENT 'True when a member found none to the end of its log',
+  open                 COMMENT 'True if a member found none before the end of its log',
   longest_ms           COMMENT 'Longest of the members'' outages, milliseconds',
-  session_ms           COMMENT 'session.timeout.ms of the members; 10000 where it is not printed',
-  session_told_ms      COMMENT 'session.timeout.ms of the members as their logs print it; NULL: they do not',
+  session_ms           COMMENT 'session.timeout.ms of the members; 10000 if it is not printed',
+  session_told_ms      COMMENT 'session.timeout.ms of the members as their logs print it; NULL: they do not print it',
   who                  COMMENT 'Processes of the members',
   members              COMMENT 'Members',
-  is_worker            COMMENT 'True when a Connect worker is among them',
-  is_sink              COMMENT 'True when a sink task''s consumer is among them',
+  is_worker            COMMENT 'True if a Connect worker is among them',
+  is_sink              COMMENT 'True if a sink task''s consumer is among them',
   broker_id            COMMENT 'Coordinator that was lost',
   broker               COMMENT 'Its address',
-  new_broker_id        COMMENT 'Coordinator that answered at last',
+  new_broker_id        COMMENT 'Coordinator that finally answered',
   causes               COMMENT 'Causes as printed',
   losses               COMMENT 'How often a loss was printed',
-  revoked              COMMENT 'Processes that gave up their work because of it',
-  thrown_out           COMMENT 'Processes that were no members any more when they came back',
-  left_group           COMMENT 'True when a poll timeout ended meanwhile',
+  revoked              COMMENT 'Processes that revoked their work because of it',
+  thrown_out           COMMENT 'Processes that had lost their membership when they returned',
+  left_group           COMMENT 'True if a poll timeout expired in the meantime',
   back_ms              COMMENT 'From the loss to being a member with an assignment again, the longest, milliseconds',
   bootstrap            COMMENT 'bootstrap.servers of a member',
-  clients              COMMENT 'Members'' own spans: process, life, from, to, by its own clock',
+  clients              COMMENT 'Members'' own spans: process, process run, from, to, by its own clock',
   witness              COMMENT 'Events that prove it'
 )
-COMMENT 'One row per outage of a group''s coordinator that did something to its members, over all of them.'
+COMMENT 'One row per outage of a group''s coordinator that affected its members, over all of them.'
 AS
-WITH answered AS (
+WITH coordinator_contact AS (
   SELECT process_id, instance, group_id, client, at_ms FROM client_event WHERE event IN ('joined', 'synced')
   UNION ALL
   SELECT process_id, instance, group_id, client, found_ms FROM coordinator_outage WHERE found_ms IS NOT NULL
-), fellow AS (
-  -- One that lost its coordinator once, and of which no line tells more: its process could reach it when it answered another client there.
+), recovery_by_other_client AS (
+  -- A client that lost its coordinator once, and whose log shows no recovery. Its process could reach the coordinator when that answered
+  -- another client of the process.
   SELECT o.process_id, o.instance, o.group_id, o.client, o.lost_ms, min(a.at_ms) AS answered_ms
   FROM coordinator_outage o
-  JOIN answered a ON a.process_id = o.process_id AND a.instance = o.instance AND a.group_id = o.group_id AND a.client <> o.client
+  JOIN coordinator_contact a ON a.process_id = o.process_id AND a.instance = o.instance AND a.group_id = o.group_id AND a.client <> o.client
     AND a.at_ms >= o.lost_ms
   WHERE NOT o.never AND o.losses = 1 AND o.found_ms IS NULL AND o.closed_ms IS NULL
   GROUP BY o.process_id, o.instance, o.group_id, o.client, o.lost_ms
-), felt AS (
+), outage_with_settings AS (
   SELECT o.kafka_cluster, o.group_id, o.process_id, o.instance, o.client, o.client_id, o.is_worker, o.task, o.never, o.was_member,
     o.broker_id, o.broker, o.new_broker_id, o.lost_ms, coalesce(o.found_ms, f.answered_ms) AS found_ms, o.closed_ms, o.back_ms, o.last_ms,
     o.lost_lo_ms, o.lost_hi_ms,
     coalesce(o.found_hi_ms, f.answered_ms - o.lost_ms + o.lost_hi_ms) AS found_hi_ms,
     CASE WHEN o.duration_ms IS NOT NULL THEN coalesce(f.answered_ms - o.lost_ms, o.duration_ms) END AS duration_ms,
     o.losses, o.causes, o.revoked, o.thrown_out, o.left_group, o.witness,
-    -- Who never found one has nobody to compare its clock with; those that wait in one group are told together.
+    -- A client that never found a coordinator has no reference clock; such clients of one group form one outage.
     CASE WHEN o.never THEN '-' ELSE o.reference_process_id END AS reference_process_id,
     coalesce(try_cast(s.value AS BIGINT), w.session_ms, least_session_default_ms) AS session_ms,
     coalesce(try_cast(s.value AS BIGINT), w.session_ms) AS session_told_ms, coalesce(w.bootstrap, b.value) AS bootstrap
   FROM coordinator_outage o
-  LEFT JOIN fellow f ON f.process_id = o.process_id AND f.instance = o.instance AND f.group_id = o.group_id AND f.client = o.client
+  LEFT JOIN recovery_by_other_client f ON f.process_id = o.process_id AND f.instance = o.instance AND f.group_id = o.group_id
+    AND f.client = o.client
     AND f.lost_ms = o.lost_ms
-  -- How long one was that nothing ends in a filtered log, and whether it was over, is not known.
+  -- Without a recovery in a filtered log, the length and the end of the outage are unknown.
   LEFT ANTI JOIN filtered_log l ON l.process_id = o.process_id AND coalesce(o.found_ms, f.answered_ms) IS NULL
   LEFT JOIN worker_setting w ON w.process_id = o.process_id AND o.is_worker
   LEFT JOIN setting s ON s.process_id = o.process_id AND s.component = 'ConsumerConfig' AND s.key = 'session.timeout.ms'
     AND s.client_id = o.client_id
   LEFT JOIN setting b ON b.process_id = o.process_id AND b.component = 'ConsumerConfig' AND b.key = 'bootstrap.servers'
     AND b.client_id = o.client_id
-), heavy AS (
-  SELECT * FROM felt
-  -- Who is closed while it waits for its first coordinator has waited in vain only if that took long.
+), relevant_outage AS (
+  SELECT * FROM outage_with_settings
+  -- A client that closes while it waits for its first coordinator counts only if it waited long.
   WHERE (was_member OR found_ms IS NULL AND (closed_ms IS NULL OR duration_ms > session_ms))
-    -- A worker gives up its work a heartbeat interval after it noticed, long before the session is over.
+    -- A worker revokes its work one heartbeat interval after it notices the loss, long before the session expires.
     AND (duration_ms > session_ms OR revoked AND is_worker OR left_group)
-), flagged AS (
-  -- What was never found again lasts: nothing begins after it.
-  SELECT *, lost_lo_ms > outage_apart_ms + max(found_hi_ms) OVER before AND count_if(found_hi_ms IS NULL) OVER before = 0 AS begins
-  FROM heavy
+), outage_with_start AS (
+  -- An outage without a recovery lasts, so no other one begins after it.
+  SELECT *, lost_lo_ms > outage_apart_ms + max(found_hi_ms) OVER before AND count_if(found_hi_ms IS NULL) OVER before = 0 AS is_first
+  FROM relevant_outage
   WINDOW before AS (PARTITION BY kafka_cluster, group_id, reference_process_id, never
     ORDER BY lost_lo_ms, process_id, instance, client ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-), numbered AS (
-  SELECT *, count_if(begins) OVER (PARTITION BY kafka_cluster, group_id, reference_process_id, never
-    ORDER BY lost_lo_ms, process_id, instance, client ROWS UNBOUNDED PRECEDING) AS n FROM flagged
-), placed AS (
-  SELECT *, left(sha2(concat_ws('|', kafka_cluster, group_id, reference_process_id, never, n), 256), 16) AS outage_id FROM numbered
+), numbered_outage AS (
+  SELECT *, count_if(is_first) OVER (PARTITION BY kafka_cluster, group_id, reference_process_id, never
+    ORDER BY lost_lo_ms, process_id, instance, client ROWS UNBOUNDED PRECEDING) AS n FROM outage_with_start
+), outage_with_id AS (
+  SELECT *, left(sha2(concat_ws('|', kafka_cluster, group_id, reference_process_id, never, n), 256), 16) AS outage_id FROM numbered_outage
 )
 SELECT outage_id, kafka_cluster, group_id, reference_process_id, never,
   min(lost_lo_ms) AS from_ms, min(lost_hi_ms) AS first_lost_ms, max(lost_lo_ms) AS last_lost_lo_ms,
@@ -100,5 +102,5 @@ SELECT outage_id, kafka_cluster, group_id, reference_process_id, never,
   max(back_ms - lost_ms) AS back_ms, max(bootstrap) AS bootstrap,
   sort_array(collect_set(struct(process_id, instance, lost_ms AS from_ms, coalesce(found_ms, closed_ms, last_ms) AS to_ms))) AS clients,
   slice(array_distinct(flatten(sort_array(collect_list(witness)))), 1, 16) AS witness
-FROM placed
+FROM outage_with_id
 GROUP BY outage_id, kafka_cluster, group_id, reference_process_id, never

@@ -1,12 +1,12 @@
--- One row per event that rules and causes are read from, beside the members' own lines, with its Kafka cluster.
+-- One row per event that rules and causes use, apart from the members' own lines, with its Kafka cluster.
 -- Reads: event, process_cluster, shared_log
 -- Grain: event_id
--- A narrow, small view: who needs another event adds it to the list, and does not read all of them.
+-- This view is narrow and small so that its readers do not scan all events. If a reader needs another event, add it to the list below.
 CREATE OR REPLACE TEMPORARY VIEW fact_line (
   event_id      COMMENT 'Event',
   kafka_cluster COMMENT 'Kafka cluster id',
   process_id    COMMENT 'Process',
-  instance      COMMENT 'Which life of the process',
+  instance      COMMENT 'Which run of the process',
   stream_pos    COMMENT 'Order inside the process',
   at_ms         COMMENT 'When, by its own clock (milliseconds since 1970)',
   level         COMMENT 'Level as printed',
@@ -35,12 +35,12 @@ CREATE OR REPLACE TEMPORARY VIEW fact_line (
   generation    COMMENT 'Generation',
   protocol_version COMMENT 'Connect protocol',
   worker_url    COMMENT 'REST URL that the worker advertises',
-  duration_ms   COMMENT 'Duration that the line tells',
+  duration_ms   COMMENT 'Duration that the line reports',
   text          COMMENT 'Free text or address',
   said          COMMENT 'Error, cause or reason as printed',
   root_error    COMMENT 'Innermost cause of an exception'
 )
-COMMENT 'One row per event that rules and causes are read from, beside the members'' own lines, with its Kafka cluster.'
+COMMENT 'One row per event that rules and causes use, apart from the members'' own lines, with its Kafka cluster.'
 AS
 SELECT e.event_id, c.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.level, e.event, e.message,
   e.group_id, e.client_kind,
@@ -51,7 +51,7 @@ SELECT e.event_id, c.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix
     coalesce(e.error, e.cause, e.reason) AS said, e.root_error
 FROM event e JOIN process_cluster c ON c.process_id = e.process_id
   AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
--- Not of members that cannot be told apart.
+-- Without the lines of members that cannot be distinguished.
 LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND (s.is_worker OR s.client = coalesce(e.client_id, e.task, e.thread, '-'))
 WHERE e.event IN (
     -- the coordinator's side
@@ -61,7 +61,7 @@ WHERE e.event IN (
       'groups_deleted',
     'member_expired', 'member_left', 'member_fenced_by_broker', 'static_member_replaced', 'group_died', 'group_emptied',
     'broker_registered', 'broker_fenced', 'broker_started', 'broker_failed', 'unclean_start',
-    -- a process's life
+    -- process start and stop
     'process_stopping', 'herder_starting', 'herder_started', 'herder_failed', 'connect_start_failed', 'worker_url_advertised',
       'kafka_cluster_id', 'duplicate_client_id',
     -- a client's network
@@ -78,5 +78,5 @@ WHERE e.event IN (
       'connector_target_state_changed',
     -- positions
     'commit_failed', 'position_set', 'position_reset', 'position_missing', 'position_out_of_range', 'offset_committed', 'topic_recreated')
-  -- One partition in a hundred is enough of what is printed for each: only those of __consumer_offsets matter here.
+  -- These are printed for every partition. Only the partitions of __consumer_offsets matter here, about one in a hundred.
   AND (e.event NOT IN ('partition_placed', 'isr_changed') OR e.partition LIKE '\\_\\_consumer\\_offsets-%')

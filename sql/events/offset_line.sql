@@ -1,26 +1,26 @@
--- One row per line and partition that says where a consumer of a group reads, commits, or gives up.
+-- One row per line and partition that shows where a consumer of a group reads, commits or fails to commit.
 -- Reads: event
 -- Grain: event_id, resource
--- Releases from 3.4 on print where a consumer begins without naming the client: there the consumer that was given the partition last is
--- meant.
+-- Releases from 3.4 on print the starting position without naming the client. It then belongs to the consumer that was last assigned the
+-- partition.
 CREATE OR REPLACE TEMPORARY VIEW offset_line (
   process_id COMMENT 'Process',
-  instance   COMMENT 'Which life of the process',
-  client     COMMENT 'Client inside the process; of a sink task the task',
+  instance   COMMENT 'Which run of the process',
+  client     COMMENT 'Client inside the process; for a sink task, the task',
   task       COMMENT 'Connect task whose consumer this is',
-  group_id   COMMENT 'Group; NULL where neither the line nor the one that gave the partition names it',
-  resource   COMMENT 'Topic partition; NULL: the line speaks of all that the client has',
+  group_id   COMMENT 'Group; NULL if neither this line nor the line of the partition''s assignment names it',
+  resource   COMMENT 'Topic partition; NULL: the line is about all partitions of the client',
   stream_pos COMMENT 'Order inside the process',
   at_ms      COMMENT 'When, by its own clock (milliseconds since 1970)',
   event_id   COMMENT 'Its event',
   kind       COMMENT 'given, taken, start, committed, asked, refused',
   how        COMMENT 'start: committed, reset or sought; taken: revoked or lost; refused: automatic (names the whole position) or NULL',
-  at_offset  COMMENT 'Offset that the line names',
+  at_offset  COMMENT 'Offset in the line',
   fenced_by  COMMENT 'refused: group, because it was no longer a member; group.instance.id, because another process has its static id'
 )
-COMMENT 'One row per line and partition that says where a consumer of a group reads, commits, or gives up.'
+COMMENT 'One row per line and partition that shows where a consumer of a group reads, commits or fails to commit.'
 AS
-WITH line AS (
+WITH offset_event AS (
   SELECT e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.group_id, e.task,
     coalesce(e.task, e.client_id, e.thread, '-') AS client,
     e.client_id IS NULL AND e.task IS NULL AND e.event = 'position_set' AS is_nameless,
@@ -47,26 +47,26 @@ WITH line AS (
         THEN transform(e.partitions, p -> named_struct('resource', p, 'at_offset', CAST(NULL AS BIGINT)))
       WHEN e.`partition` IS NOT NULL THEN array(named_struct('resource', e.`partition`, 'at_offset', e.`offset`))
       WHEN e.offsets IS NOT NULL THEN transform(map_entries(e.offsets), x -> named_struct('resource', x.key, 'at_offset', x.value))
-      -- A refusal may name no partition.
+      -- A failed commit may name no partition.
       ELSE array(named_struct('resource', CAST(NULL AS STRING), 'at_offset', CAST(NULL AS BIGINT)))
-    END AS parts
+    END AS positions
   FROM event e
   WHERE (e.client_kind IS NULL OR e.client_kind = 'Consumer') AND (
     e.event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost', 'offset_committed', 'commit_sent', 'commit_failed',
       'task_committing', 'task_commit_failed')
-    -- A strategy without an offset is no place yet, and a sink repeats the position that its consumer took.
+    -- A reset strategy without an offset is not a position yet. A sink's own line only repeats the position of its consumer.
     OR e.event IN ('position_set', 'position_reset', 'position_sought') AND e.`offset` >= 0
     OR e.event = 'sink_position_set' AND e.message LIKE '%Rewinding%')
-), part AS (
+), partition_event AS (
   SELECT *, p.resource, CASE WHEN p.at_offset >= 0 THEN p.at_offset END AS at_offset
-  FROM line LATERAL VIEW explode(parts) x AS p
-), held AS (
+  FROM offset_event LATERAL VIEW explode(positions) x AS p
+), partition_holder AS (
   SELECT *, coalesce(given_to, lag(given_to) IGNORE NULLS OVER (PARTITION BY process_id, instance, resource ORDER BY stream_pos)) AS holder
-  FROM (SELECT *, CASE WHEN kind = 'given' THEN struct(client, task, group_id) END AS given_to FROM part)
+  FROM (SELECT *, CASE WHEN kind = 'given' THEN struct(client, task, group_id) END AS given_to FROM partition_event)
 )
 SELECT process_id, instance, CASE WHEN is_nameless THEN holder.client ELSE client END AS client, CASE WHEN is_nameless THEN holder.task
   ELSE task END AS task,
   coalesce(group_id, CASE WHEN is_nameless OR holder.client = client THEN holder.group_id END) AS group_id, resource, stream_pos, at_ms,
     event_id, kind, how, at_offset, fenced_by
-FROM held
+FROM partition_holder
 WHERE NOT (is_nameless AND holder IS NULL)

@@ -1,19 +1,19 @@
--- One row per recognised record, whether it is a row of `event` or only counted: where it stands, and when.
+-- One row per recognised record, either a row of `event` or only counted, with its position and time.
 -- Reads: event_row, counted_row, process_piece, copied_log
 -- Grain: process_id, stream_pos
 -- Kept: no
--- That a process printed anything is a sign of its life; what reads times, and not facts, reads this view.
+-- Any line that a process prints is a sign of life. Views that need times but no facts read this view.
 CREATE OR REPLACE TEMPORARY VIEW process_line (
   process_id    COMMENT 'Process',
-  instance      COMMENT 'Which life of the process',
+  instance      COMMENT 'Which run of the process',
   stream_pos    COMMENT 'Order inside the process',
   at_ms         COMMENT 'When, by its own clock (milliseconds since 1970)',
-  resolution_ms COMMENT 'How exact the printed time is',
+  resolution_ms COMMENT 'Resolution of the printed time',
   event         COMMENT 'What happened',
   releases      COMMENT 'Kafka releases that can have printed it',
   event_id      COMMENT 'Its event; NULL: it is only counted'
 )
-COMMENT 'One row per recognised record, whether it is a row of event or only counted: where it stands, and when.'
+COMMENT 'One row per recognised record, either a row of event or only counted, with its position and time.'
 AS
 SELECT
   r.process_id AS process_id,
@@ -30,5 +30,5 @@ FROM (
   SELECT process_id, stream_pos, ts, resolution_ms, event, releases, CAST(NULL AS STRING) AS event_id FROM counted_row
 ) r
 LEFT JOIN process_piece s ON s.process_id = r.process_id AND s.piece = r.stream_pos DIV 1048576
--- One process is not read twice.
+-- The lines of one process are not counted twice.
 LEFT ANTI JOIN copied_log c ON c.process_id = r.process_id

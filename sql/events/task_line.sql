@@ -1,14 +1,15 @@
--- One row per line that tells something about one Connect task or connector in one worker, with the worker's next and last marks around it.
+-- One row per line about one Connect task or connector in one worker, with the worker's next and previous marker lines.
 -- Reads: event, process_cluster, worker_group, shared_log, quiet_log
 -- Grain: event_id
--- `kind`: order (told to start), start (constructed), sign (the task's own thread or client was at work), stop (asked to stop), end lines.
--- A start prints a dozen lines before its thread begins. The first of them that is there begins the life, whichever of them are missing.
+-- `kind`: order (start requested), start (constructed), sign (the task's own thread or client was working), stop (stop requested), and the
+-- end lines. A start prints a dozen lines before its thread begins. The first of them that is in the log begins the run of the task, even
+-- if others are missing.
 CREATE OR REPLACE TEMPORARY VIEW task_line (
   event_id       COMMENT 'Event',
   kafka_cluster  COMMENT 'Kafka cluster',
   group_id       COMMENT 'Group of the Connect worker',
   process_id     COMMENT 'Worker',
-  instance       COMMENT 'Which life of the process',
+  instance       COMMENT 'Which run of the process',
   resource_kind  COMMENT 'task or connector',
   resource       COMMENT 'Task or connector',
   stream_pos     COMMENT 'Order inside the process',
@@ -17,26 +18,27 @@ CREATE OR REPLACE TEMPORARY VIEW task_line (
   kind           COMMENT 'order, start, sign, stop, failed_stop, stopped, failed, orphan_failed, leaving, closing, closed',
   app_kind       COMMENT 'Kind of client that was closed',
   timeout_ms     COMMENT 'Time that a closing producer has left',
-  own_member_id  COMMENT 'Member id of the task''s own consumer, when the line tells',
-  is_work        COMMENT 'True for a sign that only a task prints that does its work, or has just ended it: it starts, commits, its client
-    finds the cluster, its consumer joins or finds positions, it begins to close its producer',
-  by_schedule    COMMENT 'True for what the thread says that commits the offsets of all source tasks (2.3.0 and later)',
-  life           COMMENT 'n-th start of this resource in this life of the process; 0 before the first',
+  own_member_id  COMMENT 'Member id of the task''s own consumer, if the line has it',
+  is_work        COMMENT 'True for a sign that only a working task prints, or one that has just finished: it starts or commits, its client
+    finds the cluster, its consumer joins or finds positions, or it begins to close its producer',
+  by_schedule    COMMENT 'True for lines of the thread that commits the offsets of all source tasks (2.3.0 and later)',
+  life           COMMENT 'n-th start of this resource in this run of the process; 0 before the first',
   member_id      COMMENT 'Worker''s member id at that time',
   generation     COMMENT 'Generation of the worker''s last assignment before the line',
-  tasks_stopped  COMMENT 'The next line that says that all tasks to be stopped have stopped: position, time, event',
-  work_started   COMMENT 'The next line that says that all tasks to be started have started: position, time, event',
-  herder_stopped COMMENT 'The line that says that the herder stopped: position, time, event'
+  tasks_stopped  COMMENT 'The next line that reports that all tasks to be stopped have stopped: position, time, event',
+  work_started   COMMENT 'The next line that reports that all tasks to be started have started: position, time, event',
+  herder_stopped COMMENT 'The line that reports that the herder stopped: position, time, event'
 )
-COMMENT 'One row per line that tells something about one Connect task or connector in one worker.'
+COMMENT 'One row per line about one Connect task or connector in one worker.'
 AS
-WITH told AS (
+WITH classified_line AS (
   SELECT
     event_id, process_id, instance, stream_pos, unix_millis(ts) AS at_ms, event, app_kind, timeout_ms,
       coalesce(context LIKE '%|offsets', false) AS by_schedule,
       member_id, generation, client_kind,
     CASE WHEN client_kind = 'Consumer' AND task IS NOT NULL THEN member_id END AS own_member_id,
-    -- Not what a client says of its network, of losing its group or of leaving it: one that is being closed says that too.
+    -- A client's lines about its network, about losing its group or about leaving it are not work: a client that is being closed prints
+    -- them too.
     event IN ('task_started', 'task_executing', 'connector_started') OR event = 'task_committing' AND (record_count > 0 OR is_sink)
       OR client_kind IN ('Consumer', 'Producer') AND event IN ('kafka_cluster_id', 'subscribed', 'joining', 'join_sent', 'join_answered',
         'member_id_given', 'join_prepared', 'joined', 'assignment_started', 'assignment_computed', 'sync_sent', 'sync_answered', 'synced',
@@ -50,7 +52,7 @@ WITH told AS (
     CASE
       WHEN event = 'task_starting' THEN 'order'
       WHEN event IN ('task_creating', 'connector_creating') THEN 'start'
-      -- Not the clients: a task's own code may make some of its own at any time.
+      -- Lines of clients are excluded: the task's own code may create clients of its own at any time.
       WHEN task IS NOT NULL AND (event = 'task_instantiated' OR event = 'other_connect' AND logger LIKE '%Worker'
         OR event = 'config_dumped' AND component IN ('TaskConfig', 'ConnectorConfig', 'EnrichedConnectorConfig', 'SourceConnectorConfig',
           'SinkConnectorConfig')) THEN 'making'
@@ -62,10 +64,10 @@ WITH told AS (
       WHEN event = 'client_closed' THEN 'closed'
       WHEN event = 'leaving' AND client_kind = 'Consumer' THEN 'leaving'
       WHEN event = 'producer_closing' THEN 'closing'
-      -- A source's offsets are committed by a thread that goes on after its task hangs or failed: only records prove work.
+      -- Another thread commits a source's offsets, and it continues after the task hangs or fails. Only committed records prove work.
       WHEN event = 'task_committing' THEN CASE WHEN record_count > 0 OR is_sink THEN 'sign' END
       WHEN event IN ('task_started', 'task_executing', 'connector_started') THEN 'sign'
-      -- The client belongs to the task: it is made before the task's thread starts and closed by that thread.
+      -- The client belongs to the task: the worker creates it before the task's thread starts, and that thread closes it.
       WHEN client_kind IN ('Consumer', 'Producer') AND event NOT IN ('config_dumped', 'kafka_version', 'client_started') THEN 'sign'
     END AS kind
   FROM (
@@ -76,40 +78,40 @@ WITH told AS (
   WHERE task IS NOT NULL OR event LIKE 'connector\\_%'
     OR event IN ('tasks_stopped', 'work_started', 'herder_stopped')
     OR client_kind = 'Worker' AND event IN ('joined', 'synced', 'worker_assigned')
-), turned AS (
+), line_sequence AS (
   SELECT *,
-    -- A producer learns its cluster on a thread of its own, while the task is still being made.
+    -- A producer learns its cluster on a thread of its own while the worker is still constructing the task.
     lag(CASE WHEN event <> 'kafka_cluster_id' THEN kind END) IGNORE NULLS OVER in_order AS last_kind,
     lead(kind) OVER in_order AS next_kind,
     lag(CASE WHEN kind IN ('order', 'making', 'start', 'stop', 'failed_stop') OR event = 'task_started' THEN kind END) IGNORE NULLS
       OVER in_reverse AS next_mark,
-    -- A thread that was given up on prints under the same name while its successor is made.
+    -- A thread that the worker abandoned prints under the same name while the worker constructs its successor.
     count_if(kind = 'failed_stop') OVER (PARTITION BY process_id, instance, resource_kind, resource
       ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) > 0 AS is_doubled
-  FROM told
+  FROM classified_line
   WHERE kind IS NOT NULL AND resource IS NOT NULL
   WINDOW
     in_order AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos),
     in_reverse AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY -stream_pos)
-), begun AS (
+), lifecycle_line AS (
   SELECT event_id, process_id, instance, stream_pos, at_ms, event, app_kind, timeout_ms, is_work, by_schedule, member_id, generation,
     client_kind, own_member_id, resource_kind, resource,
     CASE
-      -- Of a connector only the end of its making tells.
+      -- A connector's only sign of construction is the line at its end.
       WHEN event = 'connector_started' AND coalesce(last_kind, '-') <> 'start' THEN 'start'
-      -- The order to start it, when all lines of its making are missing.
+      -- The start request counts as the start if all lines of the construction are missing.
       WHEN kind = 'order' AND NOT is_doubled AND next_kind IS NOT NULL AND coalesce(next_mark, '-') NOT IN ('order', 'making', 'start')
         THEN 'start'
       WHEN kind <> 'making' THEN kind
       WHEN NOT is_doubled AND coalesce(last_kind, '-') NOT IN ('making', 'start') THEN 'start'
       ELSE kind END AS kind
-  FROM turned
+  FROM line_sequence
   UNION ALL
   SELECT event_id, process_id, instance, stream_pos, at_ms, event, app_kind, timeout_ms, is_work, by_schedule, member_id, generation,
     client_kind, own_member_id, resource_kind, resource, kind
-  FROM told
+  FROM classified_line
   WHERE kind IS NULL OR resource IS NULL
-), marked AS (
+), line_with_markers AS (
   SELECT
     *,
     count_if(kind = 'start') OVER (PARTITION BY process_id, instance, resource_kind, resource
@@ -120,7 +122,7 @@ WITH told AS (
     lag(CASE WHEN event = 'tasks_stopped' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER after AS tasks_stopped,
     lag(CASE WHEN event = 'work_started' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER after AS work_started,
     lag(CASE WHEN event = 'herder_stopped' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER after AS herder_stopped
-  FROM begun
+  FROM lifecycle_line
   WINDOW
     before AS (PARTITION BY process_id, instance ORDER BY stream_pos),
     after AS (PARTITION BY process_id, instance ORDER BY -stream_pos)
@@ -131,7 +133,7 @@ SELECT
   m.kind = 'sign' AND coalesce(m.is_work, false) OR m.kind = 'closing' AND m.timeout_ms > 0 AS is_work,
   m.by_schedule, m.life, m.worker_member_id AS member_id, m.worker_generation AS generation, m.tasks_stopped, m.work_started,
   m.herder_stopped
-FROM marked m
+FROM line_with_markers m
 JOIN process_cluster c ON c.process_id = m.process_id AND c.instance = m.instance
   AND m.stream_pos >= c.from_pos AND coalesce(m.stream_pos < c.to_pos, true)
 LEFT JOIN worker_group w ON w.process_id = m.process_id AND w.instance = m.instance

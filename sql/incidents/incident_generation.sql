@@ -7,7 +7,7 @@ CREATE OR REPLACE TEMPORARY VIEW incident_generation (
   cause         COMMENT 'Its cause',
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',
-  incarnation   COMMENT 'Which life of the group''s metadata',
+  incarnation   COMMENT 'Incarnation of the group''s metadata',
   generation    COMMENT 'Generation',
   member_id     COMMENT 'Member that triggered it, or the one that it carries on',
   role          COMMENT 'lost or returned',

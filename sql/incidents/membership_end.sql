@@ -24,7 +24,7 @@ CREATE OR REPLACE TEMPORARY VIEW membership_end (
   back_id        COMMENT 'Event of that',
   replaced_ms    COMMENT 'Others were in the next generation without it by then, by its own clock; NULL: not known, or another clock',
   is_replaced    COMMENT 'Whether others were in the next generation without it',
-  last_incarnation COMMENT 'Which life of the group''s metadata the last generation that it was in is of; NULL: its removal is told',
+  last_incarnation COMMENT 'Incarnation of the group''s metadata the last generation that it was in is of; NULL: its removal is told',
   last_generation  COMMENT 'Last generation that it was in; NULL: its removal is told, or no line tells'
 )
 COMMENT 'One row per membership that its client was refused or was removed from, and what the client says of it.'

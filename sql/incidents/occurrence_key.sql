@@ -9,7 +9,7 @@ CREATE OR REPLACE TEMPORARY VIEW occurrence_key (
   group_id      COMMENT 'Group',
   name          COMMENT 'Member id, process, task or partition, connector, or broker id',
   number        COMMENT 'Life of the process, or generation; NULL: any, or none',
-  incarnation   COMMENT 'Which life of the group''s metadata, of a generation; NULL: not known',
+  incarnation   COMMENT 'Incarnation of the group''s metadata, of a generation; NULL: not known',
   from_ms       COMMENT 'What is joined by this key began then (reference clock); NULL: at no moment',
   to_ms         COMMENT 'And ended then',
   begun_ms      COMMENT 'It had begun by then, where a clock that is known badly leaves that open; else as from_ms'

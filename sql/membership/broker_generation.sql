@@ -1,19 +1,18 @@
--- One row per generation as its coordinator's log tells it.
+-- One row per generation in the log of its coordinator.
 -- Reads: event, process_cluster, range_row, filtered_log, join_round
 -- Grain: kafka_cluster, group_id, incarnation, generation
--- Positions order one broker's lines; when the coordinator moves, brokers are ordered by their own clocks, which a broker's operators
--- keep together, unless the generations tell that they did not: the one after another's last is later, whatever the clocks say. The
--- incarnation rises when a generation does not: from 0 when the past was lost, from higher when a number repeats
--- (ghost).
--- A filtered log may have no line that ends a join phase. A generation that is prepared there was reached if the next rebalance begins
--- from it, or a member joined it; when it was reached is then not known. Nor does such a log show that a group was not deleted.
--- A coordinator waits for a member as long as its timers say. Where it printed nothing while it waited, and the wait fits none of them,
--- the coordinator itself may have been paused (a host that sleeps, a long garbage collection): then it waited for nobody.
+-- Within one broker, positions order the lines. If the coordinator moves, the brokers' own clocks order them, because operators keep these
+-- in sync. If generation numbers contradict the clocks, the numbers win: the generation that follows another broker's last one is later.
+-- The incarnation rises when the generation does not: back to 0 if the group's history was lost, to a higher number if a number repeats
+-- (ghost). A filtered log may have no line that ends a join phase. A generation that was prepared there was reached if the next rebalance
+-- begins from it or a member joined it; the time is then unknown. Such a log also does not show that a group was not deleted. A coordinator
+-- waits for a member for as long as its timers allow. If it printed nothing while it waited, and the wait matches none of them, the
+-- coordinator itself may have been paused (a suspended host, a long garbage collection) and did not wait for a member.
 CREATE OR REPLACE TEMPORARY VIEW broker_generation (
   kafka_cluster    COMMENT 'Kafka cluster',
   group_id         COMMENT 'Group',
-  incarnation      COMMENT 'Which life of the group''s metadata',
-  incarnation_why  COMMENT 'Why this life began',
+  incarnation      COMMENT 'Incarnation of the group''s metadata',
+  incarnation_why  COMMENT 'Why this incarnation began',
   generation       COMMENT 'Generation',
   process_id       COMMENT 'Broker',
   offsets_partition COMMENT 'Partition of __consumer_offsets',
@@ -22,28 +21,28 @@ CREATE OR REPLACE TEMPORARY VIEW broker_generation (
   prepared_member  COMMENT 'Member that its reason names',
   reason           COMMENT 'Reason, verbatim',
   client_reason    COMMENT 'Reason that the member gave',
-  stabilized_ms    COMMENT 'Stabilized: the join phase is over; NULL: the log is filtered, and has its beginning only',
+  stabilized_ms    COMMENT 'Stabilized: the join phase is over; NULL: the log is filtered and only shows its beginning',
   stabilized_id    COMMENT 'Its event',
-  member_count     COMMENT 'Members, where printed',
+  member_count     COMMENT 'Number of members, if printed',
   assigned_ms      COMMENT 'The leader''s assignment arrived',
   assigned_id      COMMENT 'Its event',
-  leader_member_id COMMENT 'Leader, where printed',
-  expired_member   COMMENT 'Member that was removed for silence or lateness during this rebalance, the last one',
+  leader_member_id COMMENT 'Leader, if printed',
+  expired_member   COMMENT 'The last member that was removed during this rebalance, for missing heartbeats or a late join',
   expired_ms       COMMENT 'When',
   expired_id       COMMENT 'Its event',
-  expired_how      COMMENT 'session_timeout: no heartbeat; rebalance_timeout: it did not join in time;
-    pending_timeout: it never came back with the member id that it was given',
-  is_silent        COMMENT 'True when its log is silent from Preparing to that removal, and no timer is as long: it may have been paused',
-  from_empty       COMMENT 'True when the group had no members before: the coordinator waits for more to come',
-  resolution_ms    COMMENT 'How exact the printed times are'
+  expired_how      COMMENT 'session_timeout: no heartbeat; rebalance_timeout: it did not join in time; pending_timeout: it did not join
+    again with its new member id',
+  is_silent        COMMENT 'True if its log is silent from Preparing to that removal, and no timer is that long: it may have been paused',
+  from_empty       COMMENT 'True if the group was empty before, so the coordinator waits for more members',
+  resolution_ms    COMMENT 'Resolution of the printed times'
 )
-COMMENT 'One row per generation as its coordinator''s log tells it.'
+COMMENT 'One row per generation in the log of its coordinator.'
 AS
-WITH line AS (
+WITH group_line AS (
   SELECT
     c.kafka_cluster, e.process_id, e.group_id, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.generation,
       e.old_generation, e.offsets_partition,
-    -- Members that did not join in time are named in a list.
+    -- Members that did not join in time are printed as a list.
     coalesce(e.member_id, CASE WHEN e.event = 'member_expired' THEN get(e.members, 0) END) AS member_id,
     CASE WHEN e.event = 'member_expired' THEN CASE WHEN e.member_id IS NULL THEN 'rebalance_timeout'
       WHEN e.message LIKE 'Pending member%' THEN 'pending_timeout' ELSE 'session_timeout' END END AS expired_how,
@@ -52,131 +51,131 @@ WITH line AS (
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.group_id IS NOT NULL
     AND e.event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'member_expired', 'group_died', 'group_emptied')
-), phased AS (
+), line_with_phase AS (
   SELECT
     *,
-    -- A rebalance's lines before Stabilized belong to the coming generation, those after it to the one that is there.
+    -- Lines of a rebalance before Stabilized belong to the coming generation, those after it to the current one.
     count_if(event = 'group_stabilized') OVER (PARTITION BY process_id, kafka_cluster, group_id
       ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
       + CASE WHEN event IN ('rebalance_preparing', 'member_expired') THEN 1 ELSE 0 END AS phase
-  FROM line
-), aligned AS (
-  -- Each rebalance adds one to the generation. One that was prepared with another old generation led to a generation whose Stabilized is
-  -- not there.
-  SELECT *, event = 'rebalance_preparing' AND coalesce(old_generation + 1 = coming, true) AS is_of_it,
-    event = 'assignment_from_leader' AND coalesce(generation = coming, true) AS is_its_assignment,
+  FROM group_line
+), line_of_generation AS (
+  -- Each rebalance adds one to the generation. A rebalance prepared from another old generation led to a generation whose Stabilized line
+  -- is missing.
+  SELECT *, event = 'rebalance_preparing' AND coalesce(old_generation + 1 = coming, true) AS is_preparation,
+    event = 'assignment_from_leader' AND coalesce(generation = coming, true) AS is_assignment,
     max(CASE WHEN event = 'rebalance_preparing' AND old_generation + 1 <> coming THEN stream_pos END)
       OVER (PARTITION BY process_id, kafka_cluster, group_id, phase) AS other_pos
   FROM (
     SELECT *, max(CASE WHEN event = 'group_stabilized' THEN generation END)
       OVER (PARTITION BY process_id, kafka_cluster, group_id, phase) AS coming
-    FROM phased
+    FROM line_with_phase
   )
-), phase AS (
+), join_phase AS (
   SELECT
     kafka_cluster, process_id, group_id, phase,
     max(offsets_partition) AS offsets_partition,
-    min_by(at_ms, stream_pos) FILTER (WHERE is_of_it) AS prepared_ms,
-    min_by(event_id, stream_pos) FILTER (WHERE is_of_it) AS prepared_id,
-    min_by(member_id, stream_pos) FILTER (WHERE is_of_it) AS prepared_member,
-    min_by(reason, stream_pos) FILTER (WHERE is_of_it) AS reason,
-    min_by(client_reason, stream_pos) FILTER (WHERE is_of_it) AS client_reason,
-    min_by(old_generation, stream_pos) FILTER (WHERE is_of_it) AS old_generation,
+    min_by(at_ms, stream_pos) FILTER (WHERE is_preparation) AS prepared_ms,
+    min_by(event_id, stream_pos) FILTER (WHERE is_preparation) AS prepared_id,
+    min_by(member_id, stream_pos) FILTER (WHERE is_preparation) AS prepared_member,
+    min_by(reason, stream_pos) FILTER (WHERE is_preparation) AS reason,
+    min_by(client_reason, stream_pos) FILTER (WHERE is_preparation) AS client_reason,
+    min_by(old_generation, stream_pos) FILTER (WHERE is_preparation) AS old_generation,
     max(generation) FILTER (WHERE event = 'group_stabilized') AS generation,
     max(at_ms) FILTER (WHERE event = 'group_stabilized') AS stabilized_ms,
     max(event_id) FILTER (WHERE event = 'group_stabilized') AS stabilized_id,
     max(stream_pos) FILTER (WHERE event = 'group_stabilized') AS pos,
     max(member_count) FILTER (WHERE event = 'group_stabilized') AS stabilized_members,
-    max(member_count) FILTER (WHERE is_its_assignment) AS assigned_members,
-    min(at_ms) FILTER (WHERE is_its_assignment) AS assigned_ms,
-    min_by(event_id, stream_pos) FILTER (WHERE is_its_assignment) AS assigned_id,
-    max(leader_member_id) FILTER (WHERE is_its_assignment) AS leader_member_id,
+    max(member_count) FILTER (WHERE is_assignment) AS assigned_members,
+    min(at_ms) FILTER (WHERE is_assignment) AS assigned_ms,
+    min_by(event_id, stream_pos) FILTER (WHERE is_assignment) AS assigned_id,
+    max(leader_member_id) FILTER (WHERE is_assignment) AS leader_member_id,
     max_by(member_id, stream_pos) FILTER (WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos))
       AS expired_member,
     max(at_ms) FILTER (WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos)) AS expired_ms,
     max_by(event_id, stream_pos) FILTER (WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos)) AS expired_id,
     max_by(expired_how, stream_pos) FILTER (WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos))
       AS expired_how,
-    -- Said after this generation, so it explains a new life that follows.
+    -- These lines come after this generation and explain a new incarnation that follows.
     bool_or(event = 'group_emptied') AS emptied_after,
     bool_or(event = 'group_died') AS died_after,
     max(resolution_ms) AS resolution_ms
-  FROM aligned
+  FROM line_of_generation
   GROUP BY kafka_cluster, process_id, group_id, phase
-), prepared AS (
+), prepared_rebalance AS (
   SELECT l.kafka_cluster, l.process_id, l.group_id, l.offsets_partition, l.at_ms, l.event_id, l.member_id, l.reason, l.client_reason,
     l.old_generation, l.old_generation + 1 AS generation, l.stream_pos, l.resolution_ms,
     lead(l.old_generation) OVER (PARTITION BY l.process_id, l.kafka_cluster, l.group_id ORDER BY l.stream_pos) AS next_generation
-  FROM line l
+  FROM group_line l
   LEFT SEMI JOIN filtered_log f ON f.process_id = l.process_id
   WHERE l.event = 'rebalance_preparing' AND l.old_generation IS NOT NULL
-), joined AS (
+), last_joined_generation AS (
   SELECT kafka_cluster, group_id, max(generation) AS generation FROM join_round GROUP BY kafka_cluster, group_id
-), reached AS (
-  SELECT * FROM phase WHERE generation IS NOT NULL
+), reached_generation AS (
+  SELECT * FROM join_phase WHERE generation IS NOT NULL
   UNION ALL
   SELECT p.kafka_cluster, p.process_id, p.group_id, CAST(NULL AS BIGINT) AS phase, p.offsets_partition, p.at_ms, p.event_id, p.member_id,
     p.reason, p.client_reason, p.old_generation, p.generation, NULL, NULL, p.stream_pos, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
     NULL, false, false, p.resolution_ms
-  FROM prepared p
-  LEFT JOIN joined j ON j.kafka_cluster = p.kafka_cluster AND j.group_id = p.group_id
-  LEFT ANTI JOIN phase g ON g.kafka_cluster = p.kafka_cluster AND g.group_id = p.group_id AND g.generation = p.generation
+  FROM prepared_rebalance p
+  LEFT JOIN last_joined_generation j ON j.kafka_cluster = p.kafka_cluster AND j.group_id = p.group_id
+  LEFT ANTI JOIN join_phase g ON g.kafka_cluster = p.kafka_cluster AND g.group_id = p.group_id AND g.generation = p.generation
   WHERE CASE WHEN p.next_generation IS NULL THEN j.generation = p.generation ELSE p.next_generation >= p.generation END
-), told AS (
-  -- A clock that was set back does not put a broker's lines in another order.
-  SELECT *, max(coalesce(stabilized_ms, prepared_ms)) OVER lines AS told_ms,
-    lag(generation) OVER its AS its_last, lead(generation) OVER its AS its_next
-  FROM reached
+), broker_sequence AS (
+  -- A clock that was set back must not change the order of a broker's lines.
+  SELECT *, max(coalesce(stabilized_ms, prepared_ms)) OVER lines AS monotonic_ms,
+    lag(generation) OVER its AS last_of_broker, lead(generation) OVER its AS next_of_broker
+  FROM reached_generation
   WINDOW its AS (PARTITION BY kafka_cluster, group_id, process_id ORDER BY pos),
     lines AS (PARTITION BY kafka_cluster, group_id, process_id ORDER BY pos ROWS UNBOUNDED PRECEDING)
-), follower AS (
-  -- What follows another broker's last generation: how much too early its own clock puts it, if at all.
+), successor_lag AS (
+  -- For each successor of another broker's last generation: how far its own clock places it too early, if at all.
   SELECT b.kafka_cluster, b.group_id, b.process_id, b.pos,
-    CASE WHEN min(a.told_ms) > b.told_ms THEN min(a.told_ms) - b.told_ms + 1 END AS behind_ms
-  FROM told b
-  JOIN told a ON a.kafka_cluster = b.kafka_cluster AND a.group_id = b.group_id AND a.process_id <> b.process_id
-    AND a.generation = b.generation - 1 AND coalesce(a.its_next <> b.generation, true)
-  WHERE coalesce(b.its_last <> b.generation - 1, true) AND coalesce(b.old_generation, b.generation - 1) = b.generation - 1
-  GROUP BY b.kafka_cluster, b.group_id, b.process_id, b.pos, b.told_ms
-), late AS (
-  SELECT kafka_cluster, group_id, process_id, max(behind_ms) AS behind_ms FROM follower GROUP BY kafka_cluster, group_id, process_id
-), timed AS (
-  SELECT t.*, t.told_ms + coalesce(l.behind_ms, 0L) AS order_ms
-  FROM told t
-  LEFT JOIN late l ON l.kafka_cluster = t.kafka_cluster AND l.group_id = t.group_id AND l.process_id = t.process_id
-), ordered AS (
+    CASE WHEN min(a.monotonic_ms) > b.monotonic_ms THEN min(a.monotonic_ms) - b.monotonic_ms + 1 END AS behind_ms
+  FROM broker_sequence b
+  JOIN broker_sequence a ON a.kafka_cluster = b.kafka_cluster AND a.group_id = b.group_id AND a.process_id <> b.process_id
+    AND a.generation = b.generation - 1 AND coalesce(a.next_of_broker <> b.generation, true)
+  WHERE coalesce(b.last_of_broker <> b.generation - 1, true) AND coalesce(b.old_generation, b.generation - 1) = b.generation - 1
+  GROUP BY b.kafka_cluster, b.group_id, b.process_id, b.pos, b.monotonic_ms
+), broker_lag AS (
+  SELECT kafka_cluster, group_id, process_id, max(behind_ms) AS behind_ms FROM successor_lag GROUP BY kafka_cluster, group_id, process_id
+), aligned_generation AS (
+  SELECT t.*, t.monotonic_ms + coalesce(l.behind_ms, 0L) AS order_ms
+  FROM broker_sequence t
+  LEFT JOIN broker_lag l ON l.kafka_cluster = t.kafka_cluster AND l.group_id = t.group_id AND l.process_id = t.process_id
+), ordered_generation AS (
   SELECT
     *,
     lag(generation) OVER time AS last_generation,
     lag(emptied_after) OVER time AS emptied_before,
     lag(died_after) OVER time AS died_before
-  FROM timed
+  FROM aligned_generation
   WINDOW time AS (PARTITION BY kafka_cluster, group_id ORDER BY order_ms, process_id, pos)
-), begun AS (
-  SELECT *, last_generation IS NULL OR generation <= last_generation AS begins
-  FROM ordered
-), lives AS (
+), incarnation_start AS (
+  SELECT *, last_generation IS NULL OR generation <= last_generation AS is_new_incarnation
+  FROM ordered_generation
+), numbered_incarnation AS (
   SELECT
     *,
-    count_if(begins) OVER so_far AS incarnation,
-    coalesce(begun_why, lag(begun_why) IGNORE NULLS OVER time) AS incarnation_why
+    count_if(is_new_incarnation) OVER so_far AS incarnation,
+    coalesce(start_why, lag(start_why) IGNORE NULLS OVER time) AS incarnation_why
   FROM (
-    SELECT b.*, CASE WHEN begins THEN CASE
+    SELECT b.*, CASE WHEN is_new_incarnation THEN CASE
       WHEN last_generation IS NULL THEN CASE WHEN coalesce(old_generation, generation - 1) = 0 THEN 'first' ELSE 'unknown' END
       WHEN coalesce(old_generation, generation - 1) > 0 THEN 'ghost'
       WHEN died_before AND emptied_before THEN 'expired_empty'
       WHEN died_before THEN 'deleted'
       WHEN f.process_id IS NOT NULL THEN 'unknown'
       ELSE 'metadata_lost'
-    END END AS begun_why
-    FROM begun b
+    END END AS start_why
+    FROM incarnation_start b
     LEFT JOIN filtered_log f ON f.process_id = b.process_id
   )
   WINDOW
     time AS (PARTITION BY kafka_cluster, group_id ORDER BY order_ms, process_id, pos),
     so_far AS (PARTITION BY kafka_cluster, group_id ORDER BY order_ms, process_id, pos ROWS UNBOUNDED PRECEDING)
-), timer AS (
-  -- Timeouts that some log here prints, and Kafka's defaults.
+), group_timer AS (
+  -- Timeouts printed in any log of the case, and Kafka's defaults.
   SELECT max(session_ms) AS session_ms, collect_set(rebalance_ms) AS rebalance_ms
   FROM (
     SELECT try_cast(config['session.timeout.ms'] AS BIGINT) AS session_ms,
@@ -190,16 +189,16 @@ WITH line AS (
     UNION ALL
     SELECT least_consumer_session_ms, usual_worker_rebalance_ms
   )
-), waited AS (
+), member_wait AS (
   SELECT l.kafka_cluster, l.group_id, l.incarnation, l.generation, l.process_id, l.prepared_ms, l.expired_ms,
     CASE WHEN l.expired_how <> 'rebalance_timeout' THEN l.expired_ms - l.prepared_ms <= t.session_ms + heartbeat_late_ms
       ELSE exists(t.rebalance_ms, x -> abs(l.expired_ms - l.prepared_ms - x) <= heartbeat_late_ms) END AS is_timed
-  FROM lives l
-  CROSS JOIN timer t
+  FROM numbered_incarnation l
+  CROSS JOIN group_timer t
   WHERE l.expired_ms - l.prepared_ms >= coordinator_silent_ms
-), silent AS (
+), silent_wait AS (
   SELECT DISTINCT w.kafka_cluster, w.group_id, w.incarnation, w.generation
-  FROM waited w
+  FROM member_wait w
   JOIN (SELECT process_id, explode(gaps) AS quiet FROM range_row) q ON q.process_id = w.process_id
     AND unix_millis(q.quiet.from_ts) <= w.prepared_ms + heartbeat_late_ms AND unix_millis(q.quiet.to_ts) >= w.expired_ms - heartbeat_late_ms
   WHERE NOT w.is_timed
@@ -210,6 +209,6 @@ SELECT
   stabilized_ms, stabilized_id, coalesce(stabilized_members, assigned_members) AS member_count, assigned_ms, assigned_id, leader_member_id,
   expired_member, expired_ms, expired_id, expired_how, s.generation IS NOT NULL AS is_silent,
   coalesce(old_generation = 0 OR emptied_before OR last_generation IS NULL AND l.generation = 1, false) AS from_empty, resolution_ms
-FROM lives l
-LEFT JOIN silent s ON s.kafka_cluster = l.kafka_cluster AND s.group_id = l.group_id AND s.incarnation = l.incarnation
+FROM numbered_incarnation l
+LEFT JOIN silent_wait s ON s.kafka_cluster = l.kafka_cluster AND s.group_id = l.group_id AND s.incarnation = l.incarnation
   AND s.generation = l.generation

@@ -1,19 +1,19 @@
--- One row per generation in a coordinator's log, with the life of the group that it is of.
+-- One row per generation in a coordinator's log, with the incarnation of its group.
 -- Reads: broker_generation
 -- Grain: kafka_cluster, group_id, incarnation, generation, process_id
--- A ghost repeats a number without loss: it goes on with the life that was.
+-- A ghost repeats a number without a loss of metadata: the previous incarnation continues.
 CREATE OR REPLACE TEMPORARY VIEW coordinator_life (
   kafka_cluster    COMMENT 'Kafka cluster',
   group_id         COMMENT 'Group',
-  incarnation      COMMENT 'Which life of the group''s metadata, ghosts counted',
+  incarnation      COMMENT 'Incarnation of the group''s metadata, ghosts included',
   generation       COMMENT 'Generation',
   process_id       COMMENT 'Broker',
-  stabilized_ms    COMMENT 'Join phase over, in a filtered log begun, by the broker''s clock (milliseconds since 1970)',
+  stabilized_ms    COMMENT 'End of the join phase (in a filtered log its beginning), by the broker''s clock (milliseconds since 1970)',
   leader_member_id COMMENT 'Leader',
-  prepared_member  COMMENT 'Member that made the group rebalance',
-  whole_life       COMMENT 'Which life of the group''s metadata, ghosts left out; from 1'
+  prepared_member  COMMENT 'Member that triggered the rebalance',
+  whole_life       COMMENT 'Incarnation of the group''s metadata without ghosts; from 1'
 )
-COMMENT 'One row per generation in a coordinator''s log, with the life of the group that it is of.'
+COMMENT 'One row per generation in a coordinator''s log, with the incarnation of its group.'
 AS
 SELECT
   kafka_cluster, group_id, incarnation, generation, process_id,

@@ -1,22 +1,22 @@
--- One row per group: what kind of group it is, as any line of the case tells.
+-- One row per group: its protocol type and mode, from any line of the case.
 -- Reads: join_round, event, process_cluster
 -- Grain: kafka_cluster, group_id
 CREATE OR REPLACE TEMPORARY VIEW group_facts (
   kafka_cluster  COMMENT 'Kafka cluster id',
   group_id       COMMENT 'Group',
-  protocol_type  COMMENT 'connect, consumer, share or streams (with the broker''s protocol, KIP-1071); NULL when no line says so',
-  protocol       COMMENT 'Assignor or Connect protocol, when the group only ever had one',
-  rebalance_mode COMMENT 'eager or cooperative, as far as a release or protocol tells'
+  protocol_type  COMMENT 'connect, consumer, share or streams (with the broker''s protocol, KIP-1071); NULL if unknown',
+  protocol       COMMENT 'Assignor or Connect protocol, if the group only ever had one',
+  rebalance_mode COMMENT 'eager or cooperative, if a release or protocol shows it'
 )
-COMMENT 'One row per group: what kind of group it is, as any line of the case tells.'
+COMMENT 'One row per group: its protocol type and mode, from any line of the case.'
 AS
-WITH line AS (
+WITH group_line AS (
   SELECT kafka_cluster, group_id, CASE WHEN is_worker THEN 'connect' ELSE 'consumer' END AS kind, protocol,
-    -- Only the incremental protocol prints what an assignment revokes.
+    -- Only the incremental protocol prints the revocations of an assignment.
     is_worker AND size(revoked) > 0 AS is_cooperative
   FROM join_round
   UNION ALL
-  -- The name of a share group is that of no other group.
+  -- A share group and another group cannot have the same name.
   SELECT c.kafka_cluster, e.group_id,
     CASE WHEN e.client_kind = 'ShareConsumer' OR e.protocol_type = 'share' THEN 'share' ELSE 'streams' END,
     CAST(NULL AS STRING), false
@@ -32,5 +32,5 @@ SELECT
     ELSE 'consumer' END AS protocol_type,
   CASE WHEN count(DISTINCT protocol) = 1 THEN max(protocol) END AS protocol,
   CASE WHEN bool_or(is_cooperative) THEN 'cooperative' END AS rebalance_mode
-FROM line
+FROM group_line
 GROUP BY kafka_cluster, group_id

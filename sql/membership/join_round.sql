@@ -1,39 +1,39 @@
 -- One row per time that one client became a member of one generation, from the client's own lines.
 -- Reads: client_event
 -- Grain: process_id, group_id, client, round
--- Up to 2.6.0 only the sync is printed (`synced`); it stands for the join. A member may get the generation it already has again
--- (a static member that returns to a stable group); that is the same round.
+-- Up to 2.6.0 only the sync is printed (`synced`), which also counts as the join. A member may receive its current generation again (a
+-- static member that returns to a stable group); that is the same round.
 CREATE OR REPLACE TEMPORARY VIEW join_round (
   kafka_cluster     COMMENT 'Kafka cluster',
   group_id          COMMENT 'Group',
   process_id        COMMENT 'Process',
-  instance          COMMENT 'Which life of the process',
+  instance          COMMENT 'Which run of the process',
   client            COMMENT 'Client inside the process',
   client_id         COMMENT 'client.id',
   is_worker         COMMENT 'True for a Connect worker',
   group_instance_id COMMENT 'group.instance.id of a static member',
   task              COMMENT 'Connect task whose consumer this is',
-  round             COMMENT 'n-th generation that this client was a member of, over all its lives in this log',
+  round             COMMENT 'n-th generation of this client, over all its process runs in this log',
   generation        COMMENT 'Generation',
-  member_id         COMMENT 'Member id; NULL where the release prints none',
+  member_id         COMMENT 'Member id; NULL if the release prints none',
   protocol          COMMENT 'Assignor or Connect protocol',
-  leader_member_id  COMMENT 'Leader as the worker''s assignment names it',
-  is_leader         COMMENT 'True when the line that only a leader prints was seen, or the assignment names this member',
+  leader_member_id  COMMENT 'Leader in the worker''s assignment line',
+  is_leader         COMMENT 'True if a line that only a leader prints is in the log, or the assignment names this member',
   from_pos          COMMENT 'Position of the first line that gives the generation',
   is_found
-    COMMENT 'True when the client''s discovery of the coordinator was seen before: the log does not begin in the middle of a membership',
-  joining_count     COMMENT 'How many times (Re-)joining was printed before it got in',
+    COMMENT 'True if the log has an earlier discovery of the coordinator by the client, so it does not begin in the middle of a membership',
+  joining_count     COMMENT 'How many times (Re-)joining was printed before it joined',
   joining_first_ms  COMMENT 'First (Re-)joining of the round (milliseconds since 1970)',
   joining_first_id  COMMENT 'Its event',
   joining_first_pos COMMENT 'Its position',
   joining_second_ms COMMENT 'Second (Re-)joining of the round',
   joining_second_id COMMENT 'Its event',
-  joining_last_ms   COMMENT 'The (Re-)joining that was answered',
+  joining_last_ms   COMMENT 'The last (Re-)joining, which was answered',
   joining_last_id   COMMENT 'Its event',
   joining_last_pos  COMMENT 'Its position',
-  rejoin_ms         COMMENT 'When the client learnt that the group was already rebalancing',
+  rejoin_ms         COMMENT 'When the client learned that the group was already rebalancing',
   rejoin_id         COMMENT 'Its event',
-  asked_reason      COMMENT 'Why it asked to join of its own accord, as it says; NULL: it did not, or does not say',
+  asked_reason      COMMENT 'Why it asked to join on its own initiative, as printed; NULL: it did not, or the line gives no reason',
   joined_ms         COMMENT 'Successfully joined (2.6.1 and later)',
   joined_id         COMMENT 'Its event',
   computed_ms       COMMENT 'Leader: Finished assignment',
@@ -42,23 +42,23 @@ CREATE OR REPLACE TEMPORARY VIEW join_round (
   synced_id         COMMENT 'Its event',
   worker_assigned_ms COMMENT 'Connect: Joined group ... got assignment',
   worker_assigned_id COMMENT 'Its event',
-  assigned          COMMENT 'Assignment: tasks and connectors of a worker, partitions of a consumer as its assignor was told',
+  assigned          COMMENT 'Assignment: tasks and connectors of a worker; partitions of a consumer as its assignor received them',
   revoked           COMMENT 'Tasks and connectors that the assignment revokes',
   delay_ms          COMMENT 'Scheduled rebalance delay',
-  given_ms          COMMENT 'Consumer: first partitions given after the sync',
-  given             COMMENT 'Consumer: partitions given then; of an eager member that is all',
-  taken_ms          COMMENT 'Consumer: partitions given up before it joined',
-  resolution_ms     COMMENT 'How exact the printed times are'
+  given_ms          COMMENT 'Consumer: first partitions assigned after the sync',
+  given             COMMENT 'Consumer: partitions assigned then; for an eager member the complete assignment',
+  taken_ms          COMMENT 'Consumer: partitions revoked before it joined',
+  resolution_ms     COMMENT 'Resolution of the printed times'
 )
 COMMENT 'One row per time that one client became a member of one generation, from the client''s own lines.'
 AS
-WITH line AS (
+WITH round_event AS (
   SELECT
     *,
-    -- The Connect herder printed no generation up to 2.2: its assignment belongs to the sync before it.
+    -- Up to 2.2 the Connect herder printed no generation, so its assignment belongs to the previous sync.
     CASE
       WHEN event = 'joined' THEN generation
-      -- An answer to a sync names no generation: it is of the join before it.
+      -- A sync response names no generation, so it belongs to the previous join.
       WHEN event = 'synced' THEN coalesce(generation, lag(CASE WHEN event = 'joined' THEN generation END) IGNORE NULLS OVER life)
       WHEN event = 'worker_assigned' THEN coalesce(generation, lag(CASE WHEN event = 'synced' THEN generation END) IGNORE NULLS OVER life)
     END AS got
@@ -67,7 +67,7 @@ WITH line AS (
     'rejoin_requested', 'heartbeat_failed',
     'partitions_assigned', 'partitions_revoked', 'partitions_lost', 'leaving')
   WINDOW life AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos)
-), change AS (
+), event_with_previous AS (
   SELECT
     *,
     lag(got) IGNORE NULLS OVER in_order AS last_got,
@@ -75,23 +75,23 @@ WITH line AS (
     lag(CASE WHEN got IS NOT NULL THEN event END) IGNORE NULLS OVER in_order AS last_got_by,
     lag(CASE WHEN got IS NOT NULL THEN instance END) IGNORE NULLS OVER in_order AS last_instance,
     coalesce(bool_or(event = 'coordinator_discovered') OVER before, false) AS is_found
-  FROM line
+  FROM round_event
   WINDOW
     in_order AS (PARTITION BY process_id, group_id, client ORDER BY stream_pos),
     before AS (PARTITION BY process_id, group_id, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-), begun AS (
-  -- A member that asks again in a stable group is given the generation it has: that begins nothing.
+), round_start AS (
+  -- A member that asks again in a stable group receives its current generation. That does not start a new round.
   SELECT *, CASE
       WHEN got IS NULL THEN 0
       WHEN last_got IS NULL OR got <> last_got OR instance <> last_instance THEN 1
       WHEN member_id <> last_member THEN 1
-      ELSE 0 END AS begins
-  FROM change
-), numbered AS (
-  SELECT *, CASE WHEN got IS NOT NULL THEN sum(begins) OVER (PARTITION BY process_id, group_id, client
+      ELSE 0 END AS is_new_round
+  FROM event_with_previous
+), numbered_event AS (
+  SELECT *, CASE WHEN got IS NOT NULL THEN sum(is_new_round) OVER (PARTITION BY process_id, group_id, client
     ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) END AS got_round
-  FROM begun
-), placed AS (
+  FROM round_start
+), event_of_round AS (
   SELECT
     *,
     CASE
@@ -99,21 +99,21 @@ WITH line AS (
       WHEN event IN ('assignment_received', 'partitions_assigned') OR event = 'assignment_computed'
         AND (generation = last_got OR generation IS NULL AND last_got_by = 'joined')
         THEN lag(got_round) IGNORE NULLS OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos)
-      -- Up to 2.6.0 the leader's assignment is printed before the only line that gives the generation.
-      ELSE lag(CASE WHEN got IS NOT NULL THEN CASE WHEN begins = 1 THEN got_round ELSE 0 END END) IGNORE NULLS
+      -- Up to 2.6.0 the leader's assignment is printed before the only line with the generation.
+      ELSE lag(CASE WHEN got IS NOT NULL THEN CASE WHEN is_new_round = 1 THEN got_round ELSE 0 END END) IGNORE NULLS
         OVER (PARTITION BY process_id, instance, group_id, client ORDER BY -stream_pos)
     END AS round,
-    -- What comes next: a generation that it gets, or what a generation gave it whose line is not here.
+    -- The kind of the next line: one with a generation, or one that follows from a generation whose line is missing.
     lag(CASE WHEN got IS NOT NULL THEN 'got' WHEN event IN ('assignment_received', 'partitions_assigned') THEN 'given' END) IGNORE NULLS
       OVER (PARTITION BY process_id, instance, group_id, client ORDER BY -stream_pos) AS next_kind
-  FROM numbered
-), asked AS (
+  FROM numbered_event
+), event_with_request AS (
   SELECT
     *,
     max(got) OVER one AS generation_of_round,
     max(CASE WHEN got IS NOT NULL THEN member_id END) OVER one AS member_of_round,
-    -- Who left while it waited, or was closed and made anew under its name, and asked again, asked in vain before: that is of no
-    -- generation. Who was given something after it asked got a generation that this is not.
+    -- If a member left while it waited and asked again, or was closed and recreated under the same name, its earlier request belongs to no
+    -- generation. If it received an assignment after it asked, that request belongs to a different generation.
     event IN ('joining', 'rejoin_requested', 'heartbeat_failed')
       AND stream_pos < max(CASE WHEN event = 'leaving' AND stream_pos < last_asked THEN stream_pos END) OVER one AS in_vain,
     event = 'joining' AND (next_kind = 'given' OR coalesce(stream_pos < max(CASE WHEN event = 'assignment_computed'
@@ -121,7 +121,7 @@ WITH line AS (
       OR event = 'assignment_computed' AND coalesce(generation <> got_of_round, false) AS is_of_another
   FROM (SELECT *, max(CASE WHEN event = 'joining' THEN stream_pos END) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance,
     client, round) AS last_asked, max(got) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client, round) AS got_of_round
-    FROM placed)
+    FROM event_of_round)
   WHERE round IS NOT NULL AND round > 0
   WINDOW one AS (PARTITION BY kafka_cluster, group_id, process_id, instance, client, round)
 )
@@ -153,9 +153,9 @@ SELECT
   max_by(at_ms, stream_pos) FILTER (WHERE event = 'joining') AS joining_last_ms,
   max_by(event_id, stream_pos) FILTER (WHERE event = 'joining') AS joining_last_id,
   max(stream_pos) FILTER (WHERE event = 'joining') AS joining_last_pos,
-  min_by(at_ms, stream_pos) FILTER (WHERE is_told) AS rejoin_ms,
-  min_by(event_id, stream_pos) FILTER (WHERE is_told) AS rejoin_id,
-  -- Other reasons are somebody else's, or follow from an answer.
+  min_by(at_ms, stream_pos) FILTER (WHERE is_notification) AS rejoin_ms,
+  min_by(event_id, stream_pos) FILTER (WHERE is_notification) AS rejoin_id,
+  -- Other reasons come from other members, or follow from a response.
   min_by(reason, stream_pos) FILTER (WHERE event = 'rejoin_requested' AND lower(reason) RLIKE concat('metadata has changed',
     '|subscription has changed|received assignment|revoke partitions|enforced by user|shutdown requested|tasks corrupted',
     '|probing rebalance|followup rebalance')) AS asked_reason,
@@ -181,12 +181,13 @@ SELECT
 FROM (
   SELECT
     *,
-    -- A member that hears of a rebalance hears of the one that ends its own generation, and may miss it: the next that it gets need not be
-    -- that.
+    -- A member is notified of the rebalance that ends its own generation but may miss it: the next generation that it joins can be a later
+    -- one.
     (event = 'rejoin_requested' AND reason LIKE '%already rebalancing%'
       OR event = 'heartbeat_failed' AND coalesce(error, cause, reason) RLIKE '(?i)rebalanc')
-      AND last_got + 1 = generation_of_round AND last_instance = instance AND coalesce(last_member = member_of_round, true) AS is_told
-  FROM asked
+      AND last_got + 1 = generation_of_round AND last_instance = instance
+        AND coalesce(last_member = member_of_round, true) AS is_notification
+  FROM event_with_request
   WHERE NOT coalesce(in_vain, false) AND NOT coalesce(is_of_another, false)
 )
 GROUP BY kafka_cluster, group_id, process_id, instance, client, round

@@ -1,18 +1,18 @@
--- One row per round that a member asked for only after the join phase of its generation had ended.
+-- One row per round in which a member asked to join only after the join phase of its generation had ended.
 -- Reads: member_round, clock_offset, process_resolution
 -- Grain: process_id, group_id, client, round
--- A static member that comes back to a group that is stable, perhaps in another's place, is given the generation that is there. Nobody
--- waited for it, and the rebalance was over.
+-- A static member that returns to a stable group, perhaps in another member's place, receives the current generation. No rebalance waited
+-- for it.
 CREATE OR REPLACE TEMPORARY VIEW late_join (
   kafka_cluster COMMENT 'Kafka cluster',
   group_id      COMMENT 'Group',
   process_id    COMMENT 'Process',
   client        COMMENT 'Client inside the process',
   round         COMMENT 'Its round, as in join_round',
-  generation    COMMENT 'Generation that it was given',
-  late_ms       COMMENT 'It asked at least so long after the join phase had ended, milliseconds'
+  generation    COMMENT 'Generation that it received',
+  late_ms       COMMENT 'It asked at least this long after the end of the join phase, milliseconds'
 )
-COMMENT 'One row per round that a member asked for only after the join phase of its generation had ended.'
+COMMENT 'One row per round in which a member asked to join only after the join phase of its generation had ended.'
 AS
 SELECT kafka_cluster, group_id, process_id, client, round, generation, late_ms
 FROM (

@@ -1,27 +1,27 @@
--- One row per line of a group's client, with the generation behind which it stands and the last word before it that can end a membership.
+-- One row per line of a group's client, with the generation that it follows and the last line before it that can end a membership.
 -- Reads: client_event, join_round
 -- Grain: event_id
 CREATE OR REPLACE TEMPORARY VIEW round_line (
   process_id      COMMENT 'Process',
-  instance        COMMENT 'Which life of the process',
+  instance        COMMENT 'Which run of the process',
   group_id        COMMENT 'Group',
   client          COMMENT 'Client inside the process',
   stream_pos      COMMENT 'Order inside the process',
   event_id        COMMENT 'Event',
   event           COMMENT 'What happened',
-  member_id       COMMENT 'Member id, when the line tells',
+  member_id       COMMENT 'Member id, if the line has it',
   round_pos       COMMENT 'Where the generation before the line begins (from_pos of join_round); NULL: none has begun',
-  trouble_pos     COMMENT 'Last line before it that ends a membership, or lets a generation go by; NULL: none',
-  loss_pos        COMMENT 'The same without what takes no id away: a lost coordinator, a worker that gives its work back'
+  trouble_pos     COMMENT 'Last line before it that ends a membership or lets a generation pass; NULL: none',
+  loss_pos        COMMENT 'The same without lines that do not invalidate the member id: a lost coordinator, a worker that revokes its work'
 )
-COMMENT 'One row per line of a group''s client, with the generation behind which it stands.'
+COMMENT 'One row per line of a group''s client, with the generation that it follows.'
 AS
-WITH line AS (
+WITH client_line AS (
   SELECT e.process_id, e.instance, e.group_id, e.client, e.stream_pos, e.event_id, e.event, e.member_id, r.from_pos,
     e.event IN ('coordinator_lost', 'worker_revoking') AS is_distance,
     e.event IN ('coordinator_lost', 'generation_reset', 'poll_timeout', 'member_fenced', 'leaving', 'worker_revoking', 'join_failed',
       'sync_failed')
-      -- Who hears in time that its group rebalances does not miss the generation.
+      -- A member that learns in time of its group's rebalance does not miss the generation.
       OR e.event = 'heartbeat_failed' AND NOT coalesce(e.error, e.cause, e.reason, '') RLIKE '(?i)rebalanc' AS is_trouble
   FROM client_event e
   LEFT JOIN join_round r ON r.process_id = e.process_id AND r.instance = e.instance AND r.group_id = e.group_id AND r.client = e.client
@@ -39,5 +39,5 @@ SELECT
   max(from_pos) OVER before AS round_pos,
   max(CASE WHEN is_trouble THEN stream_pos END) OVER before AS trouble_pos,
   max(CASE WHEN is_trouble AND NOT is_distance THEN stream_pos END) OVER before AS loss_pos
-FROM line
+FROM client_line
 WINDOW before AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)

@@ -1,9 +1,8 @@
--- One row per join round: in which life of its group it was, ghosts of a coordinator left out.
+-- One row per join round: its incarnation of the group, without the ghosts of a coordinator.
 -- Reads: round_life, coordinator_life, life_count
 -- Grain: process_id, group_id, client, round
--- Which life of the coordinator's log a life seen by a process is, its numbers and member ids tell, and the times where those leave a
--- choice.
--- Where only members' logs are there, the process that saw most lives counts them for all; life_count joins the others to it.
+-- Numbers and member ids match an incarnation that a process saw with one in the coordinator's log; times decide if several match. If there
+-- are only members' logs, the process that saw most incarnations provides the count for all, and life_count links the others to it.
 CREATE OR REPLACE TEMPORARY VIEW round_whole_life (
   kafka_cluster COMMENT 'Kafka cluster',
   group_id      COMMENT 'Group',
@@ -12,12 +11,12 @@ CREATE OR REPLACE TEMPORARY VIEW round_whole_life (
   round         COMMENT 'Round of the client',
   generation    COMMENT 'Generation',
   at_ms         COMMENT 'When, by its own clock (milliseconds since 1970)',
-  is_claimed    COMMENT 'True when a coordinator''s log has a life that the process saw',
-  whole_life    COMMENT 'Which life of the group''s metadata; 0 and below: before the first that is told'
+  is_claimed    COMMENT 'True if a coordinator''s log has an incarnation that the process saw',
+  whole_life    COMMENT 'Incarnation of the group''s metadata; 0 and below: before the first logged one'
 )
-COMMENT 'One row per join round: in which life of its group it was, ghosts of a coordinator left out.'
+COMMENT 'One row per join round: its incarnation of the group, without the ghosts of a coordinator.'
 AS
-WITH candidate AS (
+WITH match_candidate AS (
   SELECT
     s.kafka_cluster, s.group_id, s.process_id, s.life, b.whole_life,
     struct(
@@ -28,42 +27,42 @@ WITH candidate AS (
   FROM round_life s
   JOIN coordinator_life b ON b.kafka_cluster = s.kafka_cluster AND b.group_id = s.group_id AND b.generation = s.generation
   GROUP BY s.kafka_cluster, s.group_id, s.process_id, s.life, b.whole_life
-), claim AS (
-  -- Two lives that one process saw are not the same life.
+), best_match AS (
+  -- Two incarnations that one process saw cannot be the same one.
   SELECT kafka_cluster, group_id, process_id, whole_life, max_by(life, struct(score, life)) AS life
   FROM (
     SELECT kafka_cluster, group_id, process_id, life, max_by(whole_life, struct(score, whole_life)) AS whole_life, max(score) AS score
-    FROM candidate
+    FROM match_candidate
     GROUP BY kafka_cluster, group_id, process_id, life
   )
   GROUP BY kafka_cluster, group_id, process_id, whole_life
-), claims AS (
+), process_matches AS (
   SELECT kafka_cluster, group_id, process_id, sort_array(collect_list(struct(life, whole_life))) AS claims
-  FROM claim
+  FROM best_match
   GROUP BY kafka_cluster, group_id, process_id
-), roll AS (
-  -- Who is not among the members that a leader tells for that number was in another life; who is, in the leader's.
+), leader_comparison AS (
+  -- A member that is missing from the leader's list for that number was in another incarnation; a member that is in it was in the leader's.
   SELECT r.kafka_cluster, r.group_id, r.process_id, r.life, l.process_id AS leader_process, l.life AS leader_life,
-    bool_or(array_contains(l.told, r.member_id)) AS is_told, min(l.at_ms) AS leader_ms
+    bool_or(array_contains(l.roster, r.member_id)) AS is_listed, min(l.at_ms) AS leader_ms
   FROM round_life r
   JOIN round_life l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id AND l.generation = r.generation
     AND l.process_id <> r.process_id
   JOIN life_count k ON k.kafka_cluster = r.kafka_cluster AND k.group_id = r.group_id AND k.process_id = r.process_id
-  WHERE l.told IS NOT NULL AND r.member_id IS NOT NULL AND k.ahead IS NULL
+  WHERE l.roster IS NOT NULL AND r.member_id IS NOT NULL AND k.ahead IS NULL
   GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.life, l.process_id, l.life
-), stranger AS (
+), absent_process AS (
   SELECT kafka_cluster, group_id, process_id, life, min(leader_ms) AS other_ms
-  FROM roll
+  FROM leader_comparison
   GROUP BY kafka_cluster, group_id, process_id, life
-  HAVING NOT bool_or(is_told)
-), apart AS (
-  SELECT * FROM stranger
+  HAVING NOT bool_or(is_listed)
+), separate_process AS (
+  SELECT * FROM absent_process
   UNION ALL
   SELECT r.kafka_cluster, r.group_id, r.process_id, r.life, min(s.other_ms)
-  FROM roll r
-  JOIN stranger s ON s.kafka_cluster = r.kafka_cluster AND s.group_id = r.group_id AND s.process_id = r.leader_process
+  FROM leader_comparison r
+  JOIN absent_process s ON s.kafka_cluster = r.kafka_cluster AND s.group_id = r.group_id AND s.process_id = r.leader_process
     AND s.life = r.leader_life
-  WHERE r.is_told
+  WHERE r.is_listed
   GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.life
 )
 SELECT
@@ -71,7 +70,7 @@ SELECT
   c.claims IS NOT NULL AS is_claimed,
   CASE
     WHEN c.claims IS NOT NULL THEN
-      -- A life that no coordinator's log has is counted from the nearest one that is there.
+      -- An incarnation that no coordinator logged is counted from the nearest logged one.
       coalesce(get(filter(c.claims, x -> x.life = s.life), 0).whole_life,
         array_min(transform(c.claims, x -> struct(abs(x.life - s.life) AS far, x.whole_life + s.life - x.life AS whole_life))).whole_life)
     WHEN k.ahead IS NOT NULL THEN 1 + s.life + k.ahead
@@ -80,6 +79,7 @@ SELECT
     ELSE 1 + size(filter(k.falls, t -> t <= s.at_ms))
   END AS whole_life
 FROM round_life s
-LEFT JOIN claims c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id AND c.process_id = s.process_id
+LEFT JOIN process_matches c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id AND c.process_id = s.process_id
 JOIN life_count k ON k.kafka_cluster = s.kafka_cluster AND k.group_id = s.group_id AND k.process_id = s.process_id
-LEFT JOIN apart a ON a.kafka_cluster = s.kafka_cluster AND a.group_id = s.group_id AND a.process_id = s.process_id AND a.life = s.life
+LEFT JOIN separate_process a ON a.kafka_cluster = s.kafka_cluster AND a.group_id = s.group_id AND a.process_id = s.process_id
+  AND a.life = s.life

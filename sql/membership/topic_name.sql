@@ -1,11 +1,11 @@
--- One row per topic id, by which brokers name the topics of groups that they assign (KIP-848), and the topic that it stands for.
+-- One row per topic id, which brokers print for the groups that they assign (KIP-848), with its topic.
 -- Reads: event, snapshot
 -- Grain: topic_id
 CREATE OR REPLACE TEMPORARY VIEW topic_name (
   topic_id COMMENT 'Topic id',
   topic    COMMENT 'Topic'
 )
-COMMENT 'One row per topic id, and the topic that it stands for.'
+COMMENT 'One row per topic id, with its topic.'
 AS
 SELECT topic_id, max(topic) AS topic
 FROM (
@@ -13,7 +13,7 @@ FROM (
   UNION ALL
   SELECT topic_id, topic FROM event WHERE event = 'topic_named'
   UNION ALL
-  -- The subscription of a group names several.
+  -- The subscription of a group contains several.
   SELECT x.topic_ids, x.topics FROM event LATERAL VIEW explode(arrays_zip(topic_ids, topics)) p AS x WHERE event = 'topic_named'
 )
 WHERE topic_id IS NOT NULL AND topic IS NOT NULL

@@ -1,30 +1,30 @@
--- One row per partition that a consumer held when its log begins: later lines tell that it did, and none that it was given it.
+-- One row per partition that a consumer held when its log begins: later lines show that it did, but no line assigns it.
 -- Reads: client_event, owned_list, event, log_hole
 -- Grain: process_id, client, resource
--- A consumer that gives a partition up, or lists it as its own, was given it before. An eager one gives up all that it has before it asks
--- to join, and is given all anew: without such a line before, it had the partition since before its log. A cooperative one keeps what it
--- has while it joins, and lists it after its first sync, before it is given more. Where the consumer's start is in the log, or lines are
--- missing, the line that gave it the partition may be among those that are missing: then there is no row.
+-- A consumer that revokes a partition, or lists it as its own, was assigned it before. An eager consumer revokes everything before it asks
+-- to join and receives a complete assignment. Without an assignment line before, it had the partition since before its log. A cooperative
+-- consumer keeps its partitions while it joins, and lists them after its first sync, before it receives more. If the consumer's start is in
+-- the log, or lines are missing, the assignment may be among the missing lines; then there is no row.
 CREATE OR REPLACE TEMPORARY VIEW open_partition (
   kafka_cluster COMMENT 'Kafka cluster',
   group_id      COMMENT 'Group',
   process_id    COMMENT 'Process',
-  instance      COMMENT 'Which life of the process',
+  instance      COMMENT 'Which run of the process',
   client        COMMENT 'Client inside the process',
   task          COMMENT 'Connect task whose consumer this is',
   resource      COMMENT 'Topic partition',
-  member_id     COMMENT 'Member id; NULL: no line tells',
-  generation    COMMENT 'Generation in which it held it; NULL: no line tells',
-  before_generation COMMENT 'First generation that the log shows it join: it held it before; NULL: none',
+  member_id     COMMENT 'Member id; NULL: unknown',
+  generation    COMMENT 'Generation in which it held the partition; NULL: unknown',
+  before_generation COMMENT 'First generation in the log that it joined: it held the partition before; NULL: none',
   from_pos      COMMENT 'Position of its first line about the group',
-  from_ms       COMMENT 'When that was (milliseconds since 1970): surely held from then on',
+  from_ms       COMMENT 'When that was (milliseconds since 1970): certainly held from this time on',
   from_id       COMMENT 'Its event',
-  shown_pos     COMMENT 'Position of the line that tells that it held it',
+  shown_pos     COMMENT 'Position of the line that shows that it held the partition',
   shown_id      COMMENT 'Its event'
 )
 COMMENT 'One row per partition that a consumer held when its log begins.'
 AS
-WITH told AS (
+WITH group_line AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, task, stream_pos, at_ms, event_id, event, partitions,
     nullif(member_id, '') AS member_id, CASE WHEN generation >= 0 THEN generation END AS generation, protocol,
     coalesce(event = 'heartbeat_failed' AND cause LIKE '%rebalancing%'
@@ -36,7 +36,7 @@ WITH told AS (
     false
   FROM owned_list
   WHERE instance = 0 AND is_sure AND NOT is_last
-), consumer AS (
+), single_group_consumer AS (
   SELECT process_id, instance, client, max(t.kafka_cluster) AS kafka_cluster, max(t.group_id) AS group_id, max(t.task) AS task,
     min(struct(stream_pos, at_ms, event_id)) AS first_line,
     min(CASE WHEN event IN ('joined', 'synced') AND generation IS NOT NULL THEN struct(stream_pos, generation, member_id) END)
@@ -45,50 +45,51 @@ WITH told AS (
       AS is_cooperative,
     array_sort(collect_list(CASE WHEN event IN ('generation_reset', 'join_failed', 'member_fenced', 'leaving') THEN stream_pos END))
       AS resets
-  FROM told t
+  FROM group_line t
   GROUP BY process_id, instance, client
   HAVING count(DISTINCT t.kafka_cluster) = 1 AND count(DISTINCT t.group_id) = 1
-), line AS (
+), line_with_history AS (
   SELECT process_id, instance, client, stream_pos, event_id, event, partitions,
     count_if(event = 'synced') OVER before AS synced,
     count_if(event IN ('joining', 'joined')) OVER before AS asked,
     count_if(event = 'leaving') OVER before AS departed,
     count_if(event = 'partitions_assigned') OVER before AS given,
-    count_if(is_rebalance) OVER before AS told_of_rebalance,
-    -- A consumer that starts finds its coordinator; one that goes on lost it before.
+    count_if(is_rebalance) OVER before AS rebalance_notices,
+    -- A consumer that starts discovers its coordinator; one that was already running lost it first.
     min(CASE WHEN event IN ('coordinator_discovered', 'coordinator_lost') THEN struct(stream_pos, event) END) OVER before AS found,
     max(CASE WHEN member_id IS NOT NULL THEN struct(stream_pos, member_id) END) OVER so_far AS known_member,
     max(CASE WHEN generation IS NOT NULL THEN struct(stream_pos, generation) END) OVER so_far AS known_generation
-  FROM told
+  FROM group_line
   WINDOW
-    -- With the row that the same line has as a list, or as an assignment: in it, what is owned comes before what is given.
+    -- This includes the row of the same line as a list, or as an assignment: within the line, the owned partitions come before the assigned
+    -- ones.
     so_far AS (PARTITION BY process_id, instance, client ORDER BY stream_pos RANGE UNBOUNDED PRECEDING),
     before AS (PARTITION BY process_id, instance, client
       ORDER BY stream_pos, event <> 'assignment_updated' ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-), shown AS (
+), shown_partition AS (
   SELECT c.kafka_cluster, c.group_id, c.task, c.first_line, c.next_joined, c.is_cooperative, l.process_id, l.instance, l.client,
     l.stream_pos, l.event_id, l.event, explode(l.partitions) AS resource, l.known_member.member_id AS member_id,
     CASE WHEN l.asked = 0 THEN l.known_generation.generation END AS generation,
-    -- Its coordinator knew it when it told it of the rebalance, and nothing puts it out of the group before the next generation that it
-    -- joins: it was a member of the one before.
-    l.event = 'partitions_revoked' AND l.asked = 0 AND l.told_of_rebalance > 0 AND c.next_joined.stream_pos > l.stream_pos
+    -- Its coordinator knew it when it notified it of the rebalance, and nothing ends its membership before the next generation that it
+    -- joins. So it was a member of the previous generation.
+    l.event = 'partitions_revoked' AND l.asked = 0 AND l.rebalance_notices > 0 AND c.next_joined.stream_pos > l.stream_pos
       AND NOT exists(c.resets, x -> x < c.next_joined.stream_pos) AS is_member
-  FROM line l
-  JOIN consumer c ON c.process_id = l.process_id AND c.instance = l.instance AND c.client = l.client
+  FROM line_with_history l
+  JOIN single_group_consumer c ON c.process_id = l.process_id AND c.instance = l.instance AND c.client = l.client
   WHERE l.event IN ('partitions_revoked', 'partitions_lost', 'assignment_updated') AND l.given = 0
     AND CASE WHEN c.is_cooperative THEN l.synced <= 1 ELSE l.synced = 0 AND l.asked = 0 END
-    -- A consumer that was too slow to poll leaves first and gives up in its next poll.
+    -- A consumer that missed its poll timeout leaves first and revokes its partitions in its next poll.
     AND (l.departed = 0 OR l.event = 'partitions_lost')
     AND NOT l.found.event <=> 'coordinator_discovered'
-), first_shown AS (
-  SELECT *, row_number() OVER (PARTITION BY process_id, instance, client, resource ORDER BY stream_pos) AS nth FROM shown
-), made AS (
+), first_shown_partition AS (
+  SELECT *, row_number() OVER (PARTITION BY process_id, instance, client, resource ORDER BY stream_pos) AS nth FROM shown_partition
+), consumer_creation AS (
   SELECT process_id, instance, coalesce(config['client.id'], client_id) AS client, min(stream_pos) AS stream_pos
   FROM event
   WHERE event = 'config_dumped' AND component = 'ConsumerConfig' AND config['client.id'] <> ''
     OR event IN ('subscribed', 'client_closed') AND client_id IS NOT NULL
   GROUP BY process_id, instance, coalesce(config['client.id'], client_id)
-), torn AS (
+), first_gap AS (
   SELECT process_id, instance, min(from_pos) AS from_pos FROM log_hole GROUP BY process_id, instance
 )
 SELECT
@@ -107,7 +108,7 @@ SELECT
   s.first_line.event_id AS from_id,
   s.stream_pos AS shown_pos,
   s.event_id AS shown_id
-FROM first_shown s
-LEFT JOIN made m ON m.process_id = s.process_id AND m.instance = s.instance AND m.client = s.client
-LEFT JOIN torn h ON h.process_id = s.process_id AND h.instance = s.instance
+FROM first_shown_partition s
+LEFT JOIN consumer_creation m ON m.process_id = s.process_id AND m.instance = s.instance AND m.client = s.client
+LEFT JOIN first_gap h ON h.process_id = s.process_id AND h.instance = s.instance
 WHERE s.nth = 1 AND coalesce(m.stream_pos > s.stream_pos, true) AND coalesce(h.from_pos >= s.stream_pos, true)

@@ -1,32 +1,31 @@
--- One row per pair of ownerships of one resource that could be, or be taken for, two owners at once.
+-- One row per pair of ownerships of one resource that could be, or be mistaken for, two owners at the same time.
 -- Reads: holding_order, clock_closure, one_process
 -- Grain: a_id, b_id
 -- Each ownership is paired with its next few and with every later one that it may outlast. `lo_ms` and `hi_ms` bound how far b's clock is
--- ahead of a's: the pair is compared under one and the same offset, so what two bounds have in common is not lost.
--- Printed times of clocks that nothing joins do not tell which pairs matter. Generations do: each ownership is paired with the last one
--- of every other process that was assigned no later.
--- If many others may have owned the resource when an ownership began (owners_compared_most), it is paired with its next few only.
--- Of two of which one's start is not seen, that one is a which is known to have been there first.
+-- ahead of a's. All comparisons of the pair use the same offset, so the uncertainty is counted only once. Times on unrelated clocks do not
+-- show which pairs matter, but generations do: each ownership is paired with the last one of every other process that was assigned no
+-- later. If more than `owners_compared_most` others may have owned the resource when an ownership began, it is paired with its next few
+-- only. If one of the two starts is not in the log, a is the ownership that is known to be earlier.
 CREATE OR REPLACE TEMPORARY VIEW ownership_pair (
-  a_id       COMMENT 'Ownership that began first, as far as known',
+  a_id       COMMENT 'Ownership that began first, as far as is known',
   b_id       COMMENT 'The other',
   lo_ms      COMMENT 'b''s clock is ahead of a''s by at least this; NULL: unknown',
   hi_ms      COMMENT 'b''s clock is ahead of a''s by at most this; NULL: unknown',
   clock_how  COMMENT 'same_process, edges, assumed, none or stepped: how the offset is known',
   clock_witness COMMENT 'The lines that bound the offset',
-  is_next    COMMENT 'True when b is the next ownership after a',
-  left_out   COMMENT 'Up to this many ownerships that one of the two may have met are not paired with it; NULL: none, or another pair of it
-    has the number'
+  is_next    COMMENT 'True if b is the next ownership after a',
+  left_out   COMMENT 'Maximum number of ownerships that may have overlapped one of the two and are not paired with it; NULL: none, or
+    another pair of it has the number'
 )
-COMMENT 'One row per pair of ownerships of one resource that could be, or be taken for, two owners at once.'
+COMMENT 'One row per pair of ownerships of one resource that could be, or be mistaken for, two owners at the same time.'
 AS
-WITH placed AS (
-  -- Where clocks do not order the ownerships of a resource, generations do.
+WITH generation_position AS (
+  -- If clocks do not order the ownerships of a resource, generations do.
   SELECT *, row_number() OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource ORDER BY generation, nth) AS place
   FROM holding_order
   WHERE is_on_several_clocks AND generation IS NOT NULL
-), edge AS (
-  -- Each begins and ends, by time or by generation. What ends before the fifth after it begins needs no more than its next four.
+), ownership_edge AS (
+  -- Each ownership begins and ends by time or by generation. One that ends before the fifth after it begins needs only its next four.
   SELECT kafka_cluster, group_id, resource_kind, resource, true AS is_timed, nth AS place, false AS is_end, start_lo_ms AS at
   FROM holding_order
   UNION ALL
@@ -35,40 +34,40 @@ WITH placed AS (
   WHERE fifth_start_ms IS NOT NULL AND (stop_hi_ms IS NULL OR stop_hi_ms > fifth_start_ms)
   UNION ALL
   SELECT kafka_cluster, group_id, resource_kind, resource, false, place, false, generation
-  FROM placed
+  FROM generation_position
   UNION ALL
   SELECT kafka_cluster, group_id, resource_kind, resource, false, place, true, next_generation
-  FROM placed
+  FROM generation_position
   WHERE next_generation IS NULL OR next_generation > generation
-), reach AS (
-  -- Of each, the last one that began before it ended. What has no known start may have begun at any time.
+), last_overlap AS (
+  -- For each ownership, the last one that began before it ended. One without a known start may have begun at any time.
   SELECT kafka_cluster, group_id, resource_kind, resource, is_timed, place, unseen_count, greatest_place,
     CASE WHEN at IS NULL THEN greatest_place ELSE begun_place END AS last_place
   FROM (
     SELECT *, max(CASE WHEN NOT is_end AND at IS NOT NULL THEN place END) OVER so_far AS begun_place, max(place) OVER of_resource
         AS greatest_place,
       count_if(NOT is_end AND at IS NULL) OVER of_resource AS unseen_count
-    FROM edge
+    FROM ownership_edge
     WINDOW of_resource AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource, is_timed),
       so_far AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource, is_timed ORDER BY at, is_end DESC, place
         ROWS UNBOUNDED PRECEDING)
   )
   WHERE is_end
-), crowd AS (
-  -- How many of these may have been there when each began. Pairs of all of them would be the square of their number.
+), concurrent_owners AS (
+  -- The number of these that may have existed when each began. Pairs of all of them would be quadratic.
   SELECT kafka_cluster, group_id, resource_kind, resource, is_timed, place, last_place, unseen_count, greatest_place,
     there > owners_compared_most AS is_crowded
   FROM (
     SELECT *, sum(CASE WHEN is_begin THEN 1 ELSE -1 END) OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource, is_timed
       ORDER BY at_place, is_begin DESC, place ROWS UNBOUNDED PRECEDING) AS there
     FROM (
-      SELECT *, place AS at_place, true AS is_begin FROM reach
+      SELECT *, place AS at_place, true AS is_begin FROM last_overlap
       UNION ALL
-      SELECT *, last_place, false FROM reach
+      SELECT *, last_place, false FROM last_overlap
     )
   )
   WHERE is_begin
-), unseen AS (
+), unseen_start AS (
   SELECT *
   FROM (
     SELECT kafka_cluster, group_id, resource_kind, resource, nth,
@@ -77,79 +76,82 @@ WITH placed AS (
     WHERE start_lo_ms IS NULL
   )
   WHERE unseen_nth <= owners_compared_most
-), timed AS (
+), time_pair AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, nth AS a_nth, explode(sequence(nth + 1, nth + 4)) AS b_nth
   FROM holding_order
   UNION ALL
   SELECT kafka_cluster, group_id, resource_kind, resource, place, explode(sequence(place + 5, last_place))
-  FROM crowd
+  FROM concurrent_owners
   WHERE is_timed AND NOT is_crowded AND last_place >= place + 5
   UNION ALL
   SELECT a.kafka_cluster, a.group_id, a.resource_kind, a.resource, a.place, b.nth
-  FROM crowd a JOIN unseen b
+  FROM concurrent_owners a JOIN unseen_start b
     ON b.kafka_cluster = a.kafka_cluster AND b.group_id = a.group_id AND b.resource_kind = a.resource_kind AND b.resource = a.resource
     AND b.nth > a.place + 4 AND (a.is_crowded OR b.nth > a.last_place)
   WHERE a.is_timed
-), unordered AS (
+), generation_pair AS (
   SELECT x.kafka_cluster, x.group_id, x.resource_kind, x.resource, least(x.nth, y.nth) AS a_nth, greatest(x.nth, y.nth) AS b_nth
   FROM (
     SELECT x.kafka_cluster, x.group_id, x.resource_kind, x.resource, x.nth, x.process_id, x.reference_process_id,
       explode(CASE WHEN c.is_crowded THEN sequence(greatest(x.first_place, x.place - 4), least(c.last_place, x.place + 4))
         ELSE sequence(x.first_place, c.last_place) END) AS other_place
     FROM (
-      SELECT *, min(place) OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource, generation) AS first_place FROM placed
+      SELECT *, min(place) OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource, generation) AS first_place
+      FROM generation_position
     ) x
-    JOIN crowd c ON NOT c.is_timed AND c.kafka_cluster = x.kafka_cluster AND c.group_id = x.group_id AND c.resource_kind = x.resource_kind
+    JOIN concurrent_owners c ON NOT c.is_timed AND c.kafka_cluster = x.kafka_cluster AND c.group_id = x.group_id
+      AND c.resource_kind = x.resource_kind
       AND c.resource = x.resource AND c.place = x.place
   ) x
-  JOIN placed y ON y.kafka_cluster = x.kafka_cluster AND y.group_id = x.group_id AND y.resource_kind = x.resource_kind
+  JOIN generation_position y ON y.kafka_cluster = x.kafka_cluster AND y.group_id = x.group_id AND y.resource_kind = x.resource_kind
     AND y.resource = x.resource AND y.place = x.other_place
   WHERE y.process_id <> x.process_id AND y.reference_process_id <> x.reference_process_id
   GROUP BY x.kafka_cluster, x.group_id, x.resource_kind, x.resource, least(x.nth, y.nth), greatest(x.nth, y.nth)
-), chosen AS (
+), chosen_pair AS (
   SELECT t.*, true AS is_timed
-  FROM timed t
-  LEFT ANTI JOIN unordered u
+  FROM time_pair t
+  LEFT ANTI JOIN generation_pair u
     ON u.kafka_cluster = t.kafka_cluster AND u.group_id = t.group_id AND u.resource_kind = t.resource_kind AND u.resource = t.resource
       AND u.a_nth = t.a_nth AND u.b_nth = t.b_nth
   UNION ALL
-  SELECT *, false FROM unordered
-), omitted AS (
+  SELECT *, false FROM generation_pair
+), omitted_count AS (
   SELECT h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.nth, sum(c.left_out) AS left_out
   FROM (
     SELECT *, CASE WHEN is_crowded THEN greatest(last_place - place - 4L, 0L) ELSE 0L END
       + CASE WHEN last_place < greatest_place THEN greatest(unseen_count - owners_compared_most, 0L) ELSE 0L END AS left_out
-    FROM crowd
+    FROM concurrent_owners
   ) c
-  LEFT JOIN placed p ON NOT c.is_timed AND p.kafka_cluster = c.kafka_cluster AND p.group_id = c.group_id
+  LEFT JOIN generation_position p ON NOT c.is_timed AND p.kafka_cluster = c.kafka_cluster AND p.group_id = c.group_id
     AND p.resource_kind = c.resource_kind AND p.resource = c.resource AND p.place = c.place
   JOIN holding_order h ON h.kafka_cluster = c.kafka_cluster AND h.group_id = c.group_id AND h.resource_kind = c.resource_kind
     AND h.resource = c.resource AND h.nth = coalesce(p.nth, c.place)
   WHERE c.left_out > 0
   GROUP BY h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.nth
-), paired AS (
+), ownership_pair_facts AS (
   SELECT a.ownership_id AS a_id, b.ownership_id AS b_id, a.process_id AS a_process, b.process_id AS b_process, c.is_timed,
     a.process_id = b.process_id AS is_one_process, c.b_nth = c.a_nth + 1 AS is_next, a.stop_hi_ms, b.start_lo_ms,
     NOT a.has_time AND NOT b.has_time AND coalesce(a.stop_how, b.stop_how) IS NOT NULL AS is_untimed_turn,
     a.is_stepped OR b.is_stepped AS is_suspect, c.resource_kind = 'partition' AS is_partition,
     coalesce(a.stop_pos <= b.start_pos OR b.stop_pos <= a.start_pos, false) AS is_one_by_one,
     w.left_out,
-    -- The start of one of them is not seen, and the other is known to have been there later.
+    -- The start of one of them is not in the log, and the other one is known to be later.
     c.is_timed AND a.process_id <> b.process_id AND (a.start_how <> 'seen' OR b.start_how <> 'seen')
-      AND coalesce(b.known_ms < a.known_ms, false) AS is_turned
-  FROM chosen c
+      AND coalesce(b.known_ms < a.known_ms, false) AS is_reversed
+  FROM chosen_pair c
   JOIN holding_order a ON a.kafka_cluster = c.kafka_cluster AND a.group_id = c.group_id AND a.resource_kind = c.resource_kind
     AND a.resource = c.resource AND a.nth = c.a_nth
   JOIN holding_order b ON b.kafka_cluster = c.kafka_cluster AND b.group_id = c.group_id AND b.resource_kind = c.resource_kind
     AND b.resource = c.resource AND b.nth = c.b_nth
-  LEFT JOIN omitted w ON w.kafka_cluster = c.kafka_cluster AND w.group_id = c.group_id AND w.resource_kind = c.resource_kind
+  LEFT JOIN omitted_count w ON w.kafka_cluster = c.kafka_cluster AND w.group_id = c.group_id AND w.resource_kind = c.resource_kind
     AND w.resource = c.resource AND w.nth = c.a_nth
-), pair AS (
-  SELECT CASE WHEN is_turned THEN b_id ELSE a_id END AS a_id, CASE WHEN is_turned THEN a_id ELSE b_id END AS b_id,
-    CASE WHEN is_turned THEN b_process ELSE a_process END AS a_process, CASE WHEN is_turned THEN a_process ELSE b_process END AS b_process,
+), ordered_pair AS (
+  SELECT CASE WHEN is_reversed THEN b_id ELSE a_id END AS a_id, CASE WHEN is_reversed THEN a_id ELSE b_id END AS b_id,
+    CASE WHEN is_reversed THEN b_process ELSE a_process END AS a_process, CASE WHEN is_reversed THEN a_process
+      ELSE b_process END AS b_process,
     is_timed, is_one_process, is_next, stop_hi_ms, start_lo_ms, is_untimed_turn, is_suspect, is_partition, is_one_by_one,
     left_out, a_id AS crowded_id
-  FROM paired
+  FROM ownership_pair_facts
 )
 SELECT
   p.a_id, p.b_id,
@@ -171,13 +173,13 @@ SELECT
     THEN concat(back.witness, forth.witness) END AS clock_witness,
   p.is_next,
   CASE WHEN row_number() OVER (PARTITION BY p.crowded_id ORDER BY p.a_id, p.b_id) = 1 THEN p.left_out END AS left_out
-FROM pair p
+FROM ordered_pair p
 LEFT JOIN clock_closure forth ON forth.from_process_id = p.a_process AND forth.to_process_id = p.b_process
 LEFT JOIN clock_closure back ON back.from_process_id = p.b_process AND back.to_process_id = p.a_process
 LEFT ANTI JOIN one_process o ON o.process_id = p.a_process AND o.other_process_id = p.b_process
--- A later ownership in the same process after a plain end is everyday life; one that began before the end is not.
--- Without times, or with times that are too coarse, the lines of one process still stand in order: one ownership ended before the other
--- began. Of a task that says little: its thread may go on behind the line with which it was told to stop.
+-- A later ownership in the same process after a clean end is normal; one that began before the end is not. Without times, or with coarse
+-- times, the lines of one process are still in order: one ownership ended before the other began. For a task this proves little, because
+-- its thread may run on after the line of the stop request.
 WHERE NOT (p.is_one_process AND (p.is_untimed_turn OR (p.is_suspect OR p.is_partition) AND p.is_one_by_one))
   AND (NOT p.is_timed OR p.is_next AND NOT p.is_one_process OR p.stop_hi_ms IS NULL OR p.start_lo_ms IS NULL
     OR p.start_lo_ms < p.stop_hi_ms)

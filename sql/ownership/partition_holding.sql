@@ -1,44 +1,44 @@
 -- One row per unbroken time in which one consumer held one partition, by the consumer's own clock.
 -- Reads: client_event, event, process_life, sink_stopped, log_hole, member_heard, owned_list, open_partition
 -- Grain: process_id, client, resource, from_pos
--- Held is not worked: a consumer that sleeps through its session keeps what it was given until it is told.
--- An eager member gives up all that it has before it asks to join: one that asked, or joined, without that word lost the line that has it.
--- So did one that was closed. What it held is sure until the line before.
--- A member that is too slow to poll leaves by its heartbeat thread, and gives up what it has in its next poll: it held it when it left.
--- Spring's monitor says later that it has not polled yet, and what it has.
--- A partition that a later list of all that it owns does not name was taken before, by a line that is not there.
--- What a consumer held when its log begins is told by later lines; it was given by none that is here (open_partition).
--- A member that is heard in the generation that gave it a partition still holds it, whether it prints a line or not.
+-- Holding a partition is not working on it: a consumer that is paused beyond its session keeps its assignment until it learns of the loss.
+-- An eager member revokes everything before it asks to join. If it asked to join, or joined, without a revocation, that line is missing;
+-- the same is true if it was closed. Its holding is then certain until the line before. A member that misses its poll timeout leaves
+-- through its heartbeat thread and revokes its partitions in its next poll, so it held them when it left. Spring's monitor later reports
+-- the missing poll and the assigned partitions. A partition that is missing from a later list of all owned partitions was revoked before,
+-- by a missing line. Partitions that a consumer held when its log begins follow from later lines (open_partition). A member that its
+-- coordinator hears from in the generation that assigned a partition still holds it, even if it prints nothing.
 CREATE OR REPLACE TEMPORARY VIEW partition_holding (
   kafka_cluster COMMENT 'Kafka cluster',
   group_id      COMMENT 'Group',
   resource      COMMENT 'Topic partition',
   process_id    COMMENT 'Process',
-  process_instance COMMENT 'Which life of the process',
+  process_instance COMMENT 'Which run of the process',
   client        COMMENT 'Client inside the process',
   task          COMMENT 'Connect task whose consumer this is',
   member_id     COMMENT 'Member id',
   generation    COMMENT 'Generation that assigned it',
-  before_generation COMMENT 'It held it before it joined that generation, where its log begins later than the holding; NULL: it does not',
-  from_pos      COMMENT 'Position of the line that gives it, or of the one before the consumer''s first',
-  start_ms      COMMENT 'Given, or the consumer''s first line, where the log begins later (milliseconds since 1970)',
-  start_how     COMMENT 'seen: a line gives it; open: the log begins later',
-  start_id      COMMENT 'Event of the line that gives it; NULL: the log begins later',
+  before_generation COMMENT 'It held the partition before it joined that generation, if the log begins later than the holding; NULL: it does
+    not',
+  from_pos      COMMENT 'Position of the assignment, or just before the consumer''s first line',
+  start_ms      COMMENT 'Assigned, or the consumer''s first line if the log begins later (milliseconds since 1970)',
+  start_how     COMMENT 'seen: a line assigns it; open: the log begins later',
+  start_id      COMMENT 'Event of the assignment; NULL: the log begins later',
   start_sign_id COMMENT 'Event at start_ms',
-  shown_id      COMMENT 'Event that tells that it held it, where the log begins later; NULL: the log does not',
-  stop_lo_ms    COMMENT 'Surely held until then',
-  stop_hi_ms    COMMENT 'Surely no longer held from then on; NULL: nothing says so',
+  shown_id      COMMENT 'Event that shows that it held the partition, if the log begins later; NULL: it does not',
+  stop_lo_ms    COMMENT 'Certainly held until this time',
+  stop_hi_ms    COMMENT 'Certainly no longer held from this time on; NULL: unknown',
   stop_how      COMMENT 'revoked, lost, client_closed, client_made_again, tasks_stopped (all tasks of the sink), process_restarted,
-    not_listed (a later list of all that it owns does not name it); NULL: nothing says so',
+    not_listed (missing from a later list of all owned partitions); NULL: unknown',
   stop_id       COMMENT 'Its event',
-  is_stop_lost  COMMENT 'True when the log lacks lines behind the last one at which it surely was held: its end is, or may be, among them',
-  heard_ms      COMMENT 'Its coordinator surely heard it then, after its last line; NULL: no line says so',
-  heard_id      COMMENT 'Line with which the coordinator removed it'
+  is_stop_lost  COMMENT 'True if lines are missing after the last one at which it was certainly held, so its end is, or may be, among them',
+  heard_ms      COMMENT 'Its coordinator certainly heard from it at this time, after its last line; NULL: unknown',
+  heard_id      COMMENT 'Line in which the coordinator removed it'
 )
 COMMENT 'One row per unbroken time in which one consumer held one partition, by the consumer''s own clock.'
 AS
-WITH last_line AS (
-  -- What only a consumer that is open prints. Whatever else bears its name may be of its closing.
+WITH last_open_line AS (
+  -- Lines that only an open consumer prints. Any other line with its name may come from its closing.
   SELECT process_id, instance, group_id, client, max(at_ms) AS last_line_ms
   FROM (
     SELECT process_id, instance, group_id, client, at_ms FROM client_event WHERE NOT is_worker
@@ -48,7 +48,7 @@ WITH last_line AS (
     WHERE event IN ('heartbeat_sent', 'heartbeat_ok', 'fetch_position', 'position_set', 'offset_committed') AND client_id IS NOT NULL
   )
   GROUP BY process_id, instance, group_id, client
-), given AS (
+), assignment_line AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, task, stream_pos, at_ms, event_id, event,
     coalesce(member_id, lag(member_id) IGNORE NULLS OVER w) AS member_id,
     coalesce(generation, lag(generation) IGNORE NULLS OVER w) AS generation,
@@ -57,15 +57,15 @@ WITH last_line AS (
   FROM client_event
   WHERE NOT is_worker
   WINDOW w AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos)
-), asked AS (
-  -- Where a member of an eager group took part in another rebalance, or a member left or was closed, with the time of the line before.
+), rejoin_or_close AS (
+  -- The points at which an eager member took part in another rebalance, or a member left or was closed, with the time of the previous line.
   SELECT process_id, instance, client, sort_array(collect_list(struct(stream_pos, event, last_ms))) AS marks
   FROM (
     SELECT process_id, instance, client, stream_pos, event, is_overdue,
       coalesce(protocol, lag(protocol) IGNORE NULLS OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos),
         min(CASE WHEN protocol IS NOT NULL THEN struct(stream_pos, protocol) END) OVER (PARTITION BY process_id, instance,
           client).protocol) AS protocol,
-      -- Not the lines that may come between the lost one and this.
+      -- Without the lines that may come between the missing line and this one.
       max(CASE WHEN event NOT IN ('leaving', 'client_closed', 'coordinator_discovered', 'partitions_revoked', 'partitions_lost',
         'rejoin_requested', 'join_failed',
         'generation_reset', 'member_fenced') OR is_overdue THEN at_ms END)
@@ -84,25 +84,25 @@ WITH last_line AS (
     OR event IN ('joining', 'joined', 'synced') AND coalesce(protocol, '') NOT LIKE '%cooperative%'
       AND coalesce(protocol, '') NOT LIKE 'stream%'
   GROUP BY process_id, instance, client
-), made AS (
-  -- A consumer is made with the dump of its configuration: a client id that is made again has forgotten what it held.
+), consumer_creation AS (
+  -- A consumer prints its configuration when it is created. A client id that is created again has no partitions from before.
   SELECT process_id, instance, config['client.id'] AS client,
     sort_array(collect_list(struct(stream_pos, unix_millis(ts) AS at_ms, event_id))) AS lines
   FROM event
   WHERE event = 'config_dumped' AND component = 'ConsumerConfig' AND config['client.id'] <> ''
   GROUP BY process_id, instance, config['client.id']
-), got AS (
-  -- All that a consumer ever had.
+), all_assigned AS (
+  -- All partitions that a consumer ever had.
   SELECT kafka_cluster, group_id, process_id, instance, client, max(task) AS task,
     array_distinct(flatten(collect_list(partitions))) AS partitions
   FROM (
-    SELECT kafka_cluster, group_id, process_id, instance, client, task, partitions FROM given WHERE event = 'partitions_assigned'
+    SELECT kafka_cluster, group_id, process_id, instance, client, task, partitions FROM assignment_line WHERE event = 'partitions_assigned'
     UNION ALL
     SELECT kafka_cluster, group_id, process_id, instance, client, task, array(resource) FROM open_partition
   )
   GROUP BY kafka_cluster, group_id, process_id, instance, client
-), given_up AS (
-  -- A consumer says that it loses all, and the line that names the partitions is missing.
+), unlisted_loss AS (
+  -- A consumer reports that it loses all partitions, and the line that names them is missing.
   SELECT process_id, instance, client, stream_pos, at_ms, event_id
   FROM (
     SELECT process_id, instance, client_id AS client, stream_pos, unix_millis(ts) AS at_ms, event_id, event,
@@ -111,24 +111,24 @@ WITH last_line AS (
     WHERE event IN ('assignment_given_up', 'partitions_assigned', 'partitions_lost', 'partitions_revoked') AND client_id IS NOT NULL
   )
   WHERE event = 'assignment_given_up' AND coalesce(next_event, 'partitions_assigned') = 'partitions_assigned'
-), move AS (
+), partition_change AS (
   SELECT o.kafka_cluster, o.group_id, o.process_id, o.instance, o.client, o.task, o.member_id, o.generation, o.from_pos - 1 AS stream_pos,
     o.from_ms AS at_ms, o.from_id AS event_id, l.last_line_ms, o.resource, 'given' AS what, false AS is_late, o.before_generation,
     o.shown_id
   FROM open_partition o
-  JOIN last_line l ON l.process_id = o.process_id AND l.instance = o.instance AND l.group_id = o.group_id AND l.client = o.client
+  JOIN last_open_line l ON l.process_id = o.process_id AND l.instance = o.instance AND l.group_id = o.group_id AND l.client = o.client
   UNION ALL
   SELECT g.kafka_cluster, g.group_id, g.process_id, g.instance, g.client, g.task, g.member_id, g.generation, g.stream_pos, g.at_ms,
     g.event_id,
     l.last_line_ms,
     explode(g.partitions) AS resource,
     CASE g.event WHEN 'partitions_assigned' THEN 'given' WHEN 'partitions_revoked' THEN 'revoked' ELSE 'lost' END AS what,
-    -- A KIP-848 member first says what it is about to give up. When only its listener's word is there, and it does not leave, that line is
-    -- lost.
+    -- A KIP-848 member first prints the partitions that it is about to revoke. If there is only its listener's line, and it does not leave,
+    -- that first line is missing.
     k.event_id IS NOT NULL AND g.generation IS NULL AND NOT g.next_event <=> 'leaving' AS is_late,
     NULL, NULL
-  FROM given g
-  JOIN last_line l ON l.process_id = g.process_id AND l.instance = g.instance AND l.group_id = g.group_id AND l.client = g.client
+  FROM assignment_line g
+  JOIN last_open_line l ON l.process_id = g.process_id AND l.instance = g.instance AND l.group_id = g.group_id AND l.client = g.client
   LEFT JOIN (
     SELECT event_id FROM event WHERE event = 'partitions_revoked' AND logger LIKE '%ConsumerRebalanceListenerInvoker'
   ) k ON k.event_id = g.event_id
@@ -137,56 +137,56 @@ WITH last_line AS (
   SELECT g.kafka_cluster, g.group_id, l.process_id, l.instance, l.client, g.task, CAST(NULL AS STRING), CAST(NULL AS BIGINT), l.stream_pos,
     l.at_ms, l.event_id,
     CAST(NULL AS BIGINT), explode(array_except(g.partitions, l.partitions)), 'not_listed', true, NULL, NULL
-  FROM owned_list l JOIN got g ON g.process_id = l.process_id AND g.instance = l.instance AND g.client = l.client
+  FROM owned_list l JOIN all_assigned g ON g.process_id = l.process_id AND g.instance = l.instance AND g.client = l.client
   WHERE l.is_sure
   UNION ALL
   SELECT g.kafka_cluster, g.group_id, u.process_id, u.instance, u.client, g.task, CAST(NULL AS STRING), CAST(NULL AS BIGINT), u.stream_pos,
     u.at_ms, u.event_id, CAST(NULL AS BIGINT), explode(g.partitions), 'lost', false, NULL, NULL
-  FROM given_up u JOIN got g ON g.process_id = u.process_id AND g.instance = u.instance AND g.client = u.client
-), turn AS (
-  -- A KIP-848 consumer prints in one line what it owned and what it is given after that.
+  FROM unlisted_loss u JOIN all_assigned g ON g.process_id = u.process_id AND g.instance = u.instance AND g.client = u.client
+), change_sequence AS (
+  -- A KIP-848 consumer prints in one line the partitions that it owned and those that it receives.
   SELECT m.*, lag(what) OVER w AS last_what
   FROM (
     SELECT m.*, get(filter(k.lines, x -> x.stream_pos > m.stream_pos), 0) AS next_made
-    FROM move m LEFT JOIN made k ON k.process_id = m.process_id AND k.instance = m.instance AND k.client = m.client
+    FROM partition_change m LEFT JOIN consumer_creation k ON k.process_id = m.process_id AND k.instance = m.instance AND k.client = m.client
   ) m
   WINDOW w AS (PARTITION BY process_id, instance, group_id, client, next_made.stream_pos, resource
     ORDER BY stream_pos, what = 'given', what)
-), change AS (
-  -- An eager member is given again what it still holds; that is one holding.
+), holding_change AS (
+  -- If an eager member is assigned again a partition that it still holds, that is one holding.
   SELECT *, lead(struct(what, at_ms, event_id, stream_pos, is_late)) OVER w AS next
-  FROM turn
+  FROM change_sequence
   WHERE what = 'given' AND NOT (last_what <=> 'given') OR what <> 'given' AND last_what = 'given'
   WINDOW w AS (PARTITION BY process_id, instance, group_id, client, next_made.stream_pos, resource
     ORDER BY stream_pos, what = 'given', what)
-), closed AS (
+), client_close AS (
   SELECT process_id, instance, client_id AS client,
     sort_array(collect_list(struct(stream_pos, unix_millis(ts) AS at_ms, event_id))) AS lines
   FROM event
   WHERE event = 'client_closed' AND client_id IS NOT NULL
   GROUP BY process_id, instance, client_id
-), stopped AS (
+), sink_stop AS (
   SELECT process_id, instance, group_id, sort_array(collect_list(struct(stream_pos, at_ms, event_id))) AS lines
   FROM sink_stopped
   GROUP BY process_id, instance, group_id
-), doubt AS (
+), doubtful_list AS (
   SELECT process_id, instance, client, sort_array(collect_list(struct(stream_pos, partitions))) AS lists
   FROM owned_list
   WHERE NOT is_sure
   GROUP BY process_id, instance, client
-), held AS (
+), holding_start AS (
   SELECT c.*, a.marks, d.lists,
     get(filter(k.lines, x -> x.stream_pos > c.stream_pos AND (c.next_made IS NULL OR x.stream_pos < c.next_made.stream_pos)), 0) AS closing,
     get(filter(s.lines, x -> x.stream_pos > c.stream_pos), 0) AS stopping, p.next_start_ms, p.next_start_id
-  FROM change c
-  LEFT JOIN closed k ON k.process_id = c.process_id AND k.instance = c.instance AND k.client = c.client
-  LEFT JOIN stopped s ON s.process_id = c.process_id AND s.instance = c.instance AND s.group_id = c.group_id
-  LEFT JOIN asked a ON a.process_id = c.process_id AND a.instance = c.instance AND a.client = c.client
-  LEFT JOIN doubt d ON d.process_id = c.process_id AND d.instance = c.instance AND d.client = c.client
+  FROM holding_change c
+  LEFT JOIN client_close k ON k.process_id = c.process_id AND k.instance = c.instance AND k.client = c.client
+  LEFT JOIN sink_stop s ON s.process_id = c.process_id AND s.instance = c.instance AND s.group_id = c.group_id
+  LEFT JOIN rejoin_or_close a ON a.process_id = c.process_id AND a.instance = c.instance AND a.client = c.client
+  LEFT JOIN doubtful_list d ON d.process_id = c.process_id AND d.instance = c.instance AND d.client = c.client
   LEFT JOIN process_life p ON p.process_id = c.process_id AND p.instance = c.instance
   WHERE c.what = 'given'
-), ended AS (
-  -- The earliest line that says that it ended.
+), holding_end AS (
+  -- The earliest line that reports the end.
   SELECT *, array_min(filter(array(
     CASE WHEN next IS NOT NULL THEN named_struct('pos', next.stream_pos, 'own', NOT next.is_late, 'at_ms', next.at_ms, 'how', next.what,
       'event_id', next.event_id) END,
@@ -198,9 +198,9 @@ WITH last_line AS (
     CASE WHEN next_made IS NOT NULL THEN named_struct('pos', next_made.stream_pos, 'own', false, 'at_ms', next_made.at_ms, 'how',
       'client_made_again', 'event_id', next_made.event_id) END
   ), x -> x IS NOT NULL)) AS end_line
-  FROM held
-), monitored AS (
-  -- The line names no client: it counts where one client only ever had that partition.
+  FROM holding_start
+), poll_monitor AS (
+  -- The line names no client, so it counts only if a single client ever had that partition.
   SELECT u.process_id, u.instance, u.resource, sort_array(collect_list(struct(u.stream_pos, u.at_ms))) AS lines
   FROM (
     SELECT process_id, instance, stream_pos, unix_millis(ts) AS at_ms, explode(partitions) AS resource
@@ -208,38 +208,38 @@ WITH last_line AS (
     WHERE event = 'poll_overdue' AND ts IS NOT NULL
   ) u
   JOIN (
-    SELECT process_id, instance, resource FROM change WHERE what = 'given'
+    SELECT process_id, instance, resource FROM holding_change WHERE what = 'given'
     GROUP BY process_id, instance, resource
     HAVING min(group_id) = max(group_id) AND min(client) = max(client)
   ) c ON c.process_id = u.process_id AND c.instance = u.instance AND c.resource = u.resource
   GROUP BY u.process_id, u.instance, u.resource
-), hole AS (
-  SELECT process_id, instance, sort_array(collect_list(struct(from_pos, to_pos))) AS holes FROM log_hole WHERE is_wide GROUP BY process_id,
+), wide_gap AS (
+  SELECT process_id, instance, sort_array(collect_list(struct(from_pos, to_pos))) AS gaps FROM log_hole WHERE is_wide GROUP BY process_id,
     instance
-), bounded AS (
+), bounded_end AS (
   SELECT e.*,
-    -- A whole stretch is missing, maybe with its end and another start.
-    exists(coalesce(h.holes, array()), x -> x.to_pos > e.stream_pos AND (e.end_line IS NULL OR x.from_pos < e.end_line.pos))
+    -- A whole stretch is missing, perhaps with its end and another start.
+    exists(coalesce(h.gaps, array()), x -> x.to_pos > e.stream_pos AND (e.end_line IS NULL OR x.from_pos < e.end_line.pos))
       OR exists(coalesce(e.lists, array()), x -> x.stream_pos > e.stream_pos AND (e.end_line IS NULL OR x.stream_pos < e.end_line.pos)
-        AND NOT array_contains(x.partitions, e.resource)) AS is_torn,
+        AND NOT array_contains(x.partitions, e.resource)) AS has_gap,
     get(filter(e.marks, x -> x.stream_pos > e.stream_pos AND (e.end_line IS NULL OR x.stream_pos <= e.end_line.pos)
     AND (x.event NOT IN ('leaving', 'client_closed') OR e.end_line IS NULL OR e.end_line.how = 'client_closed')), 0).last_ms AS asked_ms
-  FROM ended e LEFT JOIN hole h ON h.process_id = e.process_id AND h.instance = e.instance
-), sure AS (
+  FROM holding_end e LEFT JOIN wide_gap h ON h.process_id = e.process_id AND h.instance = e.instance
+), certain_end AS (
   SELECT b.*, get(filter(reverse(u.lines), x -> x.stream_pos > b.stream_pos AND coalesce(x.stream_pos < b.end_line.pos, true)), 0).at_ms
       AS monitored_ms,
-    -- Up to 2.6 a consumer is closed without a line, so only its own lines prove that it was still there.
-    CASE WHEN is_torn THEN at_ms WHEN asked_ms IS NOT NULL THEN greatest(at_ms, asked_ms) WHEN end_line.own THEN end_line.at_ms
+    -- Up to 2.6 a consumer closes without a line, so only its own lines prove that it still existed.
+    CASE WHEN has_gap THEN at_ms WHEN asked_ms IS NOT NULL THEN greatest(at_ms, asked_ms) WHEN end_line.is_own THEN end_line.at_ms
       WHEN end_line IS NULL THEN last_line_ms ELSE at_ms END AS own_ms,
-    CASE WHEN NOT is_torn AND asked_ms IS NULL AND NOT coalesce(end_line.own, false) THEN m.alive_ms END AS heard_ms, m.removed_id
-  FROM bounded b
+    CASE WHEN NOT has_gap AND asked_ms IS NULL AND NOT coalesce(end_line.is_own, false) THEN m.alive_ms END AS heard_ms, m.removed_id
+  FROM bounded_end b
   LEFT JOIN member_heard m ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.member_id = b.member_id
     AND m.process_id = b.process_id
     AND m.generation = b.generation
-  LEFT JOIN monitored u ON u.process_id = b.process_id AND u.instance = b.instance AND u.resource = b.resource
-), told AS (
+  LEFT JOIN poll_monitor u ON u.process_id = b.process_id AND u.instance = b.instance AND u.resource = b.resource
+), certain_holding AS (
   SELECT *, coalesce(heard_ms > seen_ms AND heard_ms <= coalesce(end_line.at_ms, next_start_ms, heard_ms), false) AS is_heard
-  FROM (SELECT *, CASE WHEN is_torn OR asked_ms IS NOT NULL THEN own_ms ELSE greatest(own_ms, monitored_ms) END AS seen_ms FROM sure)
+  FROM (SELECT *, CASE WHEN has_gap OR asked_ms IS NOT NULL THEN own_ms ELSE greatest(own_ms, monitored_ms) END AS seen_ms FROM certain_end)
 )
 SELECT
   kafka_cluster, group_id, resource, process_id, instance AS process_instance, client, task, member_id, generation,
@@ -249,7 +249,7 @@ SELECT
   coalesce(end_line.at_ms, next_start_ms) AS stop_hi_ms,
   CASE WHEN end_line IS NOT NULL THEN end_line.how WHEN next_start_ms IS NOT NULL THEN 'process_restarted' END AS stop_how,
   coalesce(end_line.event_id, next_start_id) AS stop_id,
-  is_torn OR asked_ms IS NOT NULL AS is_stop_lost,
+  has_gap OR asked_ms IS NOT NULL AS is_stop_lost,
   CASE WHEN is_heard THEN heard_ms END AS heard_ms,
   CASE WHEN is_heard THEN removed_id END AS heard_id
-FROM told
+FROM certain_holding

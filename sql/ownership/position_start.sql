@@ -1,46 +1,46 @@
--- One row per line that says where a consumer of a group begins to read a partition, and what later lines say of how far it got.
+-- One row per line in which a consumer of a group starts to read a partition, with its progress according to later lines.
 -- Reads: offset_line, process_cluster, join_round, round_generation, event, clock_offset
 -- Grain: process_id, client, resource, stream_pos
--- A reading lasts until the same consumer begins anew or is given partitions again. How far a consumer got is known by what it tried to
--- commit: it may have got further. Consumers that read without being given anything are no members.
+-- A reading lasts until the same consumer starts again or is assigned partitions again. Its progress is known from the offsets that it
+-- tried to commit; it may have read further. Consumers that read without an assignment are not members.
 CREATE OR REPLACE TEMPORARY VIEW position_start (
   kafka_cluster  COMMENT 'Kafka cluster',
   group_id       COMMENT 'Group',
   resource       COMMENT 'Topic partition',
   process_id     COMMENT 'Process',
-  instance       COMMENT 'Which life of the process',
-  client         COMMENT 'Client inside the process; of a sink task the task',
+  instance       COMMENT 'Which run of the process',
+  client         COMMENT 'Client inside the process; for a sink task, the task',
   task           COMMENT 'Connect task whose consumer this is',
   member_id      COMMENT 'Member id',
-  incarnation    COMMENT 'Which life of the group''s metadata',
+  incarnation    COMMENT 'Incarnation of the group''s metadata',
   generation     COMMENT 'Generation (KIP-848: the member''s epoch) of the client at that time',
   stream_pos     COMMENT 'Order inside the process',
   at_ms          COMMENT 'When, by its own clock (milliseconds since 1970)',
   event_id       COMMENT 'Its event',
   how
-    COMMENT 'committed: at the group''s committed offset; reset: there was none that could be used; sought: where the application wanted',
+    COMMENT 'committed: at the group''s committed offset; reset: there was no usable one; sought: where the application wanted',
   start_offset   COMMENT 'Offset at which it begins',
   reference_process_id COMMENT 'Process on whose clock the bounds are',
-  start_lo_ms    COMMENT 'Began at the earliest then (reference clock)',
-  start_hi_ms    COMMENT 'Began at the latest then',
-  last_committed COMMENT 'Highest offset that it committed, by its own lines (DEBUG); NULL: no line says',
+  start_lo_ms    COMMENT 'Started at this time at the earliest (reference clock)',
+  start_hi_ms    COMMENT 'Started at this time at the latest',
+  last_committed COMMENT 'Highest offset that it committed, by its own lines (DEBUG); NULL: unknown',
   asked_offset   COMMENT 'Highest offset that it asked to commit',
   asked_id       COMMENT 'Its event',
-  refused_offset COMMENT 'Highest offset whose commit was refused',
+  refused_offset COMMENT 'Highest offset whose commit failed',
   refused_id     COMMENT 'Its event',
   final_offset
-    COMMENT 'Offset that an automatic commit named when the consumer was about to give the partition up: all that it read lies below',
+    COMMENT 'Offset of an automatic commit just before the consumer released the partition: everything that it read is below',
   fenced_by
-    COMMENT 'group: a commit was refused because it was no longer a member; group.instance.id: because another process has its static id',
+    COMMENT 'group: a commit failed because it was no longer a member; group.instance.id: because another process has its static id',
   fenced_id      COMMENT 'Its event',
-  taken          COMMENT 'How the partition was taken from it first: revoked, lost; NULL: no line says',
+  taken          COMMENT 'How the partition was first taken from it: revoked, lost; NULL: unknown',
   taken_id       COMMENT 'Its event',
-  any_refused    COMMENT 'True when any commit of it failed'
+  any_refused    COMMENT 'True if any of its commits failed'
 )
-COMMENT 'One row per line that says where a consumer of a group begins to read a partition, and what later lines say of how far it got.'
+COMMENT 'One row per line in which a consumer of a group starts to read a partition, with its progress according to later lines.'
 AS
-WITH turn AS (
-  -- Given anew, a partition is read anew, also where the line that says from where is missing.
+WITH line_with_start AS (
+  -- A new assignment starts a new reading, even if the line with the starting position is missing.
   SELECT *, CASE WHEN begun.is_start THEN begun.stream_pos END AS start_pos
   FROM (
     SELECT *,
@@ -49,33 +49,33 @@ WITH turn AS (
     FROM offset_line
     WHERE resource IS NOT NULL
   )
-), said AS (
+), commit_summary AS (
   SELECT
     process_id, instance, client, resource, start_pos,
     max(at_offset) FILTER (WHERE kind = 'committed') AS last_committed,
     max(struct(at_offset, event_id)) FILTER (WHERE kind = 'asked' AND at_offset IS NOT NULL) AS asked,
     max(struct(at_offset, event_id)) FILTER (WHERE kind = 'refused' AND at_offset IS NOT NULL) AS refused,
     max_by(struct(at_offset, stream_pos), stream_pos) FILTER (WHERE kind = 'refused' AND how = 'automatic') AS automatic,
-    max(stream_pos) FILTER (WHERE kind IN ('committed', 'asked', 'refused')) AS last_said_pos,
+    max(stream_pos) FILTER (WHERE kind IN ('committed', 'asked', 'refused')) AS last_commit_pos,
     min(struct(stream_pos, how, event_id)) FILTER (WHERE kind = 'taken') AS taken
-  FROM turn
+  FROM line_with_start
   WHERE start_pos IS NOT NULL
   GROUP BY process_id, instance, client, resource, start_pos
-), based AS (
-  SELECT o.*, d.last_committed, d.asked, d.refused, d.automatic, d.last_said_pos, d.taken,
+), start_line AS (
+  SELECT o.*, d.last_committed, d.asked, d.refused, d.automatic, d.last_commit_pos, d.taken,
     lead(o.stream_pos) OVER (PARTITION BY o.process_id, o.instance, o.client, o.resource ORDER BY o.stream_pos) AS next_pos
   FROM offset_line o
   LEFT SEMI JOIN (SELECT DISTINCT process_id, instance, client FROM offset_line WHERE kind = 'given') g
     ON g.process_id = o.process_id AND g.instance = o.instance AND g.client = o.client
-  LEFT JOIN said d ON d.process_id = o.process_id AND d.instance = o.instance AND d.client = o.client AND d.resource = o.resource
+  LEFT JOIN commit_summary d ON d.process_id = o.process_id AND d.instance = o.instance AND d.client = o.client AND d.resource = o.resource
     AND d.start_pos = o.stream_pos
   WHERE o.kind = 'start' AND o.group_id IS NOT NULL
-), mark AS (
-  -- Where a partition was taken, among the client's requests to join and what it was given. Lines at one place are neither before nor
-  -- behind.
+), client_moment AS (
+  -- The revocation of a partition, among the client's join requests and assignments. Lines at the same position count as neither before nor
+  -- after.
   SELECT process_id, instance, client, resource, stream_pos, taken.stream_pos AS pos, 0 AS rank, CAST(NULL AS BIGINT) AS given_pos,
     CAST(NULL AS BIGINT) AS joining_pos
-  FROM based
+  FROM start_line
   WHERE taken IS NOT NULL
   UNION ALL
   SELECT DISTINCT process_id, instance, client, NULL, NULL, stream_pos, 1, stream_pos, NULL FROM offset_line WHERE kind = 'given'
@@ -83,30 +83,31 @@ WITH turn AS (
   SELECT process_id, instance, coalesce(task, client_id, thread, '-'), NULL, NULL, stream_pos, 2, NULL, stream_pos
   FROM event
   WHERE event = 'joining' AND client_kind = 'Consumer'
-), around AS (
+), adjacent_moment AS (
   SELECT process_id, instance, client, resource, stream_pos, next_given, last_joining
   FROM (
     SELECT *,
       lag(given_pos) IGNORE NULLS OVER (PARTITION BY process_id, instance, client ORDER BY -pos, rank, resource) AS next_given,
       lag(joining_pos) IGNORE NULLS OVER (PARTITION BY process_id, instance, client ORDER BY pos, rank, resource) AS last_joining
-    FROM mark
+    FROM client_moment
   )
   WHERE rank = 0
-), span AS (
+), reading_span AS (
   SELECT o.*,
-    -- It ends for good when the client is given partitions after this one was taken: a refusal just after the loss still speaks of it.
+    -- It ends for good when the client is assigned partitions after this one was taken: a commit failure just after the loss still concerns
+    -- it.
     least(o.next_pos, a.next_given) AS end_pos,
-    -- An automatic commit names the whole position: when it is the last word and no request to join lies between it and the loss, nothing
-    -- more was read.
-    o.automatic.stream_pos = o.last_said_pos AND o.automatic.stream_pos < o.taken.stream_pos
+    -- An automatic commit has the complete position. If it is the last line about offsets, and no join request comes between it and the
+    -- loss, nothing more was read.
+    o.automatic.stream_pos = o.last_commit_pos AND o.automatic.stream_pos < o.taken.stream_pos
       AND NOT coalesce(a.last_joining > o.automatic.stream_pos, false) AS is_final
-  FROM based o
-  LEFT JOIN around a ON a.process_id = o.process_id AND a.instance = o.instance AND a.client = o.client AND a.resource = o.resource
+  FROM start_line o
+  LEFT JOIN adjacent_moment a ON a.process_id = o.process_id AND a.instance = o.instance AND a.client = o.client AND a.resource = o.resource
     AND a.stream_pos = o.stream_pos
-), refusal AS (
+), failed_commit AS (
   SELECT s.process_id, s.client, s.resource, s.stream_pos, min(struct(r.stream_pos, r.fenced_by, r.event_id)) FILTER (
     WHERE r.fenced_by IS NOT NULL) AS fence
-  FROM span s
+  FROM reading_span s
   JOIN offset_line r ON r.kind = 'refused' AND r.process_id = s.process_id AND r.instance = s.instance AND r.client = s.client
     AND r.stream_pos > s.stream_pos AND (s.end_pos IS NULL OR r.stream_pos < s.end_pos) AND (r.resource IS NULL OR r.resource = s.resource)
   GROUP BY s.process_id, s.client, s.resource, s.stream_pos
@@ -120,8 +121,8 @@ WITH turn AS (
   SELECT process_id, instance, coalesce(task, client_id), group_id, stream_pos, member_id, 1L, member_epoch
   FROM event
   WHERE event = 'member_state_changed' AND member_epoch > 0 AND group_id IS NOT NULL
-), seated AS (
-  -- The membership that it was of: the last before it.
+), membership_at_start AS (
+  -- The last membership before it.
   SELECT process_id, instance, client, resource, stream_pos, at
   FROM (
     SELECT process_id, instance, client, resource, stream_pos, rank, lag(held) IGNORE NULLS OVER (
@@ -130,7 +131,7 @@ WITH turn AS (
     FROM (
       SELECT process_id, instance, client, group_id, resource, stream_pos, stream_pos AS pos, 0 AS rank,
         CAST(NULL AS STRUCT<member_id: STRING, incarnation: BIGINT, generation: BIGINT>) AS held
-      FROM span
+      FROM reading_span
       UNION ALL
       SELECT process_id, instance, client, group_id, NULL, NULL, pos, 1, named_struct('member_id', member_id, 'incarnation', incarnation,
         'generation', generation)
@@ -138,10 +139,11 @@ WITH turn AS (
     )
   )
   WHERE rank = 0
-), placed AS (
+), reading_of_member AS (
   SELECT s.*, m.at
-  FROM span s
-  LEFT JOIN seated m ON m.process_id = s.process_id AND m.instance = s.instance AND m.client = s.client AND m.resource = s.resource
+  FROM reading_span s
+  LEFT JOIN membership_at_start m ON m.process_id = s.process_id AND m.instance = s.instance AND m.client = s.client
+    AND m.resource = s.resource
     AND m.stream_pos = s.stream_pos
 )
 SELECT
@@ -154,8 +156,8 @@ SELECT
   CASE WHEN s.is_final THEN s.automatic.at_offset END AS final_offset,
   r.fence.fenced_by AS fenced_by, r.fence.event_id AS fenced_id, s.taken.how AS taken, s.taken.event_id AS taken_id,
     r.process_id IS NOT NULL AS any_refused
-FROM placed s
+FROM reading_of_member s
 JOIN process_cluster c ON c.process_id = s.process_id AND c.instance = s.instance
   AND s.stream_pos >= c.from_pos AND coalesce(s.stream_pos < c.to_pos, true)
 LEFT JOIN clock_offset o ON o.process_id = s.process_id AND o.is_island_reference
-LEFT JOIN refusal r ON r.process_id = s.process_id AND r.client = s.client AND r.resource = s.resource AND r.stream_pos = s.stream_pos
+LEFT JOIN failed_commit r ON r.process_id = s.process_id AND r.client = s.client AND r.resource = s.resource AND r.stream_pos = s.stream_pos

@@ -1,20 +1,20 @@
--- One row per life of a task in one worker, with the line that says that it had stopped in time.
+-- One row per run of a task in one worker, with the line that reports that it stopped in time.
 -- Reads: task_line
 -- Grain: process_id, instance, task, life
--- A thread that its worker gave up on goes on, with its consumer and producer; what stopped in time took them with it.
+-- An abandoned thread continues, with its consumer and producer. The end of a task that stopped in time is also the end of its clients.
 CREATE OR REPLACE TEMPORARY VIEW task_life (
   kafka_cluster COMMENT 'Kafka cluster',
   process_id COMMENT 'Worker',
-  instance   COMMENT 'Which life of the process',
+  instance   COMMENT 'Which run of the process',
   task       COMMENT 'Task',
-  life       COMMENT 'n-th start of this task in this life of the process; 0 before the first',
+  life       COMMENT 'n-th start of this task in this run of the process; 0 before the first',
   from_pos   COMMENT 'Position of its first line',
-  ended      COMMENT 'The line that says that it had stopped: position, time, event; NULL: it did not, not in time, or no line says so',
-  by_herder  COMMENT 'True when that line is the end of the herder'
+  ended      COMMENT 'The line that reports that it stopped: position, time, event; NULL: it did not stop, not in time, or it is unknown',
+  by_herder  COMMENT 'True if that line is the end of the herder'
 )
-COMMENT 'One row per life of a task in one worker, with the line that says that it had stopped in time.'
+COMMENT 'One row per run of a task in one worker, with the line that reports that it stopped in time.'
 AS
-WITH told AS (
+WITH task_run AS (
   SELECT kafka_cluster, process_id, instance, resource, life, min(stream_pos) AS from_pos,
     count_if(kind = 'failed_stop') > 0 AS given_up,
     min(CASE
@@ -27,4 +27,4 @@ WITH told AS (
 )
 SELECT kafka_cluster, process_id, instance, resource AS task, life, from_pos, CASE WHEN NOT given_up
   THEN coalesce(ended, herder_stopped) END AS ended, NOT given_up AND ended IS NULL AND herder_stopped IS NOT NULL AS by_herder
-FROM told
+FROM task_run

@@ -1,65 +1,65 @@
--- One row per process whose log is a copy of another one's, or a part of it, in other clothes: a container's output beside the file, an
--- excerpt, a second capture.
+-- One row per process whose log copies another one, or a part of it, in another format: a container's output next to the file, an excerpt,
+-- a second capture.
 -- Reads: event_row, log_pair
 -- Grain: process_id
--- A coordinator gives a member id once, and no two processes say the same of the same task at the same millisecond, line after line.
--- One process that is read as two would own everything twice, so only the log with more lines is used.
+-- A coordinator issues a member id only once, and no two processes print the same lines about the same task at the same millisecond. One
+-- process that was read as two would own everything twice, so only the log with more lines is used.
 CREATE OR REPLACE TEMPORARY VIEW copied_log (
-  process_id   COMMENT 'Process as which the copy was read; its lines are left out',
-  of_process   COMMENT 'The process whose log holds the same lines',
-  equal_lines  COMMENT 'Lines about groups and tasks that both have, with the same time and text',
+  process_id   COMMENT 'Process under which the copy was read; its lines are ignored',
+  of_process   COMMENT 'The process whose log contains the same lines',
+  equal_lines  COMMENT 'Lines about groups and tasks in both logs, with the same time and text',
   line_count   COMMENT 'All such lines of the copy',
   from_ms      COMMENT 'First of them, by the log''s clock (milliseconds since 1970)',
   to_ms        COMMENT 'Last of them'
 )
-COMMENT 'One row per process whose log is a copy of another one''s, or a part of it.'
+COMMENT 'One row per process whose log copies another one, or a part of it.'
 AS
-WITH line AS (
-  -- What a process prints twice in a millisecond counts once.
+WITH group_line AS (
+  -- Equal lines of one process in the same millisecond count once.
   SELECT r.process_id, xxhash64(unix_millis(r.ts), r.event, r.group_id, r.client_id, r.member_id, r.task, r.message) AS content,
     unix_millis(min(r.ts)) AS at_ms, max(r.group_id) AS group_id, max(r.resolution_ms) AS resolution_ms
   FROM event_row r
   LEFT SEMI JOIN (SELECT DISTINCT process_id FROM log_pair) p ON p.process_id = r.process_id
   WHERE r.ts IS NOT NULL AND r.category IN ('membership', 'assignment', 'task', 'connector', 'coordinator', 'broker_group')
   GROUP BY r.process_id, xxhash64(unix_millis(r.ts), r.event, r.group_id, r.client_id, r.member_id, r.task, r.message)
-), crowd AS (
-  -- Logs with lines of several Connect workers: one of these and a worker's own log are no copies of each other, whatever both hold.
+), multi_worker_log AS (
+  -- Logs with lines of several Connect workers. Such a log and a worker's own log are not copies of each other, whatever lines they share.
   SELECT process_id
   FROM event_row
   WHERE client_kind = 'Worker' AND group_id IS NOT NULL AND client_id NOT LIKE '%->%'
   GROUP BY process_id
   HAVING count(DISTINCT group_id, client_id) > 1
-), extent AS (
+), log_extent AS (
   SELECT process_id, min(at_ms) AS first_ms, max(at_ms) AS last_ms, count(*) AS line_count, max(resolution_ms) AS resolution_ms,
     collect_set(group_id) AS groups
-  FROM line
+  FROM group_line
   GROUP BY process_id
-), beside AS (
-  -- How many lines the one prints in the time that both logs cover.
+), common_time AS (
+  -- The number of lines that the process prints in the time that both logs cover.
   SELECT p.process_id, p.other, count(*) AS line_count
   FROM log_pair p
-  JOIN extent a ON a.process_id = p.process_id
-  JOIN extent b ON b.process_id = p.other
-  JOIN line l ON l.process_id = p.process_id AND l.at_ms BETWEEN b.first_ms AND b.last_ms
+  JOIN log_extent a ON a.process_id = p.process_id
+  JOIN log_extent b ON b.process_id = p.other
+  JOIN group_line l ON l.process_id = p.process_id AND l.at_ms BETWEEN b.first_ms AND b.last_ms
   GROUP BY p.process_id, p.other
-), copied AS (
+), copy_candidate AS (
   SELECT p.process_id, p.other, p.equal_lines, a.line_count, a.first_ms, a.last_ms,
     row_number() OVER (PARTITION BY p.process_id ORDER BY b.line_count DESC, p.other) AS nth
   FROM log_pair p
-  JOIN extent a ON a.process_id = p.process_id
-  JOIN extent b ON b.process_id = p.other
-  LEFT JOIN beside x ON x.process_id = p.process_id AND x.other = p.other
-  LEFT JOIN beside y ON y.process_id = p.other AND y.other = p.process_id
-  LEFT JOIN crowd s ON s.process_id = p.process_id
-  LEFT JOIN crowd t ON t.process_id = p.other
+  JOIN log_extent a ON a.process_id = p.process_id
+  JOIN log_extent b ON b.process_id = p.other
+  LEFT JOIN common_time x ON x.process_id = p.process_id AND x.other = p.other
+  LEFT JOIN common_time y ON y.process_id = p.other AND y.other = p.process_id
+  LEFT JOIN multi_worker_log s ON s.process_id = p.process_id
+  LEFT JOIN multi_worker_log t ON t.process_id = p.other
   WHERE (b.line_count > a.line_count
       OR b.line_count = a.line_count
         AND (b.resolution_ms < a.resolution_ms OR b.resolution_ms = a.resolution_ms AND p.other < p.process_id))
-    -- Workers of several groups may say the same of tasks of the same name.
+    -- Workers of several groups may print the same lines about tasks of the same name.
     AND (size(a.groups) = 0 OR size(b.groups) = 0 OR arrays_overlap(a.groups, b.groups))
     AND (s.process_id IS NULL) = (t.process_id IS NULL)
     AND (p.is_joined OR p.names_owner AND
-      -- Whole seconds are shared by much that two processes say alike.
+      -- If times are printed in whole seconds, two processes have many equal lines by chance.
       CASE WHEN greatest(a.resolution_ms, b.resolution_ms) <= copied_fine_ms
         THEN 100 * p.equal_lines >= copied_percent * least(x.line_count, y.line_count)
         ELSE p.equal_lines >= copied_least_lines AND 100 * p.equal_lines >= copied_coarse_percent * least(x.line_count, y.line_count) END)
@@ -71,5 +71,5 @@ SELECT
   line_count AS line_count,
   first_ms AS from_ms,
   last_ms AS to_ms
-FROM copied
+FROM copy_candidate
 WHERE nth = 1

@@ -1,17 +1,18 @@
--- One row per life of a Connect worker whose lines end, without a word of its end, before its coordinator heard it leave: some are missing.
+-- One row per run of a Connect worker whose log ends without shutdown lines, before the coordinator logged that it left: lines are missing.
 -- Reads: event, member_place, process_life, clock_offset, quiet_log
 -- Grain: process_id, instance
--- Whatever its release, a worker that stops, or that takes a task from itself, prints that it does. What leaves a group is at work: it was
--- not killed. A consumer of an old release may leave without a word. The coordinator may hear of it when the process is gone.
+-- In every release a worker prints that it shuts down, or that it revokes its own tasks. A worker that leaves a group is running, so it was
+-- not killed. A consumer of an old release may leave without a line. The coordinator may log the departure after the process has exited.
 CREATE OR REPLACE TEMPORARY VIEW early_end (
   process_id COMMENT 'Process',
-  instance   COMMENT 'Which life of the process',
-  last_ms    COMMENT 'Its last line, by its own clock (milliseconds since 1970); if another life follows, the last that surely is its own',
-  next_start_ms COMMENT 'First line of the next life in the same log, by its own clock; NULL: there is none',
-  left_ms    COMMENT 'The last of its members left then or later, by its own clock',
-  event_id   COMMENT 'Line of the coordinator that tells'
+  instance   COMMENT 'Which run of the process',
+  last_ms    COMMENT 'Its last line, by its own clock (milliseconds since 1970); if another run follows, the last line that is certainly its
+    own',
+  next_start_ms COMMENT 'First line of the next run in the same log, by its own clock; NULL: there is none',
+  left_ms    COMMENT 'The last of its members left at this time or later, by its own clock',
+  event_id   COMMENT 'Line of the coordinator that shows the departure'
 )
-COMMENT 'One row per life of a Connect worker whose lines end before its coordinator heard it leave.'
+COMMENT 'One row per run of a Connect worker whose log ends before its coordinator logged that it left.'
 AS
 WITH departure AS (
   SELECT p.process_id, p.instance, l.last_ms, l.next_start_ms, unix_millis(e.ts) - b.hi_ms + o.lo_ms AS left_ms, e.event_id

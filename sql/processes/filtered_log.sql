@@ -1,33 +1,32 @@
--- One row per process whose log holds a selection of its lines, as `grep` makes one: what is not in it may have been printed.
+-- One row per process whose log is a selection of its lines, for example by `grep`: lines that are absent may have been printed.
 -- Reads: event, evidence_file
 -- Grain: process_id
--- A command that chooses lines leaves marks (separators, line numbers that jump), or parts of records without their heads. Where it does
--- not, lines show it that one class never prints without others beside them: a coordinator prepares one rebalance after the other and
--- completes none; members are in generation after generation and never ask to join. Once may be a line that was lost; it counts where it is
--- always so.
--- Nothing may rest on the absence of a line from such a log.
+-- A filter leaves marks: separators, line numbers with gaps, or parts of records without their first lines. If not, the combination of
+-- lines shows it: a coordinator prepares one rebalance after another and completes none, or members reach generation after generation
+-- without asking to join. A single case may be a lost line; the pattern counts only if it has no exception. No conclusion may rest on the
+-- absence of a line from such a log.
 CREATE OR REPLACE TEMPORARY VIEW filtered_log (
   process_id COMMENT 'Process',
-  why        COMMENT 'separators, line_numbers, values (evidence_file), or which lines never stand alone: rebalances_unended,
+  why        COMMENT 'separators, line_numbers, values (evidence_file), or the kind of line that never appears alone: rebalances_unended,
     rebalances_unprepared, rounds_unasked, answers_unasked, heartbeats_unsent, assignments_unstarted, starts_unmade, rounds_unassigned,
     settings_empty',
-  literal    COMMENT 'A word that all its lines have; NULL: none is known',
+  literal    COMMENT 'A word in all of its lines; NULL: none is known',
   from_ms    COMMENT 'First event, by the log''s clock (milliseconds since 1970)',
   to_ms      COMMENT 'Last event'
 )
-COMMENT 'One row per process whose log holds a selection of its lines, as grep makes one.'
+COMMENT 'One row per process whose log is a selection of its lines, for example by grep.'
 AS
-WITH line AS (
+WITH classified_line AS (
   SELECT process_id, unix_millis(ts) AS at_ms, event, category, client_kind, logger, group_id,
     CASE
       WHEN event = 'rebalance_preparing'
         AND old_generation > lag(old_generation) OVER in_group THEN 'rebalances_unended'
       WHEN event = 'group_stabilized' AND generation > lag(generation) OVER in_group THEN 'rebalances_unprepared'
-      -- Each member's own next round: an excerpt may begin in the middle of one.
+      -- Each member's own next round, because an excerpt may begin in the middle of a round.
       WHEN (event IN ('joined', 'synced') AND client_kind IN ('Consumer', 'Worker') OR event = 'worker_assigned')
         AND generation > lag(generation) OVER of_client THEN 'rounds_unasked'
       WHEN event = 'worker_rebalance_started' AND lag(event) OVER of_client IS NOT NULL THEN 'rounds_unasked'
-      -- Who has no coordinator yet is asked to join, too, and cannot; a heartbeat is a member's.
+      -- A client without a coordinator is also asked to join but cannot. Only members send heartbeats.
       WHEN event = 'heartbeat_failed' AND coalesce(error, cause, reason, '') RLIKE '(?i)rebalanc'
         THEN 'answers_unasked'
       WHEN event = 'task_starting' THEN 'starts_unmade'
@@ -44,7 +43,7 @@ WITH line AS (
   FROM event
   WINDOW in_group AS (PARTITION BY process_id, instance, group_id, event ORDER BY stream_pos),
     of_client AS (PARTITION BY process_id, instance, group_id, client_id, event ORDER BY stream_pos)
-), counted AS (
+), line_count AS (
   SELECT process_id, min(at_ms) AS from_ms, max(at_ms) AS to_ms,
     count_if(sign = 'rebalances_unended') AS prepared,
     count_if(event IN ('group_stabilized', 'group_emptied', 'group_died', 'group_loaded', 'group_unloaded')) AS ended,
@@ -52,7 +51,7 @@ WITH line AS (
     count_if(event = 'rebalance_preparing') AS preparing,
     count_if(sign = 'rounds_unasked') AS rounds,
     count_if(sign = 'answers_unasked') AS answers,
-    -- librdkafka prints its requests beside the answers.
+    -- librdkafka prints its requests next to the responses.
     count_if(event IN ('joined', 'join_failed') AND logger = 'JOINGROUP') AS join_answers,
     count_if(event = 'heartbeat_failed' AND logger = 'HEARTBEAT' AND group_id IS NOT NULL) AS heartbeat_answers,
     count_if(event = 'heartbeat_sent') AS heartbeats,
@@ -67,9 +66,9 @@ WITH line AS (
     count_if(event = 'worker_assigned') AS worker_given,
     count_if(event IN ('partitions_assigned', 'partitions_revoked', 'assignment_received')) AS given,
     count_if(sign = 'settings_empty') AS empty_settings
-  FROM line
+  FROM classified_line
   GROUP BY process_id
-), shown AS (
+), pattern_found AS (
   SELECT process_id, from_ms, to_ms,
     CASE
       WHEN prepared >= 2 AND ended = 0 THEN 'rebalances_unended'
@@ -82,11 +81,11 @@ WITH line AS (
       WHEN consumer_rounds >= 2 AND given = 0 OR worker_rounds >= 2 AND worker_given = 0 THEN 'rounds_unassigned'
       WHEN empty_settings >= 2 THEN 'settings_empty'
     END AS why
-  FROM counted
-), file AS (
+  FROM line_count
+), filtered_file AS (
   SELECT c.process_id, min(f.filtered) AS why, max(f.literal) AS literal
-  FROM counted c
-  -- A file may hold the lines of several processes.
+  FROM line_count c
+  -- A file may contain the lines of several processes.
   JOIN evidence_file f ON f.filtered IS NOT NULL
     AND (c.process_id = f.process_id OR startswith(c.process_id, concat(f.process_id, '#')))
   GROUP BY c.process_id
@@ -97,6 +96,6 @@ SELECT
   f.literal AS literal,
   s.from_ms AS from_ms,
   s.to_ms AS to_ms
-FROM shown s
-LEFT JOIN file f ON f.process_id = s.process_id
+FROM pattern_found s
+LEFT JOIN filtered_file f ON f.process_id = s.process_id
 WHERE f.why IS NOT NULL OR s.why IS NOT NULL

@@ -1,15 +1,15 @@
--- One row per start of a process that its log shows: the line with which that life begins.
+-- One row per start of a process in its log, with the first line of that run.
 -- Reads: process_start
 -- Grain: process_id, instance
--- Who asks for one start joins a row; a list of all of them would be copied to each life.
+-- A reader that needs one start joins one row; an array of all starts would be copied to each run.
 CREATE OR REPLACE TEMPORARY VIEW life_start (
   process_id COMMENT 'Process',
-  instance   COMMENT 'Life that begins; 1: the first that its log shows to begin',
-  stream_pos COMMENT 'Place of the line in the process''s log',
+  instance   COMMENT 'Run that begins; 1: the first start in the log',
+  stream_pos COMMENT 'Position of the line in the process''s log',
   at_ms      COMMENT 'When, by its own clock (milliseconds since 1970)',
   event_id   COMMENT 'Event'
 )
-COMMENT 'One row per start of a process that its log shows.'
+COMMENT 'One row per start of a process in its log.'
 AS
 SELECT
   process_id AS process_id,

@@ -1,48 +1,48 @@
--- One row per member and timeout that its group knows it by: the value in force, and who printed it.
+-- One row per member and timeout: the value in force according to its group, and who printed it.
 -- Reads: member, config_value, event, process_cluster
 -- Grain: kafka_cluster, group_id, member_id, setting
--- A member's own configuration comes first, then what the coordinator printed of the member, then what all others of the group have in
--- common.
+-- The member's own configuration has priority, then the coordinator's lines about the member, then the value that all other members of the
+-- group share.
 CREATE OR REPLACE TEMPORARY VIEW member_setting (
   kafka_cluster COMMENT 'Kafka cluster',
   group_id      COMMENT 'Group',
-  member_id     COMMENT 'Member id; NULL: what all members of the group have in common',
+  member_id     COMMENT 'Member id; NULL: the value that all members of the group share',
   setting
     COMMENT 'session.timeout.ms, heartbeat.interval.ms, max.poll.interval.ms, rebalance.timeout.ms or scheduled.rebalance.max.delay.ms',
   value_ms      COMMENT 'Value, milliseconds',
-  value_how     COMMENT 'config: the member printed it; broker: the coordinator did; group: the other members'' value',
+  value_how     COMMENT 'config: the member printed it; broker: the coordinator printed it; group: the value of the other members',
   event_id      COMMENT 'Event that printed it'
 )
-COMMENT 'One row per member and timeout that its group knows it by: the value in force, and who printed it.'
+COMMENT 'One row per member and timeout: the value in force according to its group, and who printed it.'
 AS
-WITH printed AS (
-  -- A worker's settings are its process's, whatever client prints them.
+WITH printed_setting AS (
+  -- A worker's settings belong to its process, whichever client prints them.
   SELECT v.process_id, v.component = 'DistributedConfig' AS is_worker, CASE WHEN v.component = 'ConsumerConfig' THEN v.client_id ELSE ''
     END AS client_id, v.key AS setting, try_cast(v.value AS BIGINT) AS value_ms, v.event_id
   FROM config_value v
   WHERE v.component IN ('DistributedConfig', 'ConsumerConfig') AND v.value RLIKE '^[0-9]+$'
     AND v.key IN ('session.timeout.ms', 'heartbeat.interval.ms', 'max.poll.interval.ms', 'rebalance.timeout.ms',
       'scheduled.rebalance.max.delay.ms')
-), kind AS (
+), member_kind AS (
   SELECT m.kafka_cluster, m.group_id, m.member_id, m.process_id, m.client_id,
-    -- A worker's member id begins with a client id that no consumer has; its process prints a worker's configuration.
+    -- The member id of a worker begins with a client id that no consumer has. Its process prints a worker configuration.
     e.is_worker
   FROM member m
   JOIN (SELECT process_id, group_id, bool_or(client_kind <=> 'Worker') AS is_worker FROM event WHERE group_id IS NOT NULL
     GROUP BY process_id, group_id) e
     ON e.process_id = m.process_id AND e.group_id = m.group_id
-), alike AS (
-  -- What all that a process printed of one client agree on.
+), unique_setting AS (
+  -- Settings with the same value in all configurations that a process printed for one client.
   SELECT process_id, is_worker, client_id, setting, max(struct(event_id, value_ms)) AS found
-  FROM printed
+  FROM printed_setting
   GROUP BY process_id, is_worker, client_id, setting
   HAVING count(DISTINCT value_ms) = 1
-), own AS (
+), member_value AS (
   SELECT k.kafka_cluster, k.group_id, k.member_id, a.setting, struct(a.found.value_ms, a.found.event_id) AS found
-  FROM kind k
-  JOIN alike a ON a.process_id = k.process_id AND a.is_worker = k.is_worker
+  FROM member_kind k
+  JOIN unique_setting a ON a.process_id = k.process_id AND a.is_worker = k.is_worker
     AND a.client_id = CASE WHEN k.is_worker THEN '' ELSE k.client_id END
-), told AS (
+), coordinator_value AS (
   SELECT c.kafka_cluster, e.group_id, e.member_id, e.setting, max(struct(e.value_ms, e.event_id)) AS found
   FROM (
     SELECT process_id, instance, stream_pos, group_id, member_id, event_id, 'session.timeout.ms' AS setting, session_timeout_ms AS value_ms
@@ -56,17 +56,19 @@ WITH printed AS (
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.member_id IS NOT NULL AND e.value_ms IS NOT NULL
   GROUP BY c.kafka_cluster, e.group_id, e.member_id, e.setting
-), common AS (
+), group_value AS (
   SELECT kafka_cluster, group_id, setting, max(found) AS found
-  FROM (SELECT kafka_cluster, group_id, setting, found FROM own UNION ALL SELECT kafka_cluster, group_id, setting, found FROM told)
+  FROM (SELECT kafka_cluster, group_id, setting, found FROM member_value UNION ALL SELECT kafka_cluster, group_id, setting, found
+  FROM coordinator_value)
   GROUP BY kafka_cluster, group_id, setting
   HAVING count(DISTINCT found.value_ms) = 1
 )
-SELECT kafka_cluster, group_id, member_id, setting, found.value_ms, 'config' AS value_how, found.event_id FROM own
+SELECT kafka_cluster, group_id, member_id, setting, found.value_ms, 'config' AS value_how, found.event_id FROM member_value
 UNION ALL
 SELECT t.kafka_cluster, t.group_id, t.member_id, t.setting, t.found.value_ms AS value_ms, 'broker' AS value_how,
   t.found.event_id AS event_id
-FROM told t LEFT ANTI JOIN own o ON o.kafka_cluster = t.kafka_cluster AND o.group_id = t.group_id AND o.member_id = t.member_id
+FROM coordinator_value t LEFT ANTI JOIN member_value o ON o.kafka_cluster = t.kafka_cluster AND o.group_id = t.group_id
+  AND o.member_id = t.member_id
   AND o.setting = t.setting
 UNION ALL
-SELECT kafka_cluster, group_id, NULL AS member_id, setting, found.value_ms, 'group' AS value_how, found.event_id FROM common
+SELECT kafka_cluster, group_id, NULL AS member_id, setting, found.value_ms, 'group' AS value_how, found.event_id FROM group_value

@@ -1,19 +1,19 @@
--- One row per place where a member came to a generation in a way that its log does not tell: lines of it must be missing.
+-- One row per place where a member reached a generation in a way that its log does not explain: lines are missing.
 -- Reads: join_round, round_line
 -- Grain: process_id, instance, to_pos, why
--- A member's id changes with a word (fenced, left, generation reset) or with a new life: a change without either hides one of them. A
--- member that slept or was cut off while its group went on says so when it returns: a skipped generation without such a word is a hole.
--- So is membership without a request.
+-- A member id changes only with a line (fenced, left, generation reset) or in a new process run. A change without either means that such a
+-- line is missing. A member that was paused or cut off while its group continued prints errors when it returns, so a skipped generation
+-- without such an error is a gap. Membership without a join request is a gap too.
 CREATE OR REPLACE TEMPORARY VIEW membership_hole (
-  process_id COMMENT 'Process',
-  instance   COMMENT 'Which life of the process',
-  from_pos   COMMENT 'Last position that is surely before it',
-  to_pos     COMMENT 'First position that is surely after it',
+  process_id COMMENT 'Which run of the process',
+  instance   COMMENT 'Last position that is certainly before it',
+  from_pos   COMMENT 'First position that is certainly after it',
+  to_pos     COMMENT 'True if a whole stretch may be missing; false if a single missing line explains it',
   is_wide    COMMENT 'True when a whole stretch may be missing; false when a single line explains it',
   why        COMMENT 'member_changed, generation_skipped or joined_unasked',
-  event_id   COMMENT 'First line that is surely after it'
+  event_id   COMMENT 'First line that is certainly after it'
 )
-COMMENT 'One row per place where a member came to a generation in a way that its log does not tell.'
+COMMENT 'One row per place where a member reached a generation in a way that its log does not explain.'
 AS
 WITH round AS (
   SELECT r.process_id, r.instance, r.group_id, r.client, r.is_worker, r.generation, r.member_id, r.from_pos, r.joining_count,
@@ -37,10 +37,10 @@ SELECT
   'member_changed' AS why,
   event_id AS event_id
 FROM round
--- Who learns only from the coordinator's answer that its id is no longer valid asks again.
+-- A member that learns only from the coordinator's response that its id is no longer valid asks again.
 WHERE member_id <> last_member AND NOT coalesce(CASE WHEN joining_count > 1 THEN trouble_pos ELSE loss_pos END > last_member_pos, false)
 UNION ALL
--- Who leaves names itself.
+-- A leaving member prints its own id.
 SELECT
   e.process_id AS process_id,
   e.instance AS instance,
@@ -63,7 +63,7 @@ SELECT
   'generation_skipped' AS why,
   event_id AS event_id
 FROM round
--- Up to 2.6.0 a round that failed after the join is not printed, only that it asked again.
+-- Up to 2.6.0 a round that failed after the join is not printed, only the next join request.
 WHERE generation - last_generation > CASE WHEN prints_joins THEN 1 ELSE greatest(joining_count, 1) END
   AND NOT coalesce(trouble_pos > last_pos, false)
 UNION ALL

@@ -1,22 +1,22 @@
--- One row per log that holds the lines of several Connect workers or brokers, merged by time or one log behind the other.
+-- One row per log with the lines of several Connect workers or brokers, merged by time or concatenated.
 -- Reads: event
 -- Grain: process_id
--- A process run has one Connect worker, or one broker: lines of two do not alternate in it. Where nothing says which file a line is from,
--- as in the output of `cat` or `grep -h`, the next process begins at an earlier time than the one before it ended: so does a clock that was
--- set back, but the process that goes on then is the same. MirrorMaker 2 is left out: it runs a worker for each pair of clusters, named by
--- it, in one process.
+-- A process run has at most one Connect worker or one broker, so lines of two do not alternate in it. If the lines do not name their file,
+-- as in the output of `cat` or `grep -h`, the next process begins at an earlier time than the previous one ended. A clock that was set back
+-- looks alike, but then the same process continues. MirrorMaker 2 is excluded: it runs one worker for each pair of clusters, named after
+-- the pair, in a single process.
 CREATE OR REPLACE TEMPORARY VIEW merged_log (
-  process_id   COMMENT 'Process as which the log was read',
-  group_id     COMMENT 'Groups of the workers; NULL: there are brokers only',
-  worker_count COMMENT 'How many workers',
-  broker_count COMMENT 'How many brokers',
-  broker_ids   COMMENT 'Their ids; NULL: there is none',
+  process_id   COMMENT 'Process under which the log was read',
+  group_id     COMMENT 'Groups of the workers; NULL: there are only brokers',
+  worker_count COMMENT 'Number of workers',
+  broker_count COMMENT 'Number of brokers',
+  broker_ids   COMMENT 'Their ids; NULL: no brokers',
   from_ms      COMMENT 'First line of any of them, by the log''s clock (milliseconds since 1970)',
   to_ms        COMMENT 'Last line of any of them'
 )
-COMMENT 'One row per log that holds the lines of several Connect workers or brokers.'
+COMMENT 'One row per log with the lines of several Connect workers or brokers.'
 AS
-WITH line AS (
+WITH writer_line AS (
   SELECT process_id, instance, CAST(NULL AS BIGINT) AS broker_id, group_id, concat_ws('|', group_id, client_id) AS writer,
     unix_millis(ts) AS at_ms, stream_pos
   FROM event
@@ -26,23 +26,23 @@ WITH line AS (
   FROM event
   WHERE broker_id IS NOT NULL AND event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'member_expired',
     'group_loaded', 'group_unloaded')
-), turned AS (
-  -- How often its lines begin anew behind those of another of its kind.
+), writer_turn AS (
+  -- Counts how often its lines resume after lines of another writer of the same kind.
   SELECT *, count_if(NOT writer <=> last_writer) OVER (PARTITION BY process_id, instance, writer
     ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS stretch
   FROM (
     SELECT *, lag(writer) OVER (PARTITION BY process_id, instance, broker_id IS NULL ORDER BY stream_pos) AS last_writer
-    FROM line
+    FROM writer_line
   )
-), writing AS (
+), writer_extent AS (
   SELECT process_id, writer, max(group_id) AS group_id, max(broker_id) AS broker_id, min(stream_pos) AS from_pos, min(at_ms) AS from_ms,
     max(at_ms) AS to_ms, max(stretch) > 1 AS is_turned
-  FROM turned
+  FROM writer_turn
   GROUP BY process_id, writer
-), behind AS (
+), concatenated_writer AS (
   SELECT *, max(to_ms) OVER (PARTITION BY process_id ORDER BY from_pos, writer ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
     - from_ms > clock_setback_ms + clock_jitter_ms AS is_earlier
-  FROM writing
+  FROM writer_extent
 )
 SELECT
   process_id AS process_id,
@@ -52,6 +52,6 @@ SELECT
   nullif(array_join(transform(array_sort(collect_set(broker_id)), id -> CAST(id AS STRING)), ', '), '') AS broker_ids,
   min(from_ms) AS from_ms,
   max(to_ms) AS to_ms
-FROM behind
+FROM concatenated_writer
 GROUP BY process_id
 HAVING bool_or(is_turned) OR bool_or(coalesce(is_earlier, false))

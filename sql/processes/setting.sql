@@ -1,7 +1,7 @@
--- One row per property that matters to groups, as a process printed it last, with the client that it belongs to.
+-- One row per property that matters to groups, with the last value that a process printed and the client that it belongs to.
 -- Reads: config_value
 -- Grain: process_id, component, client_id, task, connector, key
--- A broker, a worker, a consumer or a connector prints its configuration when it is made; what it printed last is in force.
+-- A broker, worker, consumer or connector prints its configuration when it is created. The last printed value is in force.
 CREATE OR REPLACE TEMPORARY VIEW setting (
   process_id COMMENT 'Process',
   component  COMMENT 'Whose configuration: KafkaConfig (broker), DistributedConfig (worker), ConsumerConfig, ConnectorConfig, ...',
@@ -12,7 +12,7 @@ CREATE OR REPLACE TEMPORARY VIEW setting (
   value      COMMENT 'Value as printed last; NULL: printed as null',
   event_id   COMMENT 'Event that printed it'
 )
-COMMENT 'One row per property that matters to groups, as a process printed it last.'
+COMMENT 'One row per property that matters to groups, with the last value that a process printed.'
 AS
 SELECT process_id, component, coalesce(client_id, '') AS client_id, task, connector, key,
   max_by(nullif(value, 'null'), struct(instance, ts IS NOT NULL, ts, event_id)) AS value,

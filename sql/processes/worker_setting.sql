@@ -1,4 +1,4 @@
--- One row per Connect worker that printed its configuration: what of it matters to its group.
+-- One row per Connect worker that printed its configuration: the settings that matter to its group.
 -- Reads: setting, process
 -- Grain: process_id
 CREATE OR REPLACE TEMPORARY VIEW worker_setting (
@@ -24,7 +24,7 @@ CREATE OR REPLACE TEMPORARY VIEW worker_setting (
   worker_url     COMMENT 'URL that it advertises',
   event_id       COMMENT 'Event that printed it'
 )
-COMMENT 'One row per Connect worker that printed its configuration: what of it matters to its group.'
+COMMENT 'One row per Connect worker that printed its configuration: the settings that matter to its group.'
 AS
 SELECT
   s.process_id, max(p.kafka_cluster) AS kafka_cluster,

@@ -90,7 +90,8 @@ SELECT
     'is_given_up', CAST(NULL AS BOOLEAN)
   ) AS facts,
   transform(array_distinct(l.witness || l.late_ids || array_compact(array(l.expired_id))),
-    x -> named_struct('role', CASE WHEN array_contains(l.late_ids, x) THEN 'also joins late' WHEN x <=> l.expired_id THEN 'the member is removed'
+    x -> named_struct('role', CASE WHEN array_contains(l.late_ids, x) THEN 'also joins late' WHEN x <=> l.expired_id
+      THEN 'the member is removed'
       ELSE 'the rebalance' END, 'event_id', x)) AS proof
 FROM long l
 UNION ALL
