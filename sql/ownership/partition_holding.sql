@@ -188,14 +188,15 @@ WITH last_open_line AS (
 ), holding_end AS (
   -- The earliest line that reports the end.
   SELECT *, array_min(filter(array(
-    CASE WHEN next IS NOT NULL THEN named_struct('pos', next.stream_pos, 'own', NOT next.is_late, 'at_ms', next.at_ms, 'how', next.what,
+    CASE WHEN next IS NOT NULL THEN named_struct('pos', next.stream_pos, 'is_own', NOT next.is_late, 'at_ms', next.at_ms, 'how', next.what,
       'event_id', next.event_id) END,
-    CASE WHEN closing IS NOT NULL THEN named_struct('pos', closing.stream_pos, 'own', true, 'at_ms', closing.at_ms, 'how', 'client_closed',
+    CASE WHEN closing IS NOT NULL THEN named_struct('pos', closing.stream_pos, 'is_own', true, 'at_ms', closing.at_ms, 'how',
+      'client_closed',
       'event_id', closing.event_id) END,
-    CASE WHEN stopping IS NOT NULL THEN named_struct('pos', stopping.stream_pos, 'own', false, 'at_ms', stopping.at_ms, 'how',
+    CASE WHEN stopping IS NOT NULL THEN named_struct('pos', stopping.stream_pos, 'is_own', false, 'at_ms', stopping.at_ms, 'how',
       'tasks_stopped',
       'event_id', stopping.event_id) END,
-    CASE WHEN next_made IS NOT NULL THEN named_struct('pos', next_made.stream_pos, 'own', false, 'at_ms', next_made.at_ms, 'how',
+    CASE WHEN next_made IS NOT NULL THEN named_struct('pos', next_made.stream_pos, 'is_own', false, 'at_ms', next_made.at_ms, 'how',
       'client_made_again', 'event_id', next_made.event_id) END
   ), x -> x IS NOT NULL)) AS end_line
   FROM holding_start

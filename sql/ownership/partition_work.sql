@@ -20,8 +20,9 @@ WITH position_line AS (
   SELECT process_id, instance, coalesce(client_id, task, thread, '-') AS client, stream_pos, unix_millis(ts) AS at_ms, event_id,
     event IN ('position_set', 'position_reset', 'position_sought') AS is_jump,
     event = 'fetch_position' OR event = 'commit_sent' AND lower(message) RLIKE 'auto-?commit' AS is_progress,
-    CASE WHEN `partition` IS NOT NULL THEN array(named_struct('resource', `partition`, 'place', `offset`))
-      WHEN offsets IS NOT NULL THEN transform(map_entries(offsets), x -> named_struct('resource', x.key, 'place', x.value)) END AS positions
+    CASE WHEN `partition` IS NOT NULL THEN array(named_struct('resource', `partition`, 'position', `offset`))
+      WHEN offsets IS NOT NULL THEN transform(map_entries(offsets), x -> named_struct('resource', x.key, 'position',
+        x.value)) END AS positions
   FROM event
   WHERE event IN ('position_set', 'position_reset', 'position_sought', 'fetch_position', 'offset_committed', 'commit_sent', 'commit_failed')
 ), partition_position AS (
