@@ -58,14 +58,14 @@ WITH timed AS (
     -- The clock stepped meanwhile, or may have.
     coalesce(exists(c.set_back, p -> p > j.joining_first_pos AND p <= j.from_pos), false)
       OR coalesce(r.synced.at_ms - r.joining_first.at_ms >= c.step_ms, false) AS is_doubted,
-    j.asked_reason, j.protocol, j.is_worker, j.leader_member_id, j.group_instance_id, size(l.told) AS told,
+    j.asked_reason, j.protocol, j.is_worker, j.leader_member_id, j.group_instance_id, size(l.roster) AS listed_members,
       coalesce(r.synced.event_id, r.joined.event_id, j.worker_assigned_id) AS event_id
   FROM member_round r
   JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
     AND j.kafka_cluster = r.kafka_cluster
   LEFT JOIN round_life l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id AND l.process_id = r.process_id
     AND l.client = r.client
-    AND l.round = r.round AND l.told IS NOT NULL
+    AND l.round = r.round AND l.roster IS NOT NULL
   LEFT JOIN common_clock c ON c.process_id = r.process_id
   LEFT JOIN late_join t ON t.process_id = r.process_id AND t.group_id = r.group_id AND t.client = r.client AND t.round = r.round
 ), island AS (
@@ -93,7 +93,7 @@ WITH timed AS (
     -- A static member that comes back has another member id.
     count(DISTINCT coalesce(group_instance_id, member_id, process_id)) AS members,
     -- The leader of a consumer group names all.
-    max(told) AS told, max(protocol) AS protocol, bool_or(is_worker) AS is_worker,
+    max(listed_members) AS listed_members, max(protocol) AS protocol, bool_or(is_worker) AS is_worker,
     coalesce(max(leader_member_id), max(member_id) FILTER (WHERE is_leader)) AS leader_member_id,
     -- Each member's last request counts: the others waited for the last member to ask.
     max_by(member_id, struct(joining_ms, member_id)) FILTER (WHERE joining_ms IS NOT NULL AND islands = 1) AS last_joiner,
@@ -111,7 +111,7 @@ WITH timed AS (
     b.stabilized_ms, b.stabilized_id, b.assigned_ms, b.assigned_id, b.member_count,
     b.leader_member_id AS broker_leader, b.expired_member, b.expired_ms, b.expired_how,
     coalesce(b.is_silent, false) AS is_silent, m.asked_ms, m.joined_ms, m.synced_ms,
-    m.span_ms, m.members, m.askers, m.told,
+    m.span_ms, m.members, m.askers, m.listed_members,
     m.protocol, m.is_worker, m.leader_member_id, m.last_joiner, m.asked_first, m.witness,
     -- Members had asked before: the rebalance began earlier.
     -- The removal of a member that is late, or was never a member, ends a wait and does not start a rebalance.
@@ -134,8 +134,8 @@ WITH timed AS (
       WHEN asked RLIKE 'shutdown requested' THEN 'shutdown'
     END AS asked_why,
     -- A member whose request is missing may have asked later.
-    CASE WHEN askers >= coalesce(member_count, told, members) THEN last_joiner END AS last_of_all,
-    lag(leader_member_id) OVER w AS previous_leader, lag(members) OVER w AS previous_members, lag(told) OVER w AS previous_told,
+    CASE WHEN askers >= coalesce(member_count, listed_members, members) THEN last_joiner END AS last_of_all,
+    lag(leader_member_id) OVER w AS previous_leader, lag(members) OVER w AS previous_members, lag(listed_members) OVER w AS previous_listed,
     lag(member_count) OVER w AS previous_count
   FROM (
     SELECT *, lower(coalesce(nullif(client_reason, 'not provided'), CASE WHEN reason IS NULL THEN asked_first.asked_reason END)) AS asked
@@ -187,8 +187,8 @@ SELECT
   o.assigned_ms - o.stabilized_ms AS sync_ms,
   coalesce(coalesce(o.assigned_ms, o.stabilized_ms) - o.prepared_ms, o.span_ms) AS duration_ms,
   coalesce(o.broker_leader, o.leader_member_id) AS leader_member_id,
-  coalesce(o.member_count, o.told, o.members) AS member_count,
-  coalesce(o.member_count, o.told) IS NOT NULL AS is_count_told,
+  coalesce(o.member_count, o.listed_members, o.members) AS member_count,
+  coalesce(o.member_count, o.listed_members) IS NOT NULL AS is_count_told,
   CASE
     WHEN o.reason RLIKE '(?i)^adding new member' THEN 'member_joined'
     WHEN o.reason RLIKE '(?i)heartbeat expiration' THEN 'member_expired'
@@ -204,8 +204,8 @@ SELECT
     WHEN o.reason IS NOT NULL THEN 'other'
     WHEN o.expired_member IS NOT NULL AND NOT o.is_expired_later THEN 'member_expired'
     WHEN o.generation = 1 THEN 'group_created'
-    WHEN o.member_count IS NULL AND o.told > o.previous_told THEN 'member_joined'
-    WHEN o.member_count IS NULL AND o.told < o.previous_told THEN 'member_gone'
+    WHEN o.member_count IS NULL AND o.listed_members > o.previous_listed THEN 'member_joined'
+    WHEN o.member_count IS NULL AND o.listed_members < o.previous_listed THEN 'member_gone'
     WHEN coalesce(o.member_count, o.members) > coalesce(o.previous_count, o.previous_members) THEN 'member_joined'
     WHEN coalesce(o.member_count, o.members) < coalesce(o.previous_count, o.previous_members) THEN 'member_gone'
     ELSE 'unknown'
