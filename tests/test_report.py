@@ -1169,12 +1169,21 @@ def test_a_proof_is_three_lines_in_order_of_time_with_their_roles() -> None:
 
 
 def test_of_owners_who_were_there_before_the_line_that_shows_them_is_told() -> None:
-    lines = [sign("a0", "A is already active", 10, "w2/connect.log"), sign("b0", "B is already active", 21, "w1/connect.log"), *OWNERS[1:3], OWNERS[5]]
+    lines = [
+        sign("a0", "A is already active", 10, "w2/connect.log"),
+        sign("b0", "B is already active", 21, "w1/connect.log"),
+        *OWNERS[1:3],
+        OWNERS[5],
+    ]
     assert {w["event_id"] for w in key_lines(lines)} == {"a0", "b0", "a1"}
 
 
 def test_of_owners_who_were_both_at_work_the_lines_that_show_their_work_are_told() -> None:
-    assert [w["role"] for w in key_lines([*OWNERS, sign("b2", "B is processing", 29, "w1/connect.log")])] == ["B is asked to start", "A is processing", "B is processing"]
+    assert [w["role"] for w in key_lines([*OWNERS, sign("b2", "B is processing", 29, "w1/connect.log")])] == [
+        "B is asked to start",
+        "A is processing",
+        "B is processing",
+    ]
 
 
 def test_of_other_proofs_a_line_of_each_role_is_told() -> None:

@@ -129,7 +129,6 @@ def _matters(report: Report, clock: Clock, *, without_splits: bool) -> list[_Mat
         kind = incident["cause"] if incident["cause"] in _MERGED_CAUSES else incident["incident_id"]
         alike.setdefault((kind, incident["severity"]), []).append(incident)
     for (_, severity), (first, *more) in alike.items():
-        first, *more = sorted((first, *more), key=lambda i: -_clock_error_ms(of.get(i["incident_id"], [])))
         mine = of.get(first["incident_id"], [])
         others = [of[i["incident_id"]][0]["headline"] if i["incident_id"] in of else str(i["headline"]) for i in more]
         text = "; ".join([_cause_and_effects(report, first, mine, clock), *others[:_MAX_MERGED]])
@@ -140,11 +139,6 @@ def _matters(report: Report, clock: Clock, *, without_splits: bool) -> list[_Mat
             continue
         found.append(_Matter(f["severity"], f["headline"], anchors.finding(f["finding_id"])))
     return sorted(found, key=lambda m: SEVERITIES.index(m.severity))
-
-
-def _clock_error_ms(findings: Sequence[Row]) -> float:
-    """Return how far a clock is off according to its finding, in milliseconds; 0 if no finding says."""
-    return max((abs(json.loads(f.get("facts") or "{}").get("by_ms") or 0) for f in findings), default=0)
 
 
 def _cause_and_effects(report: Report, incident: Row, findings: Sequence[Row], clock: Clock) -> str:

@@ -90,8 +90,8 @@ def _add_event(items: list[Item], recogniser: Recogniser, out: Document) -> None
         *([("not readable", found.fault)] if found.fault else []),
     ]
     out.add(Table((Column("", fixed=True), Column("")), tuple(rows)))
-    # Wordings of several releases share one event; its meaning may be given at only one of them.
-    same = [pattern, *(p for p in recogniser.catalogue.events if p.name == pattern.name)]
+    # Wordings of several releases share one event; its meaning may be given at only one of them. Events of the category "other" share only their name.
+    same = [pattern, *(p for p in recogniser.catalogue.events if p.name == pattern.name and found.category != "other")]
     proves, disproves, advice = (next(filter(None, texts), "") for texts in zip(*((p.proves, p.disproves, p.advice) for p in same), strict=True))
     if (error := _only_error(items)) is not None:
         # A message's meaning covers all its errors; more is known about this one.
@@ -130,7 +130,7 @@ def _add_exception(known: KnownException, matches: list[str], out: Document) -> 
     times = f", {len(matches)} times" if len(matches) > 1 else ""
     out.add(Heading(3, f"{known.names[0]} (exception){times}", "good"))
     others = ", ".join(known.names[1:])
-    rows = [("releases", releases(known.kafka)), ("told by", f"“{matches[0]}”"), *([("also called", others)] if others else [])]
+    rows = [("releases", releases(known.kafka)), ("recognised by", f"“{matches[0]}”"), *([("also called", others)] if others else [])]
     out.add(Table((Column("", fixed=True), Column("")), tuple(rows)))
     _add_meaning(known.proves, known.disproves, known.advice, out)
 

@@ -241,12 +241,16 @@ def _incidents(incidents: list[Row], groups: Sequence[str], owned: list[Row], sp
     """Return the incidents of the selected groups, the gravest first, and among equally grave ones known causes before unknown ones."""
     selected = [i for i in incidents if not groups or not i["group_ids"] or set(i["group_ids"]) & set(groups)]
     selected = [_seen_by(i, owned, splits, findings) if groups and set(i["group_ids"]) - set(groups) else i for i in selected]
+    of: dict[str, list[Row]] = {}
+    for f in findings:
+        of.setdefault(f.get("incident_id") or "", []).append(f)
     return sorted(
         selected,
         key=lambda i: (
             _place(SEVERITIES, i["severity"]),
             # Verdicts already take wrong clocks into account.
             i["cause"] == "clock_wrong",
+            -_clock_error_ms(of.get(i["incident_id"], ())),
             not (i["finding_ids"] or i["resources_hit"]),
             not any(f.get("incident_id") == i["incident_id"] and f["rule"].startswith("split-brain-") and f["verdict"] == "proved" for f in findings),
             i["cause"] == "unknown",
@@ -255,6 +259,11 @@ def _incidents(incidents: list[Row], groups: Sequence[str], owned: list[Row], sp
             i["incident_id"],
         ),
     )
+
+
+def _clock_error_ms(findings: Iterable[Row]) -> float:
+    """Return how far a clock is off according to its findings, in milliseconds; 0 if no finding says."""
+    return max((abs(json.loads(f.get("facts") or "{}").get("by_ms") or 0) for f in findings if f["rule"] == "clock-skew"), default=0)
 
 
 def _seen_by(incident: Row, owned: list[Row], splits: list[Row], findings: list[Row]) -> Row:

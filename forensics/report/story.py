@@ -30,6 +30,10 @@ _PROOF = {
 }
 
 
+#: Incidents whose first finding says more than the incident: what happened, or how far a clock is off.
+_SAID_BY_FINDING = ("unexplained", "clock_wrong")
+
+
 @dataclass(frozen=True)
 class Step:
     """Something that happened.
@@ -95,11 +99,12 @@ def stories(report: Report, names: Names) -> list[Story]:
 def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row]) -> Story:
     tree = [f for _, f in walk(effects(findings))]
     pairs = [s for s in report.split_brain if s.get("incident_id") == incident["incident_id"] and s["verdict"] != "refuted"]
-    headline = tree[0]["headline"] if incident["code"] == "unexplained" and tree else incident["headline"]
+    says_more = incident["code"] in _SAID_BY_FINDING and bool(tree)
+    headline = tree[0]["headline"] if says_more else incident["headline"]
     cause = Step(
         incident["from_lo"],
         incident["from_hi"],
-        headline if incident["code"] == "unexplained" else incident.get("step") or headline,
+        headline if says_more else incident.get("step") or headline,
         _line(incident.get("proof") or (), incident["from_hi"]),
         ROOT,
     )

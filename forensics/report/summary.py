@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from forensics.report.names import Names
 
 #: Maximum number of incidents in full, and of the others with a line each.
-_IN_FULL, _LISTED = 3, 12
+_IN_FULL, _LISTED, _MERGED = 3, 12, 3
 _LONGEST = 220
 _TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
 _ROLES = {"broker": "broker", "connect_worker": "worker", "client": "client"}
 #: Causes that affect several processes in the same way: one story is enough.
 _MERGED_CAUSES = ("clock_wrong",)
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
 _LABELLED = (Column("", fixed=True), Column(""))
 
 
@@ -42,16 +43,18 @@ def compose(report: Report, names: Names, clock: Clock, window: str = "") -> lis
     """
     graver = incidents(report, names)
     words, tone = title(report, graver)
+    dated = days(report, graver)
     blocks: list[Block] = [Heading(1, words, tone), Para(scope(report, graver))]
     if window:
         blocks.append(Para(window, tone="dim"))
     for number, story in enumerate(graver[:_IN_FULL], 1):
         if len(graver) > 1:
-            text = f"{number} of {len(graver)}: {shorten(story.headline, _LONGEST)}{after(story)}"
+            day = f", {story.incident['from_lo'].astimezone(report.zone):%-d %b}" if dated and story.incident["from_lo"] else ""
+            text = f"{number} of {len(graver)}{day}: {shorten(story.headline, _LONGEST)}{after(story)}"
             blocks.append(Heading(2, text, _TONES[story.incident["severity"]]))
-        blocks += _incident(report, story, days(report, graver), recurrence(report, names, story, graver))
+        blocks += _incident(report, story, dated, recurrence(report, names, story, graver))
     if more := graver[_IN_FULL:]:
-        blocks += [Heading(2, count(len(more), "more incident")), _others(report, more, days(report, graver))]
+        blocks += [Heading(2, count(len(more), "more incident")), _others(report, more, dated)]
     blocks += unsettled(report, names, graver)
     if alone := without_incident(report):
         rows = [(f["severity"], shorten(f["headline"], _LONGEST), f["finding_id"]) for f in alone[:_LISTED]]
@@ -94,11 +97,13 @@ def _as_one(same: Sequence[Story]) -> Story:
     first = same[0]
     steps = [step for s in same for step in s.steps]
     if first.incident["cause"] in _MERGED_CAUSES:
-        incident, headline = first.incident, first.headline  # the largest offset is first
-    else:
-        last = max(
-            same, key=lambda s: (s.incident["to_hi"] is None, s.incident["to_hi"] or s.incident["from_hi"] or datetime.min.replace(tzinfo=UTC))
+        # The largest offset is first.
+        incident, headline = (
+            first.incident,
+            "; ".join(s.headline for s in same[:_MERGED]) + f"; and {len(same) - _MERGED} more" * (len(same) > _MERGED),
         )
+    else:
+        last = max(same, key=lambda s: (s.incident["to_hi"] is None, s.incident["to_hi"] or s.incident["from_hi"] or _EARLIEST))
         incident = first.incident | {"to_hi": last.incident["to_hi"], "outcome": last.incident.get("outcome")}
         headline = f"{first.headline}; {len(same) - 1} more like it"
         steps.sort(key=in_time)
@@ -108,6 +113,7 @@ def _as_one(same: Sequence[Story]) -> Story:
         incident=incident,
         headline=headline,
         steps=tuple(shown),
+        now=" ".join(list(dict.fromkeys(filter(None, (s.now for s in same))))[:_MERGED]),
         hits=tuple(hit for s in same for hit in s.hits),
         pairs=tuple(pair for s in same for pair in s.pairs),
         left_out=sum(s.left_out for s in same) + len(steps) - len(shown),
@@ -119,6 +125,11 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
     kinds = {s["kind"] for s in report.split_brain if s["verdict"] == "proved"}
     first = shown_stories[0] if shown_stories else None
     outcome = after(first) if first else ""
+    if kinds and len(doubled := [s for s in shown_stories if any(p["verdict"] == "proved" for p in s.pairs)]) > 1:
+        # The title covers them all: it is over when the last of them is.
+        last = max(doubled, key=lambda s: (s.incident.get("state") != "over", s.incident.get("over_since") or _EARLIEST))
+        over = last.incident.get("over_since")
+        outcome = after(last) + (f" on {over.astimezone(report.zone):%-d %b}" if over and days(report, doubled) else "")
     if "work" in kinds:
         return f"SPLIT BRAIN PROVED{outcome}", "bad"
     if first and first.incident["severity"] != "critical" and "thread" in kinds:

@@ -140,3 +140,36 @@ def test_two_moments_are_as_short_as_they_can_be(lo: float | None, hi: float | N
 
 def test_the_screen_is_in_the_reader_s_zone() -> None:
     assert between(at(0), at(1), timezone(timedelta(hours=2))) == "12:00:00-01"
+
+
+def test_several_split_brains_are_over_when_the_last_of_them_is() -> None:
+    views = rows()
+    (cause,) = views["incident"]
+    pair = next(s for s in views["split_brain"] if s["verdict"] == "proved")
+    later = timedelta(days=3)
+    views["incident"] = [
+        cause | {"state": "over", "over_since": at(65), "outcome": "over by 10:01:05"},
+        cause
+        | {"incident_id": "i-later", "from_lo": cause["from_lo"] + later, "from_hi": cause["from_hi"] + later}
+        | {"state": "over", "over_since": at(70) + later, "outcome": "over by 10:01:10"},
+    ]
+    views["split_brain"] = [pair, pair | {"incident_id": "i-later", "from_lo": pair["from_lo"] + later, "to_hi": pair["to_hi"] + later}]
+    written = screen(views)
+    day = f"{at(70) + later:%-d %b}"
+    assert written.strip().splitlines()[0] == f"SPLIT BRAIN PROVED - over by 10:01:10 on {day}"
+    assert f"2 of 2, {day}:" in written
+
+
+def test_a_wrong_clock_says_by_how_much_the_largest_first() -> None:
+    views = rows()
+    views["incident"], views["finding"], views["split_brain"] = [], [], []
+    for process, ms in (("w3", -23_000), ("w2", 41_000)):
+        said = f"the clock of {process} is {abs(ms) / 1000:.1f} s off"
+        views["finding"].append(
+            finding("clock-skew", "warning", finding_id=f"f-{process}", incident_id=f"i-{process}", headline=said, facts=json.dumps({"by_ms": ms}))
+        )
+        views["incident"].append(
+            incident("clock_wrong", [f"f-{process}"], "warning", incident_id=f"i-{process}", code="clock_wrong", subject=process)
+        )
+    written = flat(screen(views))
+    assert "WARNING: the clock of w2 is 41.0 s off; the clock of w3 is 23.0 s off" in written
