@@ -1,7 +1,7 @@
--- One row per time that a rule found something: its facts, before it is told and its cause is known.
+-- One row per time that a rule found something: its facts, before words are added and its cause is known.
 -- Reads: rule_finding
 -- Grain: occurrence_id
--- `rule_finding` holds the rows of every file under rules/: a new rule is one new file there.
+-- `rule_finding` has the rows of every file in rules/. A new rule is one new file there.
 CREATE OR REPLACE TEMPORARY VIEW occurrence_fact (
   occurrence_id COMMENT 'Stable id of the occurrence',
   rule          COMMENT 'Rule, the name of its file under rules/',
@@ -9,16 +9,16 @@ CREATE OR REPLACE TEMPORARY VIEW occurrence_fact (
   verdict       COMMENT 'proved or undecided',
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',
-  subject       COMMENT 'What it is about',
+  subject       COMMENT 'Subject',
   from_ms       COMMENT 'From (milliseconds since 1970)',
   to_ms         COMMENT 'To; NULL: open, or a moment',
-  lasted_ms     COMMENT 'How long it lasted, milliseconds; NULL: no line tells',
+  lasted_ms     COMMENT 'Duration, milliseconds; NULL: unknown',
   witness       COMMENT 'Events that prove it',
   witness_role  COMMENT 'What each of these events shows; NULL: it has no role of its own',
-  code          COMMENT 'Which of the rule''s cases it is',
+  code          COMMENT 'Case of the rule',
   facts         COMMENT 'Named facts, as JSON'
 )
-COMMENT 'One row per time that a rule found something: its facts, before it is told and its cause is known.'
+COMMENT 'One row per time that a rule found something: its facts, before words are added and its cause is known.'
 AS
 SELECT
   left(sha2(concat_ws('|', rule, kafka_cluster, group_id, subject, facts, CAST(timestamp_millis(from_ms) AS STRING)), 256), 12)

@@ -2,22 +2,22 @@
 -- Reads: rule_coordinator_unavailable, group_outage, coordinator_outage, process_ending, process_trouble, restart, cluster_broker
 -- Reads: broker_absence, removed_member
 -- Grain: trouble_id
--- What one member alone suffers is that process's trouble. A broker that was restarted in good order was down if a group lost it as its
--- coordinator; not when brokers were restarted one after the other: that is a deployment.
+-- Trouble of a single member counts as that process's trouble. A broker that restarted cleanly counts as down if a group lost it as its
+-- coordinator, but not if brokers restarted one after another, which is a deployment.
 CREATE OR REPLACE TEMPORARY VIEW coordinator_trouble (
   trouble_id    COMMENT 'Stable id',
   kafka_cluster COMMENT 'Kafka cluster id',
   group_ids     COMMENT 'Groups that lost it',
-  subject       COMMENT 'Broker or process that it began with',
-  broker_id     COMMENT 'Broker id; NULL: not known',
-  process_id    COMMENT 'Process that it began with; NULL: its log is not here',
-  instance      COMMENT 'Life of the process',
+  subject       COMMENT 'Broker or process where it began',
+  broker_id     COMMENT 'Broker id; NULL: unknown',
+  process_id    COMMENT 'Process where it began; NULL: its log is missing',
+  instance      COMMENT 'Run of the process',
   cause         COMMENT 'broker_down, coordinator_moved, member_cut_off or unknown',
-  alternatives  COMMENT 'What it can have been, where the lines do not tell',
-  from_lo_ms    COMMENT 'Began at the earliest then (reference clock)',
-  from_hi_ms    COMMENT 'Began at the latest then',
-  to_lo_ms      COMMENT 'Ended at the earliest then; NULL: open, or unknown',
-  to_hi_ms      COMMENT 'Ended at the latest then',
+  alternatives  COMMENT 'Possible causes, if the lines do not decide',
+  from_lo_ms    COMMENT 'Began at this time at the earliest (reference clock)',
+  from_hi_ms    COMMENT 'Began at this time at the latest',
+  to_lo_ms      COMMENT 'Ended at this time at the earliest; NULL: still open, or unknown',
+  to_hi_ms      COMMENT 'Ended at this time at the latest',
   witness       COMMENT 'Events that prove it'
 )
 COMMENT 'One row per trouble of a broker or a group''s coordinator.'
@@ -32,70 +32,71 @@ WITH outage AS (
     FROM group_outage
     GROUP BY kafka_cluster, group_id, from_ms) g
     ON g.kafka_cluster = r.kafka_cluster AND g.group_id = r.group_id AND g.from_ms = r.from_ms
-), broker_life AS (
+), broker_end AS (
   SELECT e.process_id, e.instance, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id, e.witness,
     max(c.kafka_cluster) AS kafka_cluster, max(c.broker_id) AS broker_id
   FROM process_ending e
   JOIN cluster_broker c ON c.process_id = e.process_id
   WHERE e.is_broker
   GROUP BY e.process_id, e.instance, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id, e.witness
-), lost AS (
-  -- Members that lost a coordinator, also those that found it again before they lost their membership.
+), lost_coordinator AS (
+  -- Members that lost a coordinator, including those that found it again before they lost their membership.
   SELECT kafka_cluster, group_id, broker_id, reference_process_id, lost_lo_ms, found_hi_ms
   FROM coordinator_outage
   WHERE was_member AND found_hi_ms IS NOT NULL
-), beside AS (
+), groups_of_broker AS (
   SELECT b.process_id, b.instance, collect_set(l.group_id) AS group_ids
-  FROM broker_life b
-  JOIN lost l ON l.kafka_cluster = b.kafka_cluster AND l.broker_id = b.broker_id AND l.reference_process_id = b.reference_process_id
+  FROM broker_end b
+  JOIN lost_coordinator l ON l.kafka_cluster = b.kafka_cluster AND l.broker_id = b.broker_id
+    AND l.reference_process_id = b.reference_process_id
     AND l.lost_lo_ms BETWEEN b.from_lo_ms - broker_noticed_ms AND b.to_hi_ms
   GROUP BY b.process_id, b.instance
-), felt AS (
+), affected_group AS (
   SELECT b.process_id, b.instance, array_sort(collect_set(o.group_id)) AS group_ids,
     min(CASE WHEN o.code IN ('broker_down', 'only_broker_down', 'only_replica_down') AND o.from_hi_ms >= b.from_lo_ms THEN o.from_hi_ms END)
       AS lost_ms
-  FROM broker_life b
+  FROM broker_end b
   JOIN outage o ON o.kafka_cluster = b.kafka_cluster AND o.broker_id = b.broker_id
     AND o.from_ms <= b.to_hi_ms + broker_noticed_ms AND coalesce(o.to_ms, o.from_ms) >= b.from_lo_ms - broker_noticed_ms
   GROUP BY b.process_id, b.instance
-), removing AS (
-  -- Members that it removed when it was back: they had not been able to reach it.
+), removing_broker AS (
+  -- Members that it removed when it was back, because they had not been able to reach it.
   SELECT b.process_id, b.instance, array_sort(collect_set(m.group_id)) AS group_ids
-  FROM broker_life b
+  FROM broker_end b
   JOIN removed_member m ON m.broker = b.process_id AND m.how = 'session' AND m.reference_process_id = b.reference_process_id
     AND m.removed_hi_ms >= b.to_lo_ms AND m.removed_lo_ms <= b.to_hi_ms + coalesce(m.session_ms, session_longest_ms) + heartbeat_late_ms
   GROUP BY b.process_id, b.instance
-), down AS (
+), broker_down AS (
   SELECT b.process_id, b.instance, b.kafka_cluster, b.broker_id, b.from_lo_ms, b.to_lo_ms, b.to_hi_ms, b.witness,
-    -- Members that cannot reach it until it is back lost it when it died, which its own log does not tell.
+    -- If members cannot reach it until it is back, they lost it when it died. Its own log does not show that moment.
     CASE WHEN b.how IN ('died', 'failed') THEN least(b.from_hi_ms, f.lost_ms) ELSE b.from_hi_ms END AS from_hi_ms,
     array_sort(array_distinct(concat(coalesce(f.group_ids, CAST(array() AS ARRAY<STRING>)),
       coalesce(x.group_ids, CAST(array() AS ARRAY<STRING>)), coalesce(w.group_ids, CAST(array() AS ARRAY<STRING>))))) AS group_ids
-  FROM broker_life b
-  LEFT JOIN beside x ON x.process_id = b.process_id AND x.instance = b.instance
-  LEFT JOIN felt f ON f.process_id = b.process_id AND f.instance = b.instance
-  LEFT JOIN removing w ON w.process_id = b.process_id AND w.instance = b.instance
+  FROM broker_end b
+  LEFT JOIN groups_of_broker x ON x.process_id = b.process_id AND x.instance = b.instance
+  LEFT JOIN affected_group f ON f.process_id = b.process_id AND f.instance = b.instance
+  LEFT JOIN removing_broker w ON w.process_id = b.process_id AND w.instance = b.instance
   LEFT JOIN restart r ON r.process_id = b.process_id AND r.instance = b.instance
   WHERE b.how IN ('died', 'failed')
     OR b.how IN ('stopped', 'starting', 'unknown') AND coalesce(f.process_id, w.process_id) IS NOT NULL
       AND NOT coalesce(r.is_deployment, false)
-), left_over AS (
-  -- Outages that neither a broker's ended life nor one process's own trouble explains.
+), unexplained_outage AS (
+  -- Outages that neither the end of a broker's run nor the trouble of a single process explains.
   SELECT o.*
   FROM outage o
-  LEFT ANTI JOIN broker_life b ON b.kafka_cluster = o.kafka_cluster AND b.broker_id = o.broker_id
+  LEFT ANTI JOIN broker_end b ON b.kafka_cluster = o.kafka_cluster AND b.broker_id = o.broker_id
     AND o.from_ms <= b.to_hi_ms + broker_noticed_ms AND coalesce(o.to_ms, o.from_ms) >= b.from_lo_ms - broker_noticed_ms
   LEFT ANTI JOIN process_trouble t ON size(o.processes) = 1 AND t.process_id = o.processes[0]
     AND t.from_lo_ms <= coalesce(o.to_ms, o.from_ms) + heartbeat_late_ms
       AND coalesce(t.to_hi_ms, o.from_ms) >= o.from_ms - heartbeat_late_ms
   WHERE o.code <> 'offsets_topic_impossible'
-), alive AS (
-  -- Brokers whose logs go on through the outage.
+), outage_with_live_broker AS (
+  -- Brokers whose logs continue through the outage.
   SELECT DISTINCT o.group_id, o.kafka_cluster, o.from_ms
-  FROM left_over o
+  FROM unexplained_outage o
   JOIN cluster_broker b ON b.kafka_cluster = o.kafka_cluster AND b.broker_id = o.broker_id AND b.process_id IS NOT NULL
   JOIN broker_absence l ON l.process_id = b.process_id AND l.from_lo_ms > coalesce(o.to_ms, o.from_ms)
-), judged AS (
+), outage_cause AS (
   SELECT o.*,
     CASE
       WHEN o.code IN ('broker_down', 'only_broker_down', 'only_replica_down') THEN 'broker_down'
@@ -113,12 +114,13 @@ WITH outage AS (
       WHEN o.code IN ('connections_failed', 'no_broker_reachable') AND a.from_ms IS NULL THEN array('broker_down', 'member_cut_off')
       ELSE CAST(array() AS ARRAY<STRING>)
     END AS alternatives
-  FROM left_over o
-  LEFT JOIN alive a ON a.kafka_cluster = o.kafka_cluster AND a.group_id <=> o.group_id AND a.from_ms = o.from_ms
-), also_lost AS (
+  FROM unexplained_outage o
+  LEFT JOIN outage_with_live_broker a ON a.kafka_cluster = o.kafka_cluster AND a.group_id <=> o.group_id AND a.from_ms = o.from_ms
+), other_lost_group AS (
   SELECT j.kafka_cluster, j.group_id, j.broker_id, j.from_ms, collect_set(l.group_id) AS group_ids, max(l.found_hi_ms) AS to_ms
-  FROM judged j
-  JOIN lost l ON l.kafka_cluster = j.kafka_cluster AND l.broker_id = j.broker_id AND l.reference_process_id = j.reference_process_id
+  FROM outage_cause j
+  JOIN lost_coordinator l ON l.kafka_cluster = j.kafka_cluster AND l.broker_id = j.broker_id
+    AND l.reference_process_id = j.reference_process_id
     AND l.lost_lo_ms BETWEEN j.from_ms - broker_noticed_ms AND j.to_ms
   WHERE j.cause = 'broker_down' OR array_contains(j.alternatives, 'broker_down')
   GROUP BY j.kafka_cluster, j.group_id, j.broker_id, j.from_ms
@@ -138,9 +140,9 @@ SELECT
   d.to_lo_ms AS to_lo_ms,
   d.to_hi_ms AS to_hi_ms,
   d.witness AS witness
-FROM down d
+FROM broker_down d
 UNION ALL
--- One broker's outage is one trouble, however many groups felt it.
+-- An outage of one broker is one trouble, however many groups it affected.
 SELECT
   left(sha2(concat_ws('|', 'outage', j.kafka_cluster, j.cause, j.broker_id, CASE WHEN j.broker_id IS NULL THEN j.group_id END,
     CASE WHEN size(j.processes) = 1 THEN j.processes[0] END, min(j.from_ms)), 256), 12) AS trouble_id,
@@ -155,17 +157,17 @@ SELECT
   CAST(NULL AS INT) AS instance,
   j.cause AS cause,
   j.alternatives AS alternatives,
-  -- Who slept or was cut off notices it up to a session later.
+  -- A member that was paused or cut off notices it up to one session later.
   min(j.from_ms - CASE WHEN array_contains(j.alternatives, 'member_cut_off')
     THEN coalesce(j.session_ms, session_longest_ms) + heartbeat_late_ms ELSE 0L END)
     AS from_lo_ms,
   max(j.from_hi_ms) AS from_hi_ms,
-  -- The last failed connection to a broker does not show that it came back: perhaps no client tried again.
+  -- The last failed connection to a broker does not show that it came back, because perhaps no client tried again.
   CASE WHEN NOT bool_or(j.to_ms IS NULL OR j.code = 'unreachable_broker') THEN max(j.from_ms) END AS to_lo_ms,
   CASE WHEN NOT bool_or(j.to_ms IS NULL OR j.code = 'unreachable_broker') THEN greatest(max(j.to_ms), max(a.to_ms)) END AS to_hi_ms,
   slice(array_distinct(flatten(sort_array(collect_list(j.witness)))), 1, 16) AS witness
-FROM judged j
-LEFT JOIN also_lost a ON a.kafka_cluster = j.kafka_cluster AND a.group_id <=> j.group_id AND a.broker_id = j.broker_id
+FROM outage_cause j
+LEFT JOIN other_lost_group a ON a.kafka_cluster = j.kafka_cluster AND a.group_id <=> j.group_id AND a.broker_id = j.broker_id
   AND a.from_ms = j.from_ms
 GROUP BY j.kafka_cluster, j.cause, j.alternatives, j.broker_id, CASE WHEN j.broker_id IS NULL THEN j.group_id END, j.processes,
   j.from_ms DIV storm_gap_ms

@@ -1,55 +1,55 @@
--- One row per connection_outage of one process alone: others of its cluster kept their coordinator, and no broker was away.
+-- One row per connection_outage of one process alone: others of its cluster kept their coordinator, and no broker was down.
 -- Reads: connection_outage, fact_line, client_event, clock_offset, join_round, process_life, coordinator_outage, process_ending
 -- Grain: process_id, instance, from_ms
 CREATE OR REPLACE TEMPORARY VIEW cut_off (
   kafka_cluster COMMENT 'Kafka cluster id',
   process_id    COMMENT 'Process',
-  instance      COMMENT 'Life of the process',
+  instance      COMMENT 'Run of the process',
   from_ms       COMMENT 'First failure, by its own clock (milliseconds since 1970)',
   to_ms         COMMENT 'Last failure, by its own clock',
-  before_lo_ms  COMMENT 'A broker had answered it last before, at the earliest then (reference clock)',
-  from_hi_ms    COMMENT 'First failure at the latest',
-  to_lo_ms      COMMENT 'Last failure at the earliest',
-  after_hi_ms   COMMENT 'A broker answered it again, at the latest then; NULL: none did',
+  before_lo_ms  COMMENT 'Last response of a broker before it, at the earliest (reference clock)',
+  from_hi_ms    COMMENT 'First failure at this time at the latest',
+  to_lo_ms      COMMENT 'Last failure at this time at the earliest',
+  after_hi_ms   COMMENT 'A broker answered it again at this time at the latest; NULL: none did',
   reference_process_id COMMENT 'Process on whose clock the bounds are',
   first_id      COMMENT 'Event of the first failure',
   last_id       COMMENT 'Event of the last failure'
 )
-COMMENT 'One row per connection_outage of one process alone: others of its cluster kept their coordinator, and no broker was away.'
+COMMENT 'One row per connection_outage of one process alone: others of its cluster kept their coordinator, and no broker was down.'
 AS
-WITH touch AS (
-  -- Lines that an answer of a broker causes.
+WITH broker_response AS (
+  -- Lines that follow from a broker's response.
   SELECT process_id, instance, at_ms FROM fact_line WHERE event = 'kafka_cluster_id'
   UNION ALL
   SELECT process_id, instance, at_ms FROM client_event WHERE event IN ('coordinator_discovered', 'joined', 'synced', 'heartbeat_failed')
-), in_touch AS (
+), surrounding_response AS (
   SELECT u.process_id, u.instance, u.from_ms, max(CASE WHEN k.at_ms < u.from_ms THEN k.at_ms END) AS before_ms,
     min(CASE WHEN k.at_ms > u.to_ms THEN k.at_ms END) AS after_ms
   FROM connection_outage u
-  JOIN touch k ON k.process_id = u.process_id AND k.instance = u.instance
+  JOIN broker_response k ON k.process_id = u.process_id AND k.instance = u.instance
   GROUP BY u.process_id, u.instance, u.from_ms
-), answered AS (
-  -- When a member was last answered in each round, by its own clock.
+), member_response AS (
+  -- The last response that a member received in each round, by its own clock.
   SELECT process_id, kafka_cluster, coalesce(synced_ms, joined_ms, worker_assigned_ms) AS at_ms FROM join_round
-), well AS (
-  -- A member in another process that kept its coordinator all the time.
+), unaffected_process AS (
+  -- A member in another process that kept its coordinator throughout.
   SELECT u.process_id, u.instance, u.from_ms, u.from_hi_ms AS since_ms
   FROM connection_outage u
   JOIN clock_offset o ON o.reference_process_id = u.reference_process_id AND o.is_island_reference AND o.process_id <> u.process_id
-  LEFT SEMI JOIN answered a ON a.process_id = o.process_id AND a.kafka_cluster = u.kafka_cluster AND a.at_ms - o.lo_ms < u.from_lo_ms
+  LEFT SEMI JOIN member_response a ON a.process_id = o.process_id AND a.kafka_cluster = u.kafka_cluster AND a.at_ms - o.lo_ms < u.from_lo_ms
   LEFT SEMI JOIN process_life p ON p.process_id = o.process_id AND p.first_ms - o.lo_ms < u.from_lo_ms
     AND p.last_ms - o.hi_ms > u.to_hi_ms
   LEFT ANTI JOIN coordinator_outage t ON t.process_id = o.process_id AND t.was_member AND t.lost_lo_ms <= u.to_hi_ms
     AND coalesce(t.found_hi_ms, t.lost_hi_ms + t.duration_ms) >= u.from_lo_ms
   UNION ALL
-  -- Or one in another process that was answered meanwhile, long before this one could connect again.
+  -- Or a member in another process that received a response in the meantime, long before this process could connect again.
   SELECT u.process_id, u.instance, u.from_ms, a.at_ms - o.lo_ms
   FROM connection_outage u
   JOIN clock_offset o ON o.reference_process_id = u.reference_process_id AND o.is_island_reference AND o.process_id <> u.process_id
-  JOIN answered a ON a.process_id = o.process_id AND a.kafka_cluster = u.kafka_cluster
+  JOIN member_response a ON a.process_id = o.process_id AND a.kafka_cluster = u.kafka_cluster
     AND a.at_ms - o.hi_ms > u.from_hi_ms AND a.at_ms - o.lo_ms < u.to_lo_ms - unreachable_ms
-), known AS (
-  SELECT process_id, instance, from_ms, min(since_ms) AS since_ms FROM well GROUP BY process_id, instance, from_ms
+), unaffected_since AS (
+  SELECT process_id, instance, from_ms, min(since_ms) AS since_ms FROM unaffected_process GROUP BY process_id, instance, from_ms
 )
 SELECT
   u.kafka_cluster AS kafka_cluster,
@@ -65,9 +65,9 @@ SELECT
   u.first_id AS first_id,
   u.last_id AS last_id
 FROM connection_outage u
-JOIN in_touch i ON i.process_id = u.process_id AND i.instance = u.instance AND i.from_ms = u.from_ms AND i.before_ms IS NOT NULL
+JOIN surrounding_response i ON i.process_id = u.process_id AND i.instance = u.instance AND i.from_ms = u.from_ms AND i.before_ms IS NOT NULL
 JOIN clock_offset o ON o.process_id = u.process_id AND o.is_island_reference
-JOIN known w ON w.process_id = u.process_id AND w.instance = u.instance AND w.from_ms = u.from_ms
+JOIN unaffected_since w ON w.process_id = u.process_id AND w.instance = u.instance AND w.from_ms = u.from_ms
 LEFT ANTI JOIN connection_outage v ON v.kafka_cluster = u.kafka_cluster AND v.process_id <> u.process_id
   AND v.reference_process_id = u.reference_process_id AND v.from_lo_ms <= u.to_hi_ms AND v.to_hi_ms >= u.from_lo_ms
 LEFT ANTI JOIN process_ending b ON b.is_broker AND b.reference_process_id = u.reference_process_id

@@ -1,24 +1,23 @@
--- One row per occurrence: the finding that reports it, the incident that it belongs to, and the finding that it is an effect of.
+-- One row per occurrence: the finding that reports it, its incident, and the finding that caused it.
 -- Reads: occurrence_fact, occurrence_key, effect, root_cause
 -- Grain: occurrence_id
--- Causes come first: what happens to one subject again and again because of one incident, in the same case of a rule (its code), is one
--- finding; what happens to many, from repeat_times on too. Tasks and partitions that had two owners are looked for by name: they stay
--- apart longer. The same of another incident is another finding, until one cause has brought it about in repeat_times incidents.
--- An effect appears below its cause and does not begin before it: a lost coordinator, a lost membership, rebalances, work without an owner
--- or with two, what was read twice.
--- What is worth a warning and cannot be joined to any cause is an incident of its own, whose cause is unknown; with a commit that came too
--- late, where the same log shows how its member lost its membership.
+-- Causes come first. Repeated occurrences with the same subject, incident and case of a rule (its code) are one finding; those of many
+-- subjects are too, from repeat_times on. Users search by name for tasks and partitions with two owners, so these stay separate for longer.
+-- The same trouble in another incident is another finding, until one cause has produced it in repeat_times incidents. An effect appears
+-- below its cause and does not begin before it. The levels are: a lost coordinator, a lost membership, rebalances, work without an owner or
+-- with two, records read twice. A warning without a known cause is an incident of its own with an unknown cause. A late commit joins it if
+-- the same log shows how its member lost its membership.
 CREATE OR REPLACE TEMPORARY VIEW finding_cause (
   occurrence_id COMMENT 'Occurrence',
   finding_id    COMMENT 'Finding that reports it',
-  incident_id   COMMENT 'Incident; NULL: none, as of a setting that is only a risk',
-  caused_by     COMMENT 'Finding that it is an effect of; NULL: of the incident''s cause itself',
-  caused_how    COMMENT 'Fact that joins it to that finding or cause; NULL: none',
-  is_alone      COMMENT 'True when nothing tells its cause'
+  incident_id   COMMENT 'Incident; NULL: none, for example for a setting that is only a risk',
+  caused_by     COMMENT 'Finding that caused it; NULL: the incident''s cause itself did',
+  caused_how    COMMENT 'Fact that links it to that finding or cause; NULL: none',
+  is_alone      COMMENT 'True if its cause is unknown'
 )
-COMMENT 'One row per occurrence: the finding that reports it, its incident, and the finding that it is an effect of.'
+COMMENT 'One row per occurrence: the finding that reports it, its incident, and the finding that caused it.'
 AS
-WITH known AS (
+WITH occurrence_with_cause AS (
   SELECT o.*, e.incident_id, e.caused_how, r.cause,
     CASE
       WHEN o.rule IN ('offsets-topic-unsatisfiable', 'generation-reset', 'duplicate-declaration', 'group-id-collision',
@@ -34,23 +33,23 @@ WITH known AS (
   FROM occurrence_fact o
   LEFT JOIN effect e ON e.occurrence_id = o.occurrence_id
   LEFT JOIN root_cause r ON r.incident_id = e.incident_id
-), alone AS (
+), unexplained_loss AS (
   SELECT p.occurrence_id, p.rule, p.from_ms, coalesce(p.to_ms, p.from_ms) AS to_ms, k.begun_ms, k.kafka_cluster, k.group_id,
     k.name AS process_id, k.number AS instance
-  FROM known p
+  FROM occurrence_with_cause p
   JOIN occurrence_key k ON k.occurrence_id = p.occurrence_id AND k.kind = 'process'
   WHERE p.incident_id IS NULL AND p.severity <> 'note' AND p.rule IN ('session-timeout', 'stale-commit')
-), beside AS (
+), stale_commit_cause AS (
   SELECT c.occurrence_id, max_by(p.occurrence_id, struct(p.from_ms IS NOT NULL, p.from_ms, p.occurrence_id)) AS cause_id,
     max(c.process_id) AS process_id
-  FROM alone c
-  JOIN alone p ON p.rule = 'session-timeout' AND p.kafka_cluster <=> c.kafka_cluster AND p.group_id = c.group_id
+  FROM unexplained_loss c
+  JOIN unexplained_loss p ON p.rule = 'session-timeout' AND p.kafka_cluster <=> c.kafka_cluster AND p.group_id = c.group_id
     AND p.process_id = c.process_id AND p.instance <=> c.instance AND p.from_ms <= c.begun_ms
     AND c.from_ms <= p.to_ms + outage_untroubled_ms
   WHERE c.rule = 'stale-commit'
   GROUP BY c.occurrence_id
-), scoped AS (
-  -- One trouble that comes back for months, each time an incident of its own, is one finding from repeat_times incidents on.
+), scoped_occurrence AS (
+  -- Trouble that returns for months, each time as an incident of its own, is one finding from repeat_times incidents on.
   SELECT *,
     CASE WHEN max(cause_nth) OVER (PARTITION BY rule, severity, verdict, kafka_cluster, group_id, code, cause) < repeat_times THEN cause_key
       ELSE coalesce(cause, '-') END AS scope
@@ -58,62 +57,62 @@ WITH known AS (
     SELECT *, dense_rank() OVER (PARTITION BY rule, severity, verdict, kafka_cluster, group_id, code, cause ORDER BY cause_key) AS cause_nth
     FROM (
       SELECT p.*, b.cause_id, coalesce(p.incident_id, b.process_id, '-') AS cause_key
-      FROM known p
-      LEFT JOIN beside b ON b.occurrence_id = p.occurrence_id
+      FROM occurrence_with_cause p
+      LEFT JOIN stale_commit_cause b ON b.occurrence_id = p.occurrence_id
     )
   )
-), counted AS (
+), counted_occurrence AS (
   SELECT *, count(*) OVER (PARTITION BY rule, severity, verdict, kafka_cluster, group_id, code, scope) AS alike
-  FROM scoped
-), sorted AS (
+  FROM scoped_occurrence
+), keyed_occurrence AS (
   SELECT *,
     concat_ws('|', rule, severity, verdict, coalesce(kafka_cluster, '-'), coalesce(group_id, '-'), code,
       CASE WHEN alike < CASE WHEN rule LIKE 'split-brain-%' THEN repeat_resources ELSE repeat_times END
-        -- Who surely had it first, and who then, is another story each time.
+        -- The pair of processes, the earlier owner first, distinguishes proved findings.
         THEN concat_ws('|', coalesce(subject, '-'), CASE WHEN verdict = 'proved' THEN concat_ws('|',
           get_json_object(facts, '$.process_a'), get_json_object(facts, '$.process_b')) END)
       END) AS kind
-  FROM counted
-), placed AS (
+  FROM counted_occurrence
+), occurrence_finding AS (
   SELECT *,
     CASE
-      -- One that happened once keeps its own id.
+      -- A single occurrence keeps its own id.
       WHEN count(*) OVER (PARTITION BY kind, scope) = 1 THEN occurrence_id
       WHEN min(scope) OVER (PARTITION BY kind) = max(scope) OVER (PARTITION BY kind) THEN left(sha2(kind, 256), 12)
       ELSE left(sha2(concat_ws('|', kind, scope), 256), 12)
     END AS finding_id
-  FROM sorted
-), fact AS (
+  FROM keyed_occurrence
+), common_fact AS (
   SELECT p.occurrence_id, p.finding_id, p.incident_id, p.rule, p.level, p.cause, p.from_ms, k.begun_ms, k.kind, k.group_id,
-    -- What two facts have in common, without NULL: an engine that compares NULLs pairs all facts of an incident first.
+    -- The common part of two facts without NULL: an engine that compares NULLs would first pair all facts of an incident.
     coalesce(k.kafka_cluster, '') AS common_cluster, coalesce(k.name, '') AS common_name,
     CASE WHEN k.kind <> 'process' THEN coalesce(k.number, -1) ELSE -1 END AS common_number,
     CASE WHEN k.kind NOT IN ('process', 'connector') THEN coalesce(k.group_id, '') ELSE '' END AS common_group,
     CASE k.kind WHEN 'member' THEN 1 WHEN 'generation' THEN 2 WHEN 'resource' THEN 3 WHEN 'process' THEN 4 WHEN 'connector'
       THEN 5 WHEN 'group' THEN 6 END AS rank
-  FROM placed p
+  FROM occurrence_finding p
   JOIN occurrence_key k ON k.occurrence_id = p.occurrence_id
   WHERE p.incident_id IS NOT NULL AND p.level IS NOT NULL AND k.kind <> 'broker'
-), parent AS (
+), parent_finding AS (
   SELECT c.occurrence_id, p.finding_id AS caused_by, CASE c.kind WHEN 'process' THEN 'process_life' ELSE c.kind END AS caused_how,
     row_number() OVER (PARTITION BY c.occurrence_id ORDER BY p.level DESC, c.rank,
       CASE WHEN p.group_id <=> c.group_id THEN 0 ELSE 1 END, p.from_ms DESC, p.occurrence_id) AS nth
-  FROM fact c
-  JOIN fact p ON p.incident_id = c.incident_id AND p.kind = c.kind AND p.level < c.level AND p.finding_id <> c.finding_id
+  FROM common_fact c
+  JOIN common_fact p ON p.incident_id = c.incident_id AND p.kind = c.kind AND p.level < c.level AND p.finding_id <> c.finding_id
     AND p.common_cluster = c.common_cluster AND p.common_name = c.common_name AND p.common_number = c.common_number
     AND p.common_group = c.common_group
   WHERE (p.from_ms IS NULL OR c.begun_ms IS NULL OR p.from_ms <= c.begun_ms)
-    -- A whole group suffers from what befalls all of it.
+    -- A whole group suffers only from trouble that affects all of it.
     AND (p.kind <> 'group' OR p.level <= 1)
-    -- One member that loses its coordinator and its membership has lost both by one cause.
+    -- If one member loses its coordinator and its membership, both have the same cause.
     AND (p.rule <> 'coordinator-unavailable' OR p.cause NOT IN ('process_paused', 'member_cut_off', 'process_killed'))
-    -- That a rebalance stood still delays what it gives away.
+    -- A stalled rebalance delays only the work that it assigns.
     AND (p.rule NOT IN ('rebalance-waits-for-ghost', 'slow-rebalance') OR c.rule = 'unassigned-tasks')
     AND p.rule <> 'heartbeat-rebalancing'
-), late AS (
+), stale_commit_finding AS (
   SELECT c.finding_id, max_by(p.finding_id, struct(p.from_ms IS NOT NULL, p.from_ms, p.occurrence_id)) AS caused_by
-  FROM placed c
-  JOIN placed p ON p.occurrence_id = c.cause_id
+  FROM occurrence_finding c
+  JOIN occurrence_finding p ON p.occurrence_id = c.cause_id
   GROUP BY c.finding_id
 )
 SELECT
@@ -126,6 +125,6 @@ SELECT
   CASE WHEN p.incident_id IS NOT NULL THEN coalesce(c.caused_how, p.caused_how)
     WHEN b.caused_by IS NOT NULL THEN 'process_life' END AS caused_how,
   coalesce(p.incident_id IS NULL AND p.level > 0 AND p.severity <> 'note', false) AS is_alone
-FROM placed p
-LEFT JOIN parent c ON c.occurrence_id = p.occurrence_id AND c.nth = 1
-LEFT JOIN late b ON b.finding_id = p.finding_id
+FROM occurrence_finding p
+LEFT JOIN parent_finding c ON c.occurrence_id = p.occurrence_id AND c.nth = 1
+LEFT JOIN stale_commit_finding b ON b.finding_id = p.finding_id

@@ -1,4 +1,4 @@
--- One row per incident and resource that was without an owner, or worked on twice, because of it.
+-- One row per incident and resource that had no owner, or two owners that worked, because of the incident.
 -- Reads: incident_gap
 -- Grain: incident_id, kafka_cluster, group_id, resource_kind, resource
 CREATE OR REPLACE TEMPORARY VIEW incident_resource (
@@ -7,11 +7,12 @@ CREATE OR REPLACE TEMPORARY VIEW incident_resource (
   group_id       COMMENT 'Group',
   resource_kind  COMMENT 'task, connector or partition',
   resource       COMMENT 'Task, connector or partition',
-  unowned_ms     COMMENT 'Longest time that it surely had no owner, milliseconds; NULL: it had one, as far as the lines tell',
-  unowned_hi_ms  COMMENT 'Longest time that it can have had no owner in these, milliseconds; NULL: as unowned_ms, or nothing bounds it',
-  double_work_ms COMMENT 'Longest time that two surely worked on it, milliseconds; NULL: nothing shows two at work'
+  unowned_ms     COMMENT 'Longest time that it certainly had no owner, milliseconds; NULL: no such time is known',
+  unowned_hi_ms  COMMENT 'Longest time that it possibly had no owner in these cases, milliseconds; NULL: the same as unowned_ms, or no
+    bound',
+  double_work_ms COMMENT 'Longest time that two owners certainly worked on it, milliseconds; NULL: none is known'
 )
-COMMENT 'One row per incident and resource that was without an owner, or worked on twice, because of it.'
+COMMENT 'One row per incident and resource that had no owner, or two owners that worked, because of the incident.'
 AS
 SELECT
   incident_id AS incident_id,

@@ -1,69 +1,69 @@
--- One row per incident: is it over when the logs end, what is not, and which process has to be stopped or started for that.
+-- One row per incident: whether it is over when the logs end, what is still open, and which process has to be stopped or started.
 -- Reads: root_cause, finding_cause, occurrence_fact, split_brain, incident_gap, open_rebalance, process_life, clock_offset, join_round
 -- Grain: incident_id
--- It is over when its cause is, and all that followed from it: two owners are one again, what had no owner has one, members have a
--- coordinator. A log that just ends shows no end: where both owners' logs go on to the end of all, they both run on; where one ends
--- earlier, nobody knows. Two owners that only a shutdown separated, with which the logs end, would still be two.
+-- It is over when its cause is over, and so are all effects: one owner instead of two, an owner for every resource, a coordinator for every
+-- member. A log that simply ends shows no end. If both owners' logs continue until the last log ends, both are still running; if one ends
+-- earlier, the state is unknown. Two owners that were separated only by a shutdown at the end of the logs would otherwise still be two.
 CREATE OR REPLACE TEMPORARY VIEW incident_state (
   incident_id   COMMENT 'Incident',
   state         COMMENT 'over, open (not over when the logs end) or unknown',
-  over_ms       COMMENT 'Over by then (reference clock, milliseconds since 1970); NULL: not over, or unknown',
-  over_how      COMMENT 'ended; shut_down: it lasted until one of its processes was shut down (open: with which the logs end); else NULL',
-  shown_ms      COMMENT 'The logs show it up to then; NULL: it is over',
-  still         COMMENT 'What is not over, the gravest first: two_owners, broker_away, process_away, rebalance, offsets_topic,
+  over_ms       COMMENT 'Over at this time (reference clock, milliseconds since 1970); NULL: not over, or unknown',
+  over_how      COMMENT 'ended; shut_down: it lasted until one of its processes was shut down (open: at the end of the logs); else NULL',
+  shown_ms      COMMENT 'The logs show it until this time; NULL: it is over',
+  still         COMMENT 'What is not over, the most serious first: two_owners, broker_away, process_away, rebalance, offsets_topic,
     no_coordinator, declared, clock, not_started',
-  targets       COMMENT 'Processes or brokers that have to be stopped or started; of what is over by a shutdown, what was shut down'
+  targets       COMMENT 'Processes or brokers to stop or start; for an incident that ended with a shutdown, those that were shut down'
 )
-COMMENT 'One row per incident: is it over when the logs end, what is not, and which process has to be stopped or started for that.'
+COMMENT 'One row per incident: whether it is over when the logs end, what is still open, and which process has to be stopped or started.'
 AS
-WITH life AS (
+WITH run_end AS (
   SELECT l.process_id, l.ending_ms - o.hi_ms AS ending_lo_ms, l.last_ms - o.lo_ms AS last_ms, o.reference_process_id
   FROM process_life l
   JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
-), island AS (
-  SELECT reference_process_id, max(last_ms) AS last_ms FROM life GROUP BY reference_process_id
-), log AS (
+), island_end AS (
+  SELECT reference_process_id, max(last_ms) AS last_ms FROM run_end GROUP BY reference_process_id
+), log_end AS (
   SELECT l.process_id, max(l.last_ms) AS last_ms, max(i.last_ms) AS end_ms
-  FROM life l
-  JOIN island i ON i.reference_process_id = l.reference_process_id
+  FROM run_end l
+  JOIN island_end i ON i.reference_process_id = l.reference_process_id
   GROUP BY l.process_id
-), told AS (
+), incident_occurrence AS (
   SELECT c.incident_id, c.is_alone, o.*
   FROM finding_cause c
   JOIN occurrence_fact o ON o.occurrence_id = c.occurrence_id
   WHERE c.incident_id IS NOT NULL
-), pair AS (
+), owner_pair AS (
   SELECT DISTINCT t.incident_id, s.ownership_a, s.ownership_b, s.process_a, s.process_b, unix_millis(s.to_hi) AS to_ms,
     least(a.last_ms, b.last_ms) AS shown_ms, greatest(a.end_ms, b.end_ms) AS end_ms,
     least(a.last_ms, b.last_ms) >= greatest(a.end_ms, b.end_ms) - coordinator_settled_ms AS is_seen
-  FROM told t
+  FROM incident_occurrence t
   JOIN split_brain s ON s.kafka_cluster <=> t.kafka_cluster AND s.group_id <=> t.group_id AND s.verdict = 'proved'
     AND array_contains(split(t.subject, ', '), s.resource)
     AND unix_millis(s.from_lo) BETWEEN t.from_ms AND coalesce(t.to_ms, t.from_ms)
-  JOIN log a ON a.process_id = s.process_a
-  JOIN log b ON b.process_id = s.process_b
+  JOIN log_end a ON a.process_id = s.process_a
+  JOIN log_end b ON b.process_id = s.process_b
   WHERE t.rule IN ('split-brain-task', 'split-brain-partition') AND t.verdict = 'proved'
-), shut AS (
+), shutdown_process AS (
   SELECT p.ownership_a, p.ownership_b, array_sort(collect_set(l.process_id)) AS processes
   FROM (
-    SELECT ownership_a, ownership_b, to_ms, explode(array(process_a, process_b)) AS process_id FROM pair WHERE to_ms IS NOT NULL
+    SELECT ownership_a, ownership_b, to_ms, explode(array(process_a, process_b)) AS process_id FROM owner_pair WHERE to_ms IS NOT NULL
   ) p
-  JOIN life l ON l.process_id = p.process_id AND p.to_ms BETWEEN l.ending_lo_ms AND l.last_ms + heartbeat_late_ms
+  JOIN run_end l ON l.process_id = p.process_id AND p.to_ms BETWEEN l.ending_lo_ms AND l.last_ms + heartbeat_late_ms
   GROUP BY p.ownership_a, p.ownership_b
-), ended AS (
+), owner_pair_end AS (
   SELECT p.*, s.processes, s.processes IS NOT NULL AND p.to_ms >= p.end_ms - coordinator_settled_ms AS is_last
-  FROM pair p
-  LEFT JOIN shut s ON s.ownership_a = p.ownership_a AND s.ownership_b = p.ownership_b
-), back AS (
-  -- A member that left because it did not poll in time is back when its process joins again.
+  FROM owner_pair p
+  LEFT JOIN shutdown_process s ON s.ownership_a = p.ownership_a AND s.ownership_b = p.ownership_b
+), member_return AS (
+  -- A member that left because of its poll timeout is back when its process joins again.
   SELECT r.incident_id, min(coalesce(j.joined_ms, j.synced_ms) - o.lo_ms) AS back_ms
   FROM (SELECT incident_id, to_hi_ms, group_ids, explode(process_ids) AS process_id FROM root_cause WHERE cause = 'poll_too_slow') r
   JOIN join_round j ON j.process_id = r.process_id AND array_contains(r.group_ids, j.group_id)
   JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
   WHERE coalesce(j.joined_ms, j.synced_ms) - o.lo_ms > r.to_hi_ms
   GROUP BY r.incident_id
-), stretch AS (
-  -- Each part of an incident: until when it lasted, or what it is that lasts; of what lasts unseen nobody knows.
+), incident_part AS (
+  -- For each part of an incident: its end, or what is still open. If an open part leaves no lines, its state is unknown.
   SELECT r.incident_id,
     CASE WHEN r.cause = 'poll_too_slow' THEN b.back_ms
       WHEN r.cause NOT IN ('duplicate_declaration', 'group_id_collision', 'offsets_topic_impossible') THEN r.to_hi_ms END AS to_ms,
@@ -76,33 +76,33 @@ WITH life AS (
       WHEN r.cause = 'broker_down' OR array_contains(r.alternatives, 'broker_down') THEN 'broker_away'
       WHEN size(r.process_ids) = 1 THEN 'process_away'
     END AS still,
-    -- A connector that rests for a while may be changed again.
+    -- A connector that is stable for a while may change again.
     CASE WHEN r.cause = 'connector_churn' THEN e.last_ms - r.to_hi_ms < storm_gap_ms
       WHEN r.cause = 'clock_wrong' THEN r.from_lo_ms IS NOT NULL
       WHEN r.cause IN ('duplicate_declaration', 'group_id_collision', 'offsets_topic_impossible') THEN false
       ELSE r.to_hi_ms IS NULL AND (r.subject = '' OR array_contains(r.alternatives, 'lines_missing')
         OR r.cause = 'coordinator_moved'
-        -- Nor whether a broker is back that may have been down: members that have no coordinator show it by themselves.
+        -- It is also unknown if a broker that was possibly down is back. Members without a coordinator are separate evidence.
         OR r.cause = 'unknown' AND array_contains(r.alternatives, 'broker_down')) END AS is_unknown,
     CAST(NULL AS BIGINT) AS shown_ms,
     CASE WHEN r.to_hi_ms IS NULL AND (r.cause = 'broker_down' OR array_contains(r.alternatives, 'broker_down')) THEN array(r.subject)
       WHEN (r.to_hi_ms IS NULL OR r.cause = 'poll_too_slow' AND b.back_ms IS NULL) AND size(r.process_ids) = 1 THEN r.process_ids
       ELSE CAST(array() AS ARRAY<STRING>) END AS targets
   FROM root_cause r
-  LEFT JOIN back b ON b.incident_id = r.incident_id
-  CROSS JOIN (SELECT max(last_ms) AS last_ms FROM island) e
+  LEFT JOIN member_return b ON b.incident_id = r.incident_id
+  CROSS JOIN (SELECT max(last_ms) AS last_ms FROM island_end) e
   UNION ALL
   SELECT incident_id, to_ms, CASE WHEN to_ms IS NULL OR is_last THEN 'two_owners' END, to_ms IS NULL AND NOT is_seen,
     CASE WHEN is_last THEN to_ms WHEN to_ms IS NULL THEN shown_ms END,
     CASE WHEN to_ms IS NULL OR is_last THEN array(process_a) ELSE CAST(array() AS ARRAY<STRING>) END
-  FROM ended
+  FROM owner_pair_end
   UNION ALL
   SELECT incident_id, unix_millis(to_ts), NULL, false, NULL, CAST(array() AS ARRAY<STRING>)
   FROM incident_gap
   WHERE to_ts IS NOT NULL
   UNION ALL
   SELECT t.incident_id, NULL, 'rebalance', false, r.to_ms, r.awaited_processes
-  FROM told t
+  FROM incident_occurrence t
   JOIN open_rebalance r ON r.kafka_cluster = t.kafka_cluster AND r.group_id = t.group_id AND NOT r.is_given_up
   WHERE t.rule = 'slow-rebalance' AND t.code = 'unfinished'
   UNION ALL
@@ -112,22 +112,22 @@ WITH life AS (
         THEN 'no_coordinator'
       WHEN rule = 'assigned-not-working' AND to_ms IS NULL THEN 'not_started'
     END,
-    -- Of a member that was removed and whose cause is not known, nobody knows where it is unless it came back.
+    -- If the cause of a member's removal is unknown, so is its whereabouts, unless it returned.
     is_alone AND rule = 'session-timeout' AND code = 'stayed_away', NULL, CAST(array() AS ARRAY<STRING>)
-  FROM told
+  FROM incident_occurrence
   WHERE rule NOT IN ('split-brain-task', 'split-brain-partition')
-), summed AS (
+), incident_summary AS (
   SELECT incident_id, max(to_ms) AS to_ms, bool_or(still IS NOT NULL AND NOT is_unknown) AS is_open, bool_or(is_unknown) AS is_unknown,
-    -- Beside what is not over, what is unknown is not said to last.
+    -- If something is known to be open, unknown parts are not reported as open.
     array_intersect(array('two_owners', 'broker_away', 'process_away', 'rebalance', 'offsets_topic', 'no_coordinator', 'declared',
       'clock', 'not_started'), CASE WHEN bool_or(still IS NOT NULL AND NOT is_unknown)
       THEN collect_set(CASE WHEN NOT is_unknown THEN still END) ELSE collect_set(still) END) AS still,
     min(shown_ms) AS shown_ms, array_sort(array_distinct(flatten(collect_list(targets)))) AS targets
-  FROM stretch
+  FROM incident_part
   GROUP BY incident_id
-), stopped AS (
+), incident_shutdown AS (
   SELECT incident_id, array_sort(array_distinct(flatten(collect_list(processes)))) AS shut_ids, bool_and(to_ms IS NOT NULL) AS is_all
-  FROM ended
+  FROM owner_pair_end
   GROUP BY incident_id
   HAVING count(processes) > 0
 )
@@ -142,6 +142,6 @@ SELECT
   CASE WHEN s.is_open OR s.is_unknown THEN coalesce(s.shown_ms, e.last_ms) END AS shown_ms,
   s.still AS still,
   CASE WHEN NOT s.is_open AND NOT s.is_unknown AND p.incident_id IS NOT NULL THEN p.shut_ids ELSE s.targets END AS targets
-FROM summed s
-LEFT JOIN stopped p ON p.incident_id = s.incident_id
-CROSS JOIN (SELECT max(last_ms) AS last_ms FROM island) e
+FROM incident_summary s
+LEFT JOIN incident_shutdown p ON p.incident_id = s.incident_id
+CROSS JOIN (SELECT max(last_ms) AS last_ms FROM island_end) e

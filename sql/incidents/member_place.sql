@@ -1,22 +1,23 @@
--- One row per member id whose own process names it: where it lived.
+-- One row per member id that its own process names, with that process.
 -- Reads: event, client_event, process_cluster, process_life, shared_log
 -- Grain: group_id, member_id
--- A release that prints no member id when it joins still prints it when it is refused. Member ids are unique, whatever a cluster is called.
+-- A release that prints no member id when it joins still prints it when it is refused. Member ids are unique even if the cluster's name is
+-- uncertain.
 CREATE OR REPLACE TEMPORARY VIEW member_place (
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',
   member_id     COMMENT 'Member id',
   process_id    COMMENT 'Its process',
-  instance      COMMENT 'Life of the process',
+  instance      COMMENT 'Run of the process',
   client        COMMENT 'Client inside the process',
   client_id     COMMENT 'client.id; NULL: the line has none',
   task          COMMENT 'Connect task whose consumer this is',
   known_how     COMMENT 'own_line, or refused: only the refusal names it',
-  event_id      COMMENT 'First line that tells'
+  event_id      COMMENT 'First line that shows it'
 )
-COMMENT 'One row per member id whose own process names it: where it lived.'
+COMMENT 'One row per member id that its own process names, with that process.'
 AS
-WITH line AS (
+WITH member_line AS (
   SELECT c.kafka_cluster, coalesce(e.group_id, k.group_id) AS group_id, e.process_id, e.instance, e.stream_pos, e.event_id,
     coalesce(e.client_id, e.task, e.thread, '-') AS client, e.client_id, e.task,
     CASE WHEN e.member_id IS NULL THEN 'refused' ELSE 'own_line' END AS known_how,
@@ -24,19 +25,19 @@ WITH line AS (
   FROM event e
   JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
     AND coalesce(e.stream_pos < c.to_pos, true)
-  -- Clients that print no client id (before 1.0, other libraries) are known by what only a member says.
+  -- Clients that print no client id (before 1.0, other libraries) are recognised by lines that only a member prints.
   LEFT JOIN client_event k ON k.event_id = e.event_id
   WHERE coalesce(e.group_id, k.group_id) IS NOT NULL AND e.broker_id IS NULL
     AND (e.client_kind IS NOT NULL OR e.client_id IS NOT NULL OR k.event_id IS NOT NULL)
     AND (e.member_id IS NOT NULL OR e.event = 'heartbeat_failed')
-    -- A leader names the members that it assigns to.
+    -- A leader prints the ids of the members that it assigns to.
     AND e.event NOT LIKE 'leader\\_%' AND e.event <> 'assignment_conflict'
-), placed AS (
+), ranked_line AS (
   SELECT l.*, row_number() OVER (PARTITION BY l.group_id, l.member_id ORDER BY l.known_how, l.stream_pos, l.process_id,
     l.event_id) AS nth
-  FROM line l
+  FROM member_line l
   LEFT ANTI JOIN (SELECT DISTINCT process_id FROM process_life WHERE is_broker) b ON b.process_id = l.process_id
-  -- A log of several members is the place of none.
+  -- A log of several members identifies none of them.
   LEFT ANTI JOIN shared_log s ON s.process_id = l.process_id AND (s.is_worker OR s.client = l.client)
   WHERE l.member_id <> ''
 )
@@ -51,5 +52,5 @@ SELECT
   task AS task,
   known_how AS known_how,
   event_id AS event_id
-FROM placed
+FROM ranked_line
 WHERE nth = 1

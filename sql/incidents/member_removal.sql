@@ -1,36 +1,37 @@
--- One row per member that its coordinator removed against its will, and whether its client had been closed before.
+-- One row per member that its coordinator removed against its will, with the answer to whether its client had been closed before.
 -- Reads: removed_member, client_event, fact_line, task_life
 -- Grain: kafka_cluster, group_id, member_id, removed_id
--- A client that is closed leaves its group, or its session runs out: then it was not lost, nobody needed it any more.
+-- A client that is closed leaves its group, or its session expires: then the membership was no longer needed and was not lost.
 CREATE OR REPLACE TEMPORARY VIEW member_removal (
   kafka_cluster  COMMENT 'Kafka cluster id',
   group_id       COMMENT 'Group',
   member_id      COMMENT 'Member id',
-  how            COMMENT 'session: no heartbeat; rebalance: it did not rejoin, or give up its partitions, in time',
+  how            COMMENT 'session: no heartbeat; rebalance: it did not rejoin, or revoke its partitions, in time',
   protocol       COMMENT 'classic or consumer (KIP-848)',
   broker         COMMENT 'Coordinator''s process',
   removed_id     COMMENT 'Event of the removal',
-  removed_lo_ms  COMMENT 'Removed at the earliest then (reference clock, milliseconds since 1970)',
-  removed_hi_ms  COMMENT 'Removed at the latest then',
-  heard_ms       COMMENT 'It asked to join the generation that was there not before then (reference clock); NULL: the log begins later',
+  removed_lo_ms  COMMENT 'Removed at this time at the earliest (reference clock, milliseconds since 1970)',
+  removed_hi_ms  COMMENT 'Removed at this time at the latest',
+  heard_ms       COMMENT 'It asked to join the current generation at this time at the earliest (reference clock); NULL: the log begins
+    later',
   reference_process_id COMMENT 'Process on whose clock the bounds are',
   session_ms     COMMENT 'Its session timeout; NULL: not printed',
-  process_id     COMMENT 'Its process; NULL: no line tells',
-  instance       COMMENT 'Life of the process that it was in',
+  process_id     COMMENT 'Its process; NULL: unknown',
+  instance       COMMENT 'Run of the process that it was in',
   client         COMMENT 'Client inside the process',
-  known_how      COMMENT 'own_line, refused, eliminated or task: what tells whose member it was',
-  known_id       COMMENT 'Event that tells it',
-  own_lo_ms      COMMENT 'Removed at the earliest then, by the process''s own clock; NULL: its clock cannot be compared',
-  own_hi_ms      COMMENT 'Removed at the latest then, by the process''s own clock',
-  was_closed     COMMENT 'True when its client had been closed, or its process was stopping, before: it left without saying so',
-  closed_id      COMMENT 'Event that tells it'
+  known_how      COMMENT 'own_line, refused, eliminated or task: how its process is known',
+  known_id       COMMENT 'Event that shows it',
+  own_lo_ms      COMMENT 'Removed at this time at the earliest, by the process''s own clock; NULL: its clock cannot be compared',
+  own_hi_ms      COMMENT 'Removed at this time at the latest, by the process''s own clock',
+  was_closed     COMMENT 'True if its client had been closed, or its process was stopping, before: it left without a line',
+  closed_id      COMMENT 'Event that shows it'
 )
-COMMENT 'One row per member that its coordinator removed against its will, and whether its client had been closed before.'
+COMMENT 'One row per member that its coordinator removed against its will, with the answer to whether its client had been closed before.'
 AS
-WITH client AS (
+WITH removed_client AS (
   SELECT DISTINCT p.process_id, p.instance, p.client FROM removed_member p WHERE p.process_id IS NOT NULL
-), mark AS (
-  -- What a client did last before the removal: took part, or was closed.
+), client_moment AS (
+  -- The last thing that a client did before the removal: it took part in a rebalance, or was closed.
   SELECT c.process_id, c.instance, c.client, c.at_ms, 1 AS rank, CAST(NULL AS STRING) AS closed_id,
     CAST(NULL AS STRING) AS removed_id
   FROM client_event c
@@ -41,7 +42,7 @@ WITH client AS (
   WHERE f.event = 'client_closed' AND f.client_id IS NOT NULL
   UNION ALL
   SELECT c.process_id, c.instance, c.client, f.at_ms, 2, f.event_id, NULL
-  FROM client c
+  FROM removed_client c
   JOIN fact_line f ON f.process_id = c.process_id AND f.instance = c.instance AND f.event = 'process_stopping'
   UNION ALL
   SELECT t.process_id, t.instance, g.client, t.ended.at_ms, 2, t.ended.event_id, NULL
@@ -53,12 +54,12 @@ WITH client AS (
   SELECT p.process_id, p.instance, p.client, p.own_hi_ms, 3, NULL, concat(p.removed_id, p.member_id)
   FROM removed_member p
   WHERE p.process_id IS NOT NULL AND p.own_hi_ms IS NOT NULL
-), closed AS (
+), close_before_removal AS (
   SELECT removed_id, last_closed AS closed_id
   FROM (
     SELECT rank, removed_id, lag(CASE WHEN rank < 3 THEN coalesce(closed_id, '') END) IGNORE NULLS
       OVER (PARTITION BY process_id, instance, client ORDER BY at_ms, rank, closed_id, removed_id) AS last_closed
-    FROM mark
+    FROM client_moment
   )
   WHERE rank = 3 AND last_closed <> ''
 )
@@ -85,4 +86,4 @@ SELECT
   c.closed_id IS NOT NULL AS was_closed,
   c.closed_id AS closed_id
 FROM removed_member p
-LEFT JOIN closed c ON c.removed_id = concat(p.removed_id, p.member_id)
+LEFT JOIN close_before_removal c ON c.removed_id = concat(p.removed_id, p.member_id)

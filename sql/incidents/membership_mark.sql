@@ -1,29 +1,29 @@
--- One row per sign in the life of a seat (a client of a group, in one life of its process), with the membership that it falls in.
+-- One row per event of a seat (a client of a group in one process run), with the membership that it belongs to.
 -- Reads: client_event, member_removal
 -- Grain: seat, at_ms, stream_pos, event_id, member_id
--- A membership begins when the client was let in, and lasts until it is let in again.
+-- A membership begins when the client becomes a member, and lasts until it becomes a member again.
 CREATE OR REPLACE TEMPORARY VIEW membership_mark (
-  seat          COMMENT 'Group, process, life and client',
-  kafka_cluster COMMENT 'Kafka cluster id; NULL: the sign tells none',
+  seat          COMMENT 'Group, process, process run and client',
+  kafka_cluster COMMENT 'Kafka cluster id; NULL: unknown',
   group_id      COMMENT 'Group',
   process_id    COMMENT 'Process',
-  instance      COMMENT 'Life of the process',
+  instance      COMMENT 'Run of the process',
   client        COMMENT 'Client inside the process',
   is_worker     COMMENT 'True for a Connect worker itself',
   at_ms         COMMENT 'When, by the process''s own clock',
-  stream_pos    COMMENT 'Place in the process''s log; -1: the sign is a line of its coordinator',
+  stream_pos    COMMENT 'Position in the process''s log; -1: a line of its coordinator',
   event_id      COMMENT 'Event',
   event         COMMENT 'Its name',
-  member_id     COMMENT 'Member id; NULL: the line tells none',
-  generation    COMMENT 'Generation; NULL: the line tells none',
+  member_id     COMMENT 'Member id; NULL: unknown',
+  generation    COMMENT 'Generation; NULL: unknown',
   kind          COMMENT 'in, asked (to join), lost (its coordinator), found (it), refused, or removed (by its coordinator''s log)',
-  session_ms    COMMENT 'Session timeout of one that was removed; 0: not known, or not removed',
+  session_ms    COMMENT 'Session timeout of a removed member; 0: unknown, or not removed',
   membership    COMMENT 'Its number in the seat; 0: before the first',
-  answered_ms   COMMENT 'Its coordinator had answered it then, the last time so far; NULL: not yet'
+  answered_ms   COMMENT 'Last response of its coordinator so far; NULL: none yet'
 )
-COMMENT 'One row per sign in the life of a seat, with the membership that it falls in.'
+COMMENT 'One row per event of a seat, with the membership that it belongs to.'
 AS
-WITH said AS (
+WITH classified_event AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, is_worker, at_ms, stream_pos, event_id, event,
     member_id, generation,
     CASE
@@ -38,19 +38,19 @@ WITH said AS (
     END AS kind
   FROM client_event
   WHERE at_ms IS NOT NULL AND group_id IS NOT NULL
-), mark AS (
+), seat_event AS (
   SELECT concat_ws('|', group_id, process_id, CAST(instance AS STRING), client) AS seat, kafka_cluster, group_id, process_id, instance,
     client,
     is_worker, at_ms, stream_pos, event_id, event, member_id, generation, kind, 0L AS session_ms
-  FROM said
+  FROM classified_event
   WHERE kind IS NOT NULL
   UNION ALL
-  -- The coordinator's log may call the cluster by another name, or by none.
+  -- The coordinator's log may have another name for the cluster, or none.
   SELECT concat_ws('|', r.group_id, r.process_id, CAST(r.instance AS STRING), r.client), NULL, r.group_id, r.process_id, r.instance,
     r.client, false, r.own_lo_ms, -1L, r.removed_id, 'member_expired', r.member_id, NULL, 'removed', coalesce(r.session_ms, 0L)
   FROM member_removal r
-  -- Where the clocks leave open when it was, it stands nowhere: its own lines with that id tell of the membership.
-  LEFT ANTI JOIN said s ON r.own_hi_ms - r.own_lo_ms > coordinator_together_ms AND s.process_id = r.process_id
+  -- If the clocks leave the time of the removal open, it is omitted: the member's own lines with that id show the membership.
+  LEFT ANTI JOIN classified_event s ON r.own_hi_ms - r.own_lo_ms > coordinator_together_ms AND s.process_id = r.process_id
     AND s.group_id = r.group_id AND s.member_id = r.member_id
   WHERE r.process_id IS NOT NULL AND r.own_lo_ms IS NOT NULL
 )
@@ -71,7 +71,7 @@ SELECT
   kind AS kind,
   session_ms AS session_ms,
   count_if(kind = 'in') OVER so_far AS membership,
-  -- What only its coordinator's answer makes it say; a worker tells of its assignment later, when its tasks have stopped.
+  -- Lines that only follow from the coordinator's response. A worker prints its assignment later, after its tasks have stopped.
   max(CASE WHEN event IN ('joined', 'synced', 'coordinator_discovered') THEN at_ms END) OVER so_far AS answered_ms
-FROM mark
+FROM seat_event
 WINDOW so_far AS (PARTITION BY seat ORDER BY at_ms, stream_pos, event_id ROWS UNBOUNDED PRECEDING)

@@ -1,4 +1,4 @@
--- One row per occurrence of a finding and fact that can join it to its cause: a member, process, generation, resource, broker, group.
+-- One row per occurrence of a finding and fact that can link it to its cause: a member, process, generation, resource, broker or group.
 -- Reads: occurrence_fact, lost_membership, unowned, split_brain, ownership, join_round, member_round, clock_offset
 -- Reads: broker_generation, cluster_broker
 -- Grain: occurrence_id, kind, kafka_cluster, group_id, name, number
@@ -8,15 +8,15 @@ CREATE OR REPLACE TEMPORARY VIEW occurrence_key (
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',
   name          COMMENT 'Member id, process, task or partition, connector, or broker id',
-  number        COMMENT 'Life of the process, or generation; NULL: any, or none',
-  incarnation   COMMENT 'Incarnation of the group''s metadata, of a generation; NULL: not known',
-  from_ms       COMMENT 'What is joined by this key began then (reference clock); NULL: at no moment',
-  to_ms         COMMENT 'And ended then',
-  begun_ms      COMMENT 'It had begun by then, where a clock that is known badly leaves that open; else as from_ms'
+  number        COMMENT 'Run of the process, or generation; NULL: any, or none',
+  incarnation   COMMENT 'Incarnation of the group''s metadata, for a generation; NULL: unknown',
+  from_ms       COMMENT 'The part of the occurrence with this key began at this time (reference clock); NULL: unknown',
+  to_ms         COMMENT 'And ended at this time',
+  begun_ms      COMMENT 'It had certainly begun at this time, if an uncertain clock leaves that open; else the same as from_ms'
 )
-COMMENT 'One row per occurrence of a finding and fact by which it can be joined to its cause.'
+COMMENT 'One row per occurrence of a finding and fact that can link it to its cause.'
 AS
-WITH told AS (
+WITH occurrence_with_facts AS (
   SELECT occurrence_id, rule, code, kafka_cluster, group_id, subject, verdict, from_ms, coalesce(to_ms, from_ms) AS to_ms, facts,
     try_cast(get_json_object(facts, '$.last_generation') AS BIGINT) AS last_generation,
     get_json_object(facts, '$.member_id') AS member_id,
@@ -32,20 +32,20 @@ WITH told AS (
     from_json(coalesce(get_json_object(facts, '$.processes'), '[]'), 'array<string>') AS processes,
     from_json(coalesce(get_json_object(facts, '$.tasks'), '[]'), 'array<string>') AS tasks
   FROM occurrence_fact
-), gap AS (
-  -- What nobody had: who had it before, and the generation that gave it on.
+), unowned_gap AS (
+  -- Resources without an owner: the previous owner, and the generation that assigned them again.
   SELECT t.occurrence_id, u.kafka_cluster, u.group_id, u.previous_member_id, u.previous_process_id, u.generation, t.from_ms, t.to_ms
-  FROM told t
+  FROM occurrence_with_facts t
   JOIN unowned u ON u.kafka_cluster = t.kafka_cluster AND u.group_id = t.group_id AND array_contains(t.tasks, u.resource)
     AND unix_millis(u.from_hi) BETWEEN t.from_ms AND t.to_ms AND unix_millis(u.to_lo) BETWEEN t.from_ms AND t.to_ms
   WHERE t.rule = 'unassigned-tasks'
-), pair AS (
+), owner_pair AS (
   SELECT t.occurrence_id, s.kafka_cluster, s.group_id, s.resource, a.member_id AS a_member, s.process_a, s.process_b,
     b.generation AS b_generation,
     unix_millis(s.from_lo) AS from_ms, coalesce(unix_millis(s.to_hi), t.to_ms) AS to_ms,
     unix_millis(s.from_lo) + CASE WHEN greatest(c.hi_ms - c.lo_ms, d.hi_ms - d.lo_ms) > coordinator_together_ms
       THEN greatest(c.hi_ms - c.lo_ms, d.hi_ms - d.lo_ms) ELSE 0L END AS begun_ms
-  FROM told t
+  FROM occurrence_with_facts t
   JOIN split_brain s ON s.kafka_cluster <=> t.kafka_cluster AND s.group_id <=> t.group_id AND s.verdict = t.verdict
     AND s.process_a = t.process_a AND s.process_b = t.process_b AND unix_millis(s.from_lo) = t.from_ms
     AND array_contains(split(t.subject, ', '), s.resource)
@@ -54,87 +54,92 @@ WITH told AS (
   LEFT JOIN clock_offset c ON c.process_id = s.process_a AND c.is_island_reference
   LEFT JOIN clock_offset d ON d.process_id = s.process_b AND d.is_island_reference
   WHERE t.rule IN ('split-brain-task', 'split-brain-partition')
-), revoked AS (
-  -- A task that its worker was told to stop: the generation that took it away.
+), revoking_generation AS (
+  -- A task whose worker was asked to stop it: the generation that revoked it.
   SELECT t.occurrence_id, r.kafka_cluster, r.group_id, r.incarnation, r.generation, t.from_ms, t.to_ms
-  FROM told t
+  FROM occurrence_with_facts t
   JOIN join_round j ON j.process_id = t.process_id AND j.is_worker AND array_contains(j.revoked, t.task)
   JOIN member_round r ON r.process_id = j.process_id AND r.group_id = j.group_id AND r.client = j.client AND r.round = j.round
   WHERE t.rule = 'zombie-task' AND coalesce(j.worker_assigned_ms, j.synced_ms)
     BETWEEN try_cast(get_json_object(t.facts, '$.asked_at_ms') AS BIGINT) - outage_untroubled_ms
       AND try_cast(get_json_object(t.facts, '$.asked_at_ms') AS BIGINT)
-), wide AS (
-  -- What a member's own line dates: `from_ms` is the earliest moment that its clock allows.
+), clock_uncertainty AS (
+  -- For times from a member's own line, `from_ms` is the earliest moment that its clock allows.
   SELECT t.occurrence_id, max(o.hi_ms - o.lo_ms) AS wide_ms
   FROM (
     SELECT occurrence_id, explode(CASE WHEN process_id IS NULL THEN processes ELSE array(process_id) END) AS process_id
-    FROM told
+    FROM occurrence_with_facts
     WHERE rule IN ('coordinator-unavailable', 'config-lag', 'poll-timeout', 'static-member-fenced', 'stale-commit')
   ) t
   JOIN clock_offset o ON o.process_id = t.process_id AND o.is_island_reference
   GROUP BY t.occurrence_id
-), coordinator AS (
-  -- A rebalance that does not end, maybe because the coordinator of the generation before it went down: its members could not leave.
+), previous_coordinator AS (
+  -- A rebalance that does not end, perhaps because the coordinator of the previous generation went down, so its members could not leave.
   SELECT t.occurrence_id, t.kafka_cluster, t.group_id, CAST(b.broker_id AS STRING) AS broker_id, t.from_ms, t.to_ms
-  FROM told t
+  FROM occurrence_with_facts t
   JOIN broker_generation g ON g.kafka_cluster = t.kafka_cluster AND g.group_id = t.group_id AND g.generation = t.last_generation
   JOIN cluster_broker b ON b.kafka_cluster = g.kafka_cluster AND b.process_id = g.process_id
   WHERE t.rule = 'slow-rebalance' AND t.code = 'unfinished'
-), keyed AS (
+), keyed_occurrence AS (
   SELECT occurrence_id, 'member' AS kind, kafka_cluster, group_id, member_id AS name, CAST(NULL AS BIGINT) AS number,
     CAST(NULL AS BIGINT) AS incarnation, from_ms, to_ms
-  FROM told WHERE member_id IS NOT NULL
+  FROM occurrence_with_facts WHERE member_id IS NOT NULL
   UNION ALL
   SELECT occurrence_id, 'process', kafka_cluster, group_id, process_id, instance, NULL, from_ms,
     to_ms
-  -- What is wrong with a clock has no cause among what befalls its process.
-  FROM told WHERE process_id IS NOT NULL AND rule <> 'clock-skew'
+  -- A wrong clock is not caused by the trouble of its process.
+  FROM occurrence_with_facts WHERE process_id IS NOT NULL AND rule <> 'clock-skew'
   UNION ALL
-  SELECT occurrence_id, 'process', kafka_cluster, group_id, processes[0], NULL, NULL, from_ms, to_ms FROM told WHERE size(processes) = 1
+  SELECT occurrence_id, 'process', kafka_cluster, group_id, processes[0], NULL, NULL, from_ms, to_ms
+  FROM occurrence_with_facts WHERE size(processes) = 1
   UNION ALL
-  SELECT occurrence_id, 'process', kafka_cluster, group_id, subject, NULL, NULL, from_ms, to_ms FROM told WHERE rule = 'rebalance-storm'
+  SELECT occurrence_id, 'process', kafka_cluster, group_id, subject, NULL, NULL, from_ms, to_ms
+  FROM occurrence_with_facts WHERE rule = 'rebalance-storm'
   UNION ALL
   SELECT t.occurrence_id, 'process', t.kafka_cluster, t.group_id, l.process_id, l.instance, NULL, t.from_ms, t.to_ms
-  FROM told t
+  FROM occurrence_with_facts t
   JOIN lost_membership l ON l.kafka_cluster = t.kafka_cluster AND l.group_id = t.group_id AND l.member_id = t.member_id
     AND l.process_id IS NOT NULL
   WHERE t.process_id IS NULL
   UNION ALL
   SELECT occurrence_id, 'resource', kafka_cluster, group_id, task, NULL, NULL, from_ms,
-    to_ms FROM told WHERE task IS NOT NULL AND rule = 'zombie-task'
+    to_ms FROM occurrence_with_facts WHERE task IS NOT NULL AND rule = 'zombie-task'
   UNION ALL
-  SELECT occurrence_id, 'resource', kafka_cluster, group_id, resource, NULL, NULL, from_ms, to_ms FROM pair
+  SELECT occurrence_id, 'resource', kafka_cluster, group_id, resource, NULL, NULL, from_ms, to_ms FROM owner_pair
   UNION ALL
   SELECT occurrence_id, 'generation', kafka_cluster, group_id, NULL, generation, incarnation, from_ms, to_ms
-  FROM told WHERE generation IS NOT NULL AND group_id IS NOT NULL
+  FROM occurrence_with_facts WHERE generation IS NOT NULL AND group_id IS NOT NULL
   UNION ALL
-  SELECT occurrence_id, 'broker', kafka_cluster, group_id, broker_id, NULL, NULL, from_ms, to_ms FROM told WHERE broker_id IS NOT NULL
+  SELECT occurrence_id, 'broker', kafka_cluster, group_id, broker_id, NULL, NULL, from_ms, to_ms
+  FROM occurrence_with_facts WHERE broker_id IS NOT NULL
   UNION ALL
-  SELECT occurrence_id, 'broker', kafka_cluster, group_id, broker_id, NULL, NULL, from_ms, to_ms FROM coordinator
+  SELECT occurrence_id, 'broker', kafka_cluster, group_id, broker_id, NULL, NULL, from_ms, to_ms FROM previous_coordinator
   UNION ALL
-  SELECT occurrence_id, 'connector', kafka_cluster, group_id, connector, NULL, NULL, from_ms, to_ms FROM told WHERE connector IS NOT NULL
+  SELECT occurrence_id, 'connector', kafka_cluster, group_id, connector, NULL, NULL, from_ms, to_ms
+  FROM occurrence_with_facts WHERE connector IS NOT NULL
   UNION ALL
-  SELECT occurrence_id, 'group', kafka_cluster, group_id, NULL, NULL, NULL, from_ms, to_ms FROM told WHERE group_id IS NOT NULL
+  SELECT occurrence_id, 'group', kafka_cluster, group_id, NULL, NULL, NULL, from_ms, to_ms
+  FROM occurrence_with_facts WHERE group_id IS NOT NULL
   UNION ALL
   SELECT occurrence_id, 'member', kafka_cluster, group_id, previous_member_id, NULL, NULL, from_ms,
-    to_ms FROM gap WHERE previous_member_id IS NOT NULL
+    to_ms FROM unowned_gap WHERE previous_member_id IS NOT NULL
   UNION ALL
   SELECT occurrence_id, 'process', kafka_cluster, group_id, previous_process_id, NULL, NULL, from_ms,
-    to_ms FROM gap WHERE previous_process_id IS NOT NULL
+    to_ms FROM unowned_gap WHERE previous_process_id IS NOT NULL
   UNION ALL
   SELECT occurrence_id, 'generation', kafka_cluster, group_id, NULL, generation, NULL, from_ms,
-    to_ms FROM gap WHERE generation IS NOT NULL
+    to_ms FROM unowned_gap WHERE generation IS NOT NULL
   UNION ALL
-  SELECT occurrence_id, 'member', kafka_cluster, group_id, a_member, NULL, NULL, from_ms, to_ms FROM pair WHERE a_member IS NOT NULL
+  SELECT occurrence_id, 'member', kafka_cluster, group_id, a_member, NULL, NULL, from_ms, to_ms FROM owner_pair WHERE a_member IS NOT NULL
   UNION ALL
-  SELECT occurrence_id, 'process', kafka_cluster, group_id, process_a, NULL, NULL, from_ms, to_ms FROM pair
+  SELECT occurrence_id, 'process', kafka_cluster, group_id, process_a, NULL, NULL, from_ms, to_ms FROM owner_pair
   UNION ALL
-  SELECT occurrence_id, 'process', kafka_cluster, group_id, process_b, NULL, NULL, from_ms, to_ms FROM pair
+  SELECT occurrence_id, 'process', kafka_cluster, group_id, process_b, NULL, NULL, from_ms, to_ms FROM owner_pair
   UNION ALL
   SELECT occurrence_id, 'generation', kafka_cluster, group_id, NULL, b_generation, NULL, from_ms,
-    to_ms FROM pair WHERE b_generation IS NOT NULL
+    to_ms FROM owner_pair WHERE b_generation IS NOT NULL
   UNION ALL
-  SELECT occurrence_id, 'generation', kafka_cluster, group_id, NULL, generation, incarnation, from_ms, to_ms FROM revoked
+  SELECT occurrence_id, 'generation', kafka_cluster, group_id, NULL, generation, incarnation, from_ms, to_ms FROM revoking_generation
 )
 SELECT
   k.occurrence_id AS occurrence_id,
@@ -147,7 +152,7 @@ SELECT
   min(k.from_ms) AS from_ms,
   max(k.to_ms) AS to_ms,
   coalesce(max(p.begun_ms), min(k.from_ms) + coalesce(max(w.wide_ms), 0L)) AS begun_ms
-FROM keyed k
-LEFT JOIN (SELECT occurrence_id, max(begun_ms) AS begun_ms FROM pair GROUP BY occurrence_id) p ON p.occurrence_id = k.occurrence_id
-LEFT JOIN wide w ON w.occurrence_id = k.occurrence_id
+FROM keyed_occurrence k
+LEFT JOIN (SELECT occurrence_id, max(begun_ms) AS begun_ms FROM owner_pair GROUP BY occurrence_id) p ON p.occurrence_id = k.occurrence_id
+LEFT JOIN clock_uncertainty w ON w.occurrence_id = k.occurrence_id
 GROUP BY k.occurrence_id, k.kind, k.kafka_cluster, k.group_id, k.name, k.number, k.incarnation

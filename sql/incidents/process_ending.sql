@@ -1,50 +1,50 @@
--- One row per life of a process that another follows in its log, and how it ended.
+-- One row per process run that another follows in the same log, with the way in which it ended.
 -- Reads: process_life, fact_line, client_event, member_place, member_removal, event, clock_offset, cluster_broker, shared_log
 -- Reads: life_start, clock_step, broker_missed
 -- Grain: process_id, instance
--- A worker says that it stops, whatever its release. A client that closes leaves its group, or says that it was closed, in releases from
--- 2.4 on: of an earlier one only its coordinator can tell whether it left. How: stopped (it said so), left (it left its groups in order),
--- failed (it gave up while it started), starting (it had not started yet), died (its coordinator heard no more of it, or its controller
--- of a broker), unknown. That a process says nothing of its end may be for lines that are missing. Where the reference's own clock was
--- set while it was away, the times of its next life are put on the clock as it was before.
+-- In every release a worker prints that it stops. From 2.4 on a client that closes leaves its group or prints that it was closed; in
+-- earlier releases only its coordinator can show whether it left. How: stopped (it printed so), left (it left its groups cleanly), failed
+-- (it gave up while starting), starting (it had not started yet), died (its coordinator, or for a broker its controller, no longer heard
+-- from it), unknown. If a process prints nothing about its end, lines may be missing. If the reference's own clock was set while its
+-- process was down, the times of the next run are converted to the previous clock.
 CREATE OR REPLACE TEMPORARY VIEW process_ending (
   process_id    COMMENT 'Process',
-  instance      COMMENT 'Life that ended',
+  instance      COMMENT 'Run that ended',
   is_broker     COMMENT 'True for a broker',
   is_worker     COMMENT 'True for a Connect worker',
   how           COMMENT 'stopped, left, failed, starting, died or unknown',
-  last_ms       COMMENT 'It was there then, by its own clock: the first line of its end, or its last line',
-  next_ms       COMMENT 'First line of its next life, by its own clock',
-  from_lo_ms    COMMENT 'Ended at the earliest then (reference clock); NULL where the log begins with the end',
-  from_hi_ms    COMMENT 'Ended at the latest then',
-  to_lo_ms      COMMENT 'Its next life began at the earliest then',
-  to_hi_ms      COMMENT 'Its next life began at the latest then',
+  last_ms       COMMENT 'It was running at this time, by its own clock: the first line of its end, or its last line',
+  next_ms       COMMENT 'First line of its next run, by its own clock',
+  from_lo_ms    COMMENT 'Ended at this time at the earliest (reference clock); NULL: the log begins with the end',
+  from_hi_ms    COMMENT 'Ended at this time at the latest',
+  to_lo_ms      COMMENT 'Its next run began at this time at the earliest',
+  to_hi_ms      COMMENT 'Its next run began at this time at the latest',
   reference_process_id COMMENT 'Process on whose clock the bounds are',
-  witness       COMMENT 'Events that tell: of the end, of the next start'
+  witness       COMMENT 'Events that show the end and the next start'
 )
-COMMENT 'One row per life of a process that another follows in its log, and how it ended.'
+COMMENT 'One row per process run that another follows in the same log, with the way in which it ended.'
 AS
-WITH life AS (
+WITH process_run AS (
   SELECT process_id, instance, is_broker, is_worker, last_ms, next_start_ms AS next_ms, next_start_id, ending_ms, ending_id,
-    CASE WHEN ending_id IS NULL THEN last_ms ELSE ending_lo_ms END AS there_ms
+    CASE WHEN ending_id IS NULL THEN last_ms ELSE ending_lo_ms END AS running_ms
   FROM process_life p
-  -- Of a log that several workers print to, no start is known to be that of the worker before it.
+  -- In a log with the lines of several workers, it is unknown which worker a start belongs to.
   LEFT ANTI JOIN shared_log s ON s.process_id = p.process_id AND s.is_worker
   WHERE last_ms IS NOT NULL
-), failed AS (
+), start_failure AS (
   SELECT process_id, instance, min(event_id) AS event_id
   FROM fact_line
   WHERE event IN ('connect_start_failed', 'herder_failed', 'broker_failed')
   GROUP BY process_id, instance
-), started AS (
-  -- Until it has started, a process that is told to stop says nothing.
+), started_run AS (
+  -- Before it has started, a process that is asked to stop prints nothing.
   SELECT process_id, instance FROM fact_line WHERE event IN ('herder_starting', 'broker_started', 'coordinator_elected', 'group_loaded')
   UNION
   SELECT process_id, instance FROM client_event
   UNION
   SELECT process_id, instance FROM event WHERE broker_id IS NOT NULL AND event IN ('group_stabilized', 'rebalance_preparing')
-), client AS (
-  -- A process's last word on each membership that it had.
+), client_end AS (
+  -- A process's last line about each of its memberships.
   SELECT process_id, instance, client,
     max_by(CASE WHEN event = 'leaving' THEN 'left' ELSE 'in' END, struct(at_ms IS NOT NULL, at_ms, stream_pos)) AS last,
       max_by(event_id, struct(at_ms IS NOT NULL, at_ms, stream_pos)) AS event_id
@@ -58,14 +58,14 @@ WITH life AS (
     WHERE f.event = 'client_closed' AND f.client_id IS NOT NULL
   )
   GROUP BY process_id, instance, client
-), clients AS (
+), client_end_summary AS (
   SELECT c.process_id, c.instance, bool_and(c.last = 'left') AS all_left, max(CASE WHEN c.last = 'left' THEN c.event_id END) AS event_id
-  FROM client c
+  FROM client_end c
   LEFT SEMI JOIN (SELECT DISTINCT process_id, instance, client FROM client_event) m
     ON m.process_id = c.process_id AND m.instance = c.instance AND m.client = c.client
   GROUP BY c.process_id, c.instance
-), coordinator AS (
-  -- Its coordinator heard that it leaves: of a worker what the worker itself says counts, not what its tasks' consumers do.
+), logged_departure AS (
+  -- Its coordinator logged that it left. For a worker only its own membership counts, not those of its tasks' consumers.
   SELECT p.process_id, p.instance, max(unix_millis(e.ts) - b.lo_ms + o.hi_ms) AS left_ms,
     max_by(e.event_id, struct(e.ts IS NOT NULL, e.ts, e.event_id)) AS left_id
   FROM member_place p
@@ -76,18 +76,18 @@ WITH life AS (
   JOIN clock_offset b ON b.process_id = e.process_id AND b.is_island_reference
   JOIN clock_offset o ON o.process_id = p.process_id AND o.is_island_reference AND o.reference_process_id = b.reference_process_id
   GROUP BY p.process_id, p.instance
-), removed AS (
-  -- Removals after its last line; those before it was paused, or cut off, and came back.
+), removal_after_end AS (
+  -- Removals after its last line. Before earlier ones the process was paused or cut off, and came back.
   SELECT m.process_id, m.instance, max(m.own_lo_ms) AS own_lo_ms,
     min_by(m.removed_id, struct(m.removed_hi_ms IS NOT NULL, m.removed_hi_ms, m.removed_id)) AS removed_id
   FROM member_removal m
-  JOIN life l ON l.process_id = m.process_id AND l.instance = m.instance AND m.own_lo_ms >= l.last_ms
+  JOIN process_run l ON l.process_id = m.process_id AND l.instance = m.instance AND m.own_lo_ms >= l.last_ms
   WHERE NOT m.was_closed
   GROUP BY m.process_id, m.instance
-), missed AS (
-  -- A broker's end in others' words. One that did not close its logs recovers them when it starts again.
+), missing_broker AS (
+  -- Evidence of a broker's end in other logs. A broker that did not close its logs recovers them when it starts again.
   SELECT l.process_id, l.instance, min(m.event_id) AS event_id
-  FROM life l
+  FROM process_run l
   JOIN cluster_broker n ON n.process_id = l.process_id
   JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
   JOIN broker_missed m ON m.kafka_cluster = n.kafka_cluster AND m.broker_id = n.broker_id AND m.process_id <> l.process_id
@@ -96,14 +96,14 @@ WITH life AS (
   GROUP BY l.process_id, l.instance
   UNION ALL
   SELECT l.process_id, l.instance, min(f.event_id)
-  FROM life l
+  FROM process_run l
   JOIN fact_line f ON f.process_id = l.process_id AND f.instance = l.instance + 1 AND f.event = 'unclean_start'
   WHERE l.is_broker
   GROUP BY l.process_id, l.instance
-), told AS (
-  SELECT process_id, instance, min(event_id) AS event_id FROM missed GROUP BY process_id, instance
-), judged AS (
-  SELECT l.process_id, l.instance, l.is_broker, l.is_worker, coalesce(l.ending_ms, l.last_ms) AS last_ms, l.there_ms, l.next_ms,
+), reported_missing AS (
+  SELECT process_id, instance, min(event_id) AS event_id FROM missing_broker GROUP BY process_id, instance
+), ended_run AS (
+  SELECT l.process_id, l.instance, l.is_broker, l.is_worker, coalesce(l.ending_ms, l.last_ms) AS last_ms, l.running_ms, l.next_ms,
     l.next_start_id,
     CASE
       WHEN f.event_id IS NOT NULL THEN 'failed'
@@ -118,30 +118,31 @@ WITH life AS (
     array(coalesce(f.event_id, l.ending_id), CASE WHEN l.ending_id IS NULL THEN t.event_id END,
       CASE WHEN l.ending_id IS NULL AND r.own_lo_ms >= l.last_ms THEN r.removed_id END,
       CASE WHEN l.ending_id IS NULL THEN coalesce(o.left_id, c.event_id) END, l.next_start_id) AS witness
-  FROM life l
-  LEFT JOIN started b ON b.process_id = l.process_id AND b.instance = l.instance
-  LEFT JOIN failed f ON f.process_id = l.process_id AND f.instance = l.instance
-  LEFT JOIN clients c ON c.process_id = l.process_id AND c.instance = l.instance
-  LEFT JOIN coordinator o ON o.process_id = l.process_id AND o.instance = l.instance
-  LEFT JOIN removed r ON r.process_id = l.process_id AND r.instance = l.instance
-  LEFT JOIN told t ON t.process_id = l.process_id AND t.instance = l.instance
+  FROM process_run l
+  LEFT JOIN started_run b ON b.process_id = l.process_id AND b.instance = l.instance
+  LEFT JOIN start_failure f ON f.process_id = l.process_id AND f.instance = l.instance
+  LEFT JOIN client_end_summary c ON c.process_id = l.process_id AND c.instance = l.instance
+  LEFT JOIN logged_departure o ON o.process_id = l.process_id AND o.instance = l.instance
+  LEFT JOIN removal_after_end r ON r.process_id = l.process_id AND r.instance = l.instance
+  LEFT JOIN reported_missing t ON t.process_id = l.process_id AND t.instance = l.instance
   WHERE l.next_ms IS NOT NULL
-), set_meanwhile AS (
-  -- Its clock was set after a line of this life, or of one before, and before a line of one after it: perhaps while it was away.
+), clock_step_while_down AS (
+  -- Its clock was set after a line of this run or an earlier one, and before a line of a later one, so perhaps while it was down.
   SELECT l.process_id, l.instance, CASE WHEN count(c.lo_ms) > 0 THEN least(min(c.lo_ms), 0L) END AS lo_ms,
     CASE WHEN count(c.hi_ms) = count(*) THEN greatest(max(c.hi_ms), 0L) END AS hi_ms
-  FROM life l
+  FROM process_run l
   JOIN life_start b ON b.process_id = l.process_id AND b.instance = l.instance + 1
   JOIN clock_step c ON c.process_id = l.process_id AND c.before_pos < b.stream_pos AND c.after_pos >= b.stream_pos
   GROUP BY l.process_id, l.instance
-), set_right AS (
-  -- Between its own lines and another's clock the bounds of the offset allow for a clock that was set.
+), ended_run_on_old_clock AS (
+  -- Between its own lines and another clock the bounds of the offset already allow for a clock step.
   SELECT j.*,
-    CASE WHEN m.process_id IS NULL THEN j.next_ms ELSE greatest(j.next_ms - m.hi_ms, j.there_ms) END AS next_lo_ms,
-    CASE WHEN m.process_id IS NULL THEN j.next_ms WHEN m.lo_ms IS NOT NULL THEN greatest(j.next_ms - m.lo_ms, j.there_ms) END AS next_hi_ms
-  FROM judged j
+    CASE WHEN m.process_id IS NULL THEN j.next_ms ELSE greatest(j.next_ms - m.hi_ms, j.running_ms) END AS next_lo_ms,
+    CASE WHEN m.process_id IS NULL THEN j.next_ms WHEN m.lo_ms IS NOT NULL
+      THEN greatest(j.next_ms - m.lo_ms, j.running_ms) END AS next_hi_ms
+  FROM ended_run j
   LEFT JOIN clock_offset o ON o.process_id = j.process_id AND o.reference_process_id = j.process_id AND o.is_island_reference
-  LEFT JOIN set_meanwhile m ON m.process_id = o.process_id AND m.instance = j.instance
+  LEFT JOIN clock_step_while_down m ON m.process_id = o.process_id AND m.instance = j.instance
 )
 SELECT
   j.process_id AS process_id,
@@ -151,12 +152,12 @@ SELECT
   j.how AS how,
   j.last_ms AS last_ms,
   j.next_ms AS next_ms,
-  j.there_ms - o.hi_ms AS from_lo_ms,
-  -- One that was removed for its silence had perhaps lost its network, and ended later.
+  j.running_ms - o.hi_ms AS from_lo_ms,
+  -- A member that was removed for missing heartbeats may have lost its network, and ended later.
   CASE WHEN j.how IN ('stopped', 'failed') THEN j.last_ms ELSE j.next_hi_ms END - o.lo_ms AS from_hi_ms,
   j.next_lo_ms - o.hi_ms AS to_lo_ms,
   j.next_hi_ms - o.lo_ms AS to_hi_ms,
   o.reference_process_id AS reference_process_id,
   filter(j.witness, w -> w IS NOT NULL) AS witness
-FROM set_right j
+FROM ended_run_on_old_clock j
 JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference

@@ -1,52 +1,54 @@
--- One row per time that one process by itself was paused, cut off, killed, too slow to poll, or one of these that no line tells apart.
+-- One row per time that one process by itself was paused, cut off, killed or too slow to poll, including cases in which these cannot be
+-- distinguished.
 -- Reads: lost_membership, cut_off, process_ending, process_life, process_cluster, worker_group, generation, clock_offset, sink_worker
 -- Reads: vanished_member
 -- Grain: trouble_id
--- What its members lost shows it; so do connections that fail for long, while members in other processes keep theirs.
+-- The evidence is the lost memberships of its members, or connections that fail for long while members in other processes keep theirs.
 CREATE OR REPLACE TEMPORARY VIEW process_trouble (
   trouble_id    COMMENT 'Stable id',
   kafka_cluster COMMENT 'Kafka cluster id',
   group_ids     COMMENT 'Groups that it was a member of',
-  process_id    COMMENT 'Process; NULL: no line tells whose member it was',
-  instance      COMMENT 'Life of the process',
+  process_id    COMMENT 'Process; NULL: unknown',
+  instance      COMMENT 'Run of the process',
   member_ids    COMMENT 'Members that it lost',
-  of_group_id   COMMENT 'Nobody''s: group of the worker that the member went with, or the member''s own; else NULL',
+  of_group_id   COMMENT 'For an unknown process: group of the worker that the member was lost with, or the member''s own; else NULL',
   cause         COMMENT 'process_paused, member_cut_off, process_killed, poll_too_slow or unknown',
-  alternatives  COMMENT 'What it can have been, where the lines do not tell',
-  from_lo_ms    COMMENT 'Began at the earliest then (reference clock)',
-  from_hi_ms    COMMENT 'Began at the latest then',
-  to_lo_ms      COMMENT 'Ended at the earliest then; NULL: it did not, as far as the logs go',
-  to_hi_ms      COMMENT 'Ended at the latest then',
+  alternatives  COMMENT 'Possible causes, if the lines do not decide',
+  from_lo_ms    COMMENT 'Began at this time at the earliest (reference clock)',
+  from_hi_ms    COMMENT 'Began at this time at the latest',
+  to_lo_ms      COMMENT 'Ended at this time at the earliest; NULL: it did not end in the logs',
+  to_hi_ms      COMMENT 'Ended at this time at the latest',
   reference_process_id COMMENT 'Process on whose clock the bounds are',
   witness       COMMENT 'Events that prove it'
 )
 COMMENT 'One row per time that one process by itself was paused, cut off, killed or too slow to poll.'
 AS
-WITH judged AS (
-  -- Its own clock counts for nothing on the reference's that no message joins to it.
+WITH loss_on_clock AS (
+  -- If no message links its clock to the reference, its own times cannot be used there.
   SELECT l.*, l.noticed_ms - o.hi_ms AS noticed_lo_ms, l.noticed_ms - o.lo_ms AS noticed_hi_ms, o.lo_ms AS ahead_lo_ms,
     o.hi_ms AS ahead_hi_ms,
-    -- A log that begins in the middle of a life tells nothing of its beginning.
-    CASE WHEN p.instance > 0 THEN p.first_ms - o.hi_ms END AS born_lo_ms
+    -- A log that begins in the middle of a run does not show when the run began.
+    CASE WHEN p.instance > 0 THEN p.first_ms - o.hi_ms END AS run_start_lo_ms
   FROM lost_membership l
   LEFT JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference AND o.reference_process_id = l.reference_process_id
   LEFT JOIN process_life p ON p.process_id = l.process_id AND p.instance = l.instance
-), shown AS (
-  -- All that shows one process in trouble, each with the stretch of its own time in which it was so.
+), evidence AS (
+  -- All evidence that one process was in trouble, each with the time in its own clock in which it was.
   SELECT j.kafka_cluster, j.group_id, j.process_id, j.instance, j.member_id, j.kind, j.how = 'rebalance' AS is_late,
     least(coalesce(j.own_lo_ms - j.session_ms, j.before_ms, j.own_lo_ms, j.noticed_ms),
       coalesce(j.own_lo_ms, j.noticed_ms)) AS own_from_ms,
     greatest(coalesce(j.own_hi_ms, j.noticed_ms), coalesce(j.after_ms, 0), coalesce(j.noticed_ms, 0),
       coalesce(j.found_ms, 0)) AS own_to_ms,
-    -- It still took part when it was heard last, one session before. Who slept prints no line; who was cut off does.
-    -- An answer after the removal is none that came before the trouble; nor is one that a refusal follows at once, when it was over.
-    greatest(j.removed_lo_ms - coalesce(j.session_ms, session_longest_ms) - heartbeat_late_ms, j.born_lo_ms, j.heard_ms,
+    -- It still took part when the coordinator last heard from it, one session before. A paused process prints no line; one that is cut off
+    -- does. A response after the removal does not precede the trouble. Neither does a response that a refusal follows immediately, after
+    -- the trouble was over.
+    greatest(j.removed_lo_ms - coalesce(j.session_ms, session_longest_ms) - heartbeat_late_ms, j.run_start_lo_ms, j.heard_ms,
       CASE WHEN coalesce(j.answered_ms < j.own_lo_ms, j.answered_ms + coordinator_together_ms <= j.noticed_ms)
         THEN j.answered_ms - j.ahead_hi_ms END,
       CASE WHEN j.kind = 'paused' THEN j.before_ms - j.ahead_hi_ms END) AS from_lo_ms,
     least(j.removed_hi_ms, j.own_hi_ms - j.ahead_lo_ms, j.noticed_hi_ms) AS from_hi_ms,
     CASE WHEN j.kind = 'silent' THEN CAST(NULL AS BIGINT)
-      -- Who wakes notices at once that its session ran out; a line before that says that it was awake.
+      -- A process that wakes notices immediately that its session expired; a line before that shows that it was awake.
       WHEN j.kind = 'paused' THEN greatest(least(j.removed_lo_ms, j.noticed_lo_ms),
         least(j.noticed_ms, j.after_ms) - j.ahead_hi_ms - heartbeat_late_ms)
       WHEN j.kind <> 'cut_off' THEN least(j.removed_lo_ms, j.noticed_lo_ms)
@@ -58,55 +60,55 @@ WITH judged AS (
       WHEN j.first_found_ms - j.noticed_ms > heartbeat_late_ms THEN j.first_found_ms - j.ahead_lo_ms
       ELSE j.found_ms - j.ahead_lo_ms END AS to_hi_ms,
     j.reference_process_id, filter(array(j.removed_id, j.noticed_id, j.refused_id, j.back_id), x -> x IS NOT NULL) AS witness
-  FROM judged j
+  FROM loss_on_clock j
   WHERE j.kind IN ('paused', 'cut_off', 'paused_or_cut_off', 'silent', 'slow', 'slow_or_paused')
   UNION ALL
   SELECT a.kafka_cluster, w.group_id, a.process_id, a.instance, CAST(NULL AS STRING), 'cut_off', false, a.from_ms, a.to_ms,
-    -- A connection that fails was asked for a while before.
+    -- A connection that fails was attempted some time before.
     a.before_lo_ms, a.from_hi_ms, a.to_lo_ms - unreachable_ms, a.after_hi_ms, a.reference_process_id, array(a.first_id, a.last_id)
   FROM cut_off a
   LEFT JOIN worker_group w ON w.process_id = a.process_id AND w.instance = a.instance
-), sign AS (
-  -- What has no place in its own time has one in its coordinator's.
+), usable_evidence AS (
+  -- Evidence without a time in its own clock has one in its coordinator's.
   SELECT kafka_cluster, group_id, process_id, instance, member_id, kind, is_late, own_from_ms IS NOT NULL AS is_placed,
     coalesce(own_from_ms, from_lo_ms) AS own_from_ms, CASE WHEN own_from_ms IS NULL THEN from_hi_ms ELSE own_to_ms END AS own_to_ms,
     from_lo_ms, from_hi_ms, to_lo_ms, to_hi_ms, reference_process_id, witness
-  FROM shown
-  -- Where no line bounds its beginning, as in a log that begins later, there is only the refusal.
+  FROM evidence
+  -- If no line bounds the beginning, as in a log that begins later, there is only the refusal.
   WHERE from_lo_ms IS NOT NULL
-), reached AS (
+), evidence_with_previous AS (
   SELECT *, max(own_to_ms) OVER (PARTITION BY process_id, instance, is_placed
-    ORDER BY own_from_ms, own_to_ms, coalesce(member_id, '') ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached_ms
-  FROM sign
-), numbered AS (
-  SELECT *, count_if(reached_ms IS NULL OR own_from_ms >= reached_ms) OVER (PARTITION BY process_id, instance, is_placed
+    ORDER BY own_from_ms, own_to_ms, coalesce(member_id, '') ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_until_ms
+  FROM usable_evidence
+), evidence_of_episode AS (
+  SELECT *, count_if(covered_until_ms IS NULL OR own_from_ms >= covered_until_ms) OVER (PARTITION BY process_id, instance, is_placed
     ORDER BY own_from_ms, own_to_ms, coalesce(member_id, '') ROWS UNBOUNDED PRECEDING) AS episode
-  FROM reached
-), weighed AS (
-  -- The signs that tell what it was tell best when.
+  FROM evidence_with_previous
+), weighted_evidence AS (
+  -- Evidence of the kind of trouble is also the best evidence of its time.
   SELECT *,
     CASE WHEN bool_or(kind = 'cut_off') OVER e THEN kind = 'cut_off' WHEN bool_or(kind = 'paused') OVER e THEN kind = 'paused'
       ELSE true END
-      AS is_telling
-  FROM numbered
+      AS is_decisive
+  FROM evidence_of_episode
   WINDOW e AS (PARTITION BY process_id, instance, is_placed, episode)
 ), episode AS (
   SELECT process_id, instance, episode, max(kafka_cluster) AS kafka_cluster, collect_set(group_id) AS group_ids,
     collect_set(member_id) AS member_ids, collect_set(kind) AS kinds,
     bool_or(is_late OR kind IN ('slow', 'slow_or_paused')) AS is_late,
-    -- Removals of which its own lines tell nothing may be of several troubles: all that can be said is when the first can have begun,
-    -- and when the last had.
-    CASE WHEN is_placed THEN max(CASE WHEN is_telling THEN from_lo_ms END) ELSE min(from_lo_ms) END AS latest_lo_ms,
-    CASE WHEN is_placed THEN min(CASE WHEN is_telling THEN from_hi_ms END) ELSE max(from_hi_ms) END AS from_hi_ms,
-    -- One that was back before another shows that it was not had found its way in between: that is another trouble.
-    CASE WHEN max(CASE WHEN is_telling THEN to_lo_ms END) > min(CASE WHEN is_telling THEN to_hi_ms END)
-      THEN min(CASE WHEN is_telling THEN to_lo_ms END) ELSE max(CASE WHEN is_telling THEN to_lo_ms END) END AS to_lo_ms,
-    CASE WHEN NOT bool_or(kind = 'silent') THEN min(CASE WHEN is_telling THEN to_hi_ms END) END AS first_to_hi_ms,
+    -- Removals without any of the process's own lines may belong to several troubles. Only the earliest possible beginning of the first and
+    -- the latest possible beginning of the last are known.
+    CASE WHEN is_placed THEN max(CASE WHEN is_decisive THEN from_lo_ms END) ELSE min(from_lo_ms) END AS latest_lo_ms,
+    CASE WHEN is_placed THEN min(CASE WHEN is_decisive THEN from_hi_ms END) ELSE max(from_hi_ms) END AS from_hi_ms,
+    -- If it was back before other evidence shows that it was not, it had recovered in between, and that is another trouble.
+    CASE WHEN max(CASE WHEN is_decisive THEN to_lo_ms END) > min(CASE WHEN is_decisive THEN to_hi_ms END)
+      THEN min(CASE WHEN is_decisive THEN to_lo_ms END) ELSE max(CASE WHEN is_decisive THEN to_lo_ms END) END AS to_lo_ms,
+    CASE WHEN NOT bool_or(kind = 'silent') THEN min(CASE WHEN is_decisive THEN to_hi_ms END) END AS first_to_hi_ms,
     max(reference_process_id) AS reference_process_id, min(own_from_ms) AS own_from_ms,
     slice(array_distinct(flatten(sort_array(collect_list(witness)))), 1, 16) AS witness
-  FROM weighed
+  FROM weighted_evidence
   GROUP BY process_id, instance, is_placed, episode
-), over AS (
+), ended_process AS (
   SELECT e.process_id, e.instance, e.is_worker, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id,
     e.witness, e.last_ms,
     c.kafka_cluster, j.member_ids, j.group_ids, coalesce(j.witness, CAST(array() AS ARRAY<STRING>)) AS removed
@@ -117,12 +119,12 @@ WITH judged AS (
   LEFT JOIN (
     SELECT process_id, instance, collect_set(member_id) AS member_ids, collect_set(group_id) AS group_ids,
       array_sort(collect_set(removed_id)) AS witness
-    FROM judged
+    FROM loss_on_clock
     WHERE kind = 'over'
     GROUP BY process_id, instance
   ) j ON j.process_id = e.process_id AND j.instance = e.instance
   JOIN process_life l ON l.process_id = e.process_id AND l.instance = e.instance
-  -- A life without length is the beginning of the next, of which some lines are missing.
+  -- A run without any duration is the beginning of the next one, with some lines missing.
   WHERE NOT e.is_broker AND (e.how = 'died' OR e.how = 'unknown' AND e.next_ms - l.first_ms >= life_shortest_ms)
 )
 SELECT
@@ -142,7 +144,7 @@ SELECT
   END AS cause,
   CASE
     WHEN array_contains(e.kinds, 'cut_off') AND NOT array_contains(e.kinds, 'paused') THEN CAST(array() AS ARRAY<STRING>)
-    -- Who did not rejoin in time may have been slow.
+    -- A process that did not rejoin in time may have been slow.
     WHEN array_contains(e.kinds, 'silent') AND e.is_late THEN array('member_cut_off', 'poll_too_slow', 'process_killed', 'process_paused')
     WHEN array_contains(e.kinds, 'silent') THEN array('member_cut_off', 'process_killed', 'process_paused')
     WHEN array_contains(e.kinds, 'slow_or_paused') THEN array('member_cut_off', 'poll_too_slow', 'process_paused')
@@ -150,7 +152,7 @@ SELECT
       THEN CAST(array() AS ARRAY<STRING>)
     ELSE array('member_cut_off', 'process_paused')
   END AS alternatives,
-  -- It had begun when the first sign of it shows, and ended when the first sign of its end does.
+  -- It began by the first evidence of it, and ended by the first evidence of its end.
   least(e.latest_lo_ms, e.from_hi_ms) AS from_lo_ms,
   e.from_hi_ms AS from_hi_ms,
   CASE WHEN e.first_to_hi_ms IS NOT NULL THEN least(greatest(e.from_hi_ms, e.to_lo_ms), greatest(e.first_to_hi_ms, e.to_lo_ms)) END
@@ -169,7 +171,7 @@ SELECT
   coalesce(array_sort(o.member_ids), CAST(array() AS ARRAY<STRING>)) AS member_ids,
   CAST(NULL AS STRING) AS of_group_id,
   CASE WHEN o.how = 'died' THEN 'process_killed' ELSE 'unknown' END AS cause,
-  -- A worker that is shut down says so.
+  -- A worker that is shut down prints so.
   CASE WHEN o.how = 'died' THEN CAST(array() AS ARRAY<STRING>) WHEN o.is_worker THEN array('lines_missing', 'process_killed')
     ELSE array('process_killed', 'process_restarted') END AS alternatives,
   o.from_lo_ms AS from_lo_ms,
@@ -178,11 +180,11 @@ SELECT
   o.to_hi_ms AS to_hi_ms,
   o.reference_process_id AS reference_process_id,
   array_distinct(concat(o.witness, slice(o.removed, 1, 12))) AS witness
-FROM over o
+FROM ended_process o
 LEFT JOIN worker_group w ON w.process_id = o.process_id AND w.instance = o.instance
 UNION ALL
--- Nobody's: only its coordinator's log tells of it. A member that its group was not waiting for would have said that it leaves, unless it
--- is a static one, or of Streams. A sink's member went with the worker that had its task.
+-- Its process is unknown, because only its coordinator's log shows it. A member that its group was not waiting for would have announced its
+-- departure, unless it is static or belongs to Kafka Streams. A sink's member was lost with the worker that had its task.
 SELECT
   left(sha2(concat_ws('|', 'nobody', l.loss_id), 256), 12) AS trouble_id,
   l.kafka_cluster AS kafka_cluster,
@@ -211,7 +213,7 @@ LEFT JOIN (
   AND g.member_id = coalesce(s.worker_member_id, l.member_id)
 WHERE l.kind = 'nobody'
 UNION ALL
--- Its log says no more, and its group went on without it. The log may just lack the lines of its end.
+-- Its log ends, and its group continued without it. The log may only lack the lines of its end.
 SELECT
   left(sha2(concat_ws('|', 'vanished', v.process_id, v.instance), 256), 12) AS trouble_id,
   max(v.kafka_cluster) AS kafka_cluster,

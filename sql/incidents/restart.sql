@@ -1,50 +1,50 @@
--- One row per restart of a process in good order: it said that it stops, or left its group, and came back.
+-- One row per clean restart of a process: it printed that it stops, or left its group, and came back.
 -- Reads: process_ending, process_cluster, worker_group, client_event, cluster_broker
 -- Grain: process_id, instance
--- Restarts of several processes of one group, one after the other, are a deployment; so are restarts of several brokers.
+-- Restarts of several processes of one group, one after another, are a deployment. So are restarts of several brokers.
 CREATE OR REPLACE TEMPORARY VIEW restart (
   process_id    COMMENT 'Process',
-  instance      COMMENT 'Life that ended',
+  instance      COMMENT 'Run that ended',
   is_broker     COMMENT 'True for a broker',
   kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group that it is there for: its worker''s, else the first of its consumers''; NULL for a broker',
-  is_deployment COMMENT 'True when other processes of the group, or other brokers, were restarted before or after it, within storm_gap_ms',
+  group_id      COMMENT 'Its group: its worker''s, else the first of its consumers''; NULL for a broker',
+  is_deployment COMMENT 'True if other processes of the group, or other brokers, restarted before or after it, within storm_gap_ms',
   run           COMMENT 'Restarts with the same number, group and cluster belong together',
-  from_lo_ms    COMMENT 'Stopped at the earliest then (reference clock)',
-  from_hi_ms    COMMENT 'Stopped at the latest then',
-  to_lo_ms      COMMENT 'Back at the earliest then',
-  to_hi_ms      COMMENT 'Back at the latest then',
+  from_lo_ms    COMMENT 'Stopped at this time at the earliest (reference clock)',
+  from_hi_ms    COMMENT 'Stopped at this time at the latest',
+  to_lo_ms      COMMENT 'Back at this time at the earliest',
+  to_hi_ms      COMMENT 'Back at this time at the latest',
   witness       COMMENT 'Events that prove it'
 )
-COMMENT 'One row per restart of a process in good order.'
+COMMENT 'One row per clean restart of a process.'
 AS
 WITH consumer_group AS (
   SELECT process_id, instance, min(group_id) AS group_id FROM client_event WHERE group_id IS NOT NULL GROUP BY process_id, instance
-), cluster AS (
+), process_run_cluster AS (
   SELECT process_id, instance, max(kafka_cluster) AS kafka_cluster FROM process_cluster WHERE is_life_last GROUP BY process_id, instance
-), served AS (
+), cluster_of_broker AS (
   SELECT process_id, max(kafka_cluster) AS kafka_cluster FROM cluster_broker WHERE process_id IS NOT NULL GROUP BY process_id
-), ending AS (
+), clean_end AS (
   SELECT e.process_id, e.instance, e.is_broker, coalesce(b.kafka_cluster, c.kafka_cluster) AS kafka_cluster,
     CASE WHEN NOT e.is_broker THEN coalesce(w.group_id, g.group_id) END AS group_id,
     e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.witness
   FROM process_ending e
   LEFT JOIN worker_group w ON w.process_id = e.process_id AND w.instance = e.instance
   LEFT JOIN consumer_group g ON g.process_id = e.process_id AND g.instance = e.instance
-  LEFT JOIN cluster c ON c.process_id = e.process_id AND c.instance = e.instance
-  LEFT JOIN served b ON b.process_id = e.process_id
+  LEFT JOIN process_run_cluster c ON c.process_id = e.process_id AND c.instance = e.instance
+  LEFT JOIN cluster_of_broker b ON b.process_id = e.process_id
   WHERE e.how IN ('stopped', 'left') AND e.from_lo_ms IS NOT NULL
-), spaced AS (
+), end_with_previous AS (
   SELECT *, lag(to_hi_ms) OVER (PARTITION BY kafka_cluster, is_broker, group_id ORDER BY from_lo_ms, process_id, instance) AS last_ms
-  FROM ending
+  FROM clean_end
   WHERE is_broker OR group_id IS NOT NULL
-), numbered AS (
+), end_in_series AS (
   SELECT *, count_if(last_ms IS NULL OR from_lo_ms - last_ms > storm_gap_ms) OVER (PARTITION BY kafka_cluster, is_broker, group_id
     ORDER BY from_lo_ms, process_id, instance ROWS UNBOUNDED PRECEDING) AS run
-  FROM spaced
-), counted AS (
+  FROM end_with_previous
+), series_size AS (
   SELECT kafka_cluster, is_broker, group_id, run, count(DISTINCT process_id) AS processes
-  FROM numbered
+  FROM end_in_series
   GROUP BY kafka_cluster, is_broker, group_id, run
 )
 SELECT
@@ -60,5 +60,5 @@ SELECT
   n.to_lo_ms AS to_lo_ms,
   n.to_hi_ms AS to_hi_ms,
   n.witness AS witness
-FROM numbered n
-JOIN counted c ON c.kafka_cluster <=> n.kafka_cluster AND c.is_broker = n.is_broker AND c.group_id <=> n.group_id AND c.run = n.run
+FROM end_in_series n
+JOIN series_size c ON c.kafka_cluster <=> n.kafka_cluster AND c.is_broker = n.is_broker AND c.group_id <=> n.group_id AND c.run = n.run

@@ -1,28 +1,28 @@
--- One row per root cause: what repeats of one kind in one place, at most storm_gap_ms apart, is one.
+-- One row per root cause. Repetitions of one kind in one place, at most storm_gap_ms apart, are one root cause.
 -- Reads: process_trouble, coordinator_trouble, restart, slow_poll, proved_cause
 -- Grain: incident_id
--- A cause follows from views, whether or not a rule reports what it did. What a rule proves of a configuration is a cause as it is.
+-- A cause follows from views, even if no rule reports its effects. A configuration that a rule reports is a cause by itself.
 CREATE OR REPLACE TEMPORARY VIEW root_cause (
   incident_id   COMMENT 'Stable id of the incident',
   cause         COMMENT 'Cause, in a closed vocabulary',
-  alternatives  COMMENT 'What it can have been, where the lines do not tell',
-  kafka_cluster COMMENT 'Kafka cluster id; NULL: it is of none',
-  group_ids     COMMENT 'Groups that it befell',
-  worker_group_id COMMENT 'Group of the workers that members of sinks went with; NULL: there are none such, or the process is known',
-  sink_members  COMMENT 'So many members of sinks went with them',
-  subject       COMMENT 'Process, broker, group, connector or group.instance.id that it began with',
-  process_ids   COMMENT 'Processes that it began with',
+  alternatives  COMMENT 'Possible causes, if the lines do not decide',
+  kafka_cluster COMMENT 'Kafka cluster id; NULL: none',
+  group_ids     COMMENT 'Affected groups',
+  worker_group_id COMMENT 'Group of the workers with which members of sinks were lost; NULL: none, or the process is known',
+  sink_members  COMMENT 'Number of these members of sinks',
+  subject       COMMENT 'Process, broker, group, connector or group.instance.id where it began',
+  process_ids   COMMENT 'Processes where it began',
   times         COMMENT 'How often it happened',
-  parts         COMMENT 'Each time: process, life, members that it lost, and its bounds',
-  from_lo_ms    COMMENT 'Began at the earliest then (reference clock); NULL: it was so all the time',
-  from_hi_ms    COMMENT 'Began at the latest then',
-  to_lo_ms      COMMENT 'Ended at the earliest then; NULL: open, or it was so all the time',
-  to_hi_ms      COMMENT 'Ended at the latest then',
+  parts         COMMENT 'Each time: process, process run, lost members, and its bounds',
+  from_lo_ms    COMMENT 'Began at this time at the earliest (reference clock); NULL: always',
+  from_hi_ms    COMMENT 'Began at this time at the latest',
+  to_lo_ms      COMMENT 'Ended at this time at the earliest; NULL: still open, or always',
+  to_hi_ms      COMMENT 'Ended at this time at the latest',
   witness       COMMENT 'Events that prove it'
 )
-COMMENT 'One row per root cause: what repeats of one kind in one place is one.'
+COMMENT 'One row per root cause; repetitions of one kind in one place are one.'
 AS
-WITH every AS (
+WITH any_cause AS (
   SELECT t.cause, t.alternatives, t.kafka_cluster, t.group_ids, t.process_id AS subject, t.of_group_id, t.process_id, t.instance,
     t.member_ids,
     t.from_lo_ms, t.from_hi_ms, t.to_lo_ms, t.to_hi_ms, t.witness
@@ -46,21 +46,21 @@ WITH every AS (
   SELECT p.cause, CAST(array() AS ARRAY<STRING>), p.kafka_cluster, p.group_ids, p.subject, NULL, p.process_id, CAST(NULL AS INT),
     CAST(array() AS ARRAY<STRING>), p.since_ms, p.from_ms, p.to_ms, p.to_ms, p.witness
   FROM proved_cause p
-), named AS (
-  -- Two clusters that declare many connectors twice do one thing. Members of which nothing is known but that they were removed are of one
-  -- cause, as far as anybody can tell: those of one group, and the members of sinks that went with a worker.
+), cause_with_chain AS (
+  -- Two clusters that declare many connectors twice are one cause. So are removals without any other evidence, if the members are of one
+  -- group, or are members of sinks that were lost with the same worker.
   SELECT *, concat_ws('|', cause, array_join(alternatives, ','), coalesce(kafka_cluster, '-'), CASE
     WHEN cause = 'duplicate_declaration' AND size(group_ids) > 1 THEN array_join(group_ids, ',')
       WHEN subject IS NULL THEN coalesce(of_group_id, array_join(group_ids, ',')) ELSE subject END) AS chain
-  FROM every
-), spaced AS (
+  FROM any_cause
+), cause_with_previous AS (
   SELECT *, max(coalesce(to_hi_ms, from_hi_ms)) OVER (PARTITION BY chain ORDER BY from_lo_ms, process_id, instance, witness
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS last_ms
-  FROM named
-), numbered AS (
+  FROM cause_with_chain
+), cause_in_chain AS (
   SELECT *, count_if(coalesce(from_lo_ms - last_ms > storm_gap_ms, false)) OVER (PARTITION BY chain
     ORDER BY from_lo_ms, process_id, instance, witness ROWS UNBOUNDED PRECEDING) AS nth
-  FROM spaced
+  FROM cause_with_previous
 )
 SELECT
   left(sha2(concat_ws('|', chain, CAST(nth AS STRING), CAST(min(from_lo_ms) AS STRING)), 256), 12) AS incident_id,
@@ -79,5 +79,5 @@ SELECT
   max_by(to_lo_ms, struct(from_lo_ms IS NOT NULL, from_lo_ms, process_id, instance)) AS to_lo_ms,
   max_by(to_hi_ms, struct(from_lo_ms IS NOT NULL, from_lo_ms, process_id, instance)) AS to_hi_ms,
   slice(array_distinct(flatten(sort_array(collect_list(witness)))), 1, 24) AS witness
-FROM numbered
+FROM cause_in_chain
 GROUP BY chain, nth

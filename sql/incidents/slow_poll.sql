@@ -1,28 +1,28 @@
--- One row per time that a member left because it did not poll in time, by its own doing.
+-- One row per time that a member left because of its poll timeout, without another cause.
 -- Reads: rule_poll_timeout, coordinator_outage, process_trouble, generation, setting, worker_setting, event
 -- Grain: event_id
--- A client looks at its session first and at its polls then: one that was stopped for longer than both says that its session ran out. So a
--- poll timeout alone shows a process that runs. A KIP-848 client does not look at its session, and other libraries have their own order.
+-- A client checks its session before its polls, so a client that was paused for longer than both reports the expired session. A poll
+-- timeout alone therefore shows a process that runs. A KIP-848 client does not check its session, and other libraries have their own order.
 CREATE OR REPLACE TEMPORARY VIEW slow_poll (
   event_id      COMMENT 'Event in which it leaves',
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',
   process_id    COMMENT 'Process',
-  instance      COMMENT 'Life of the process',
-  member_id     COMMENT 'Member id; NULL: no line tells',
+  instance      COMMENT 'Run of the process',
+  member_id     COMMENT 'Member id; NULL: unknown',
   cause         COMMENT 'poll_too_slow or unknown',
-  alternatives  COMMENT 'What it can have been, where the lines do not tell',
-  from_lo_ms    COMMENT 'Left at the earliest then (reference clock)',
-  from_hi_ms    COMMENT 'Left at the latest then',
+  alternatives  COMMENT 'Possible causes, if the lines do not decide',
+  from_lo_ms    COMMENT 'Left at this time at the earliest (reference clock)',
+  from_hi_ms    COMMENT 'Left at this time at the latest',
   witness       COMMENT 'Events that prove it'
 )
-COMMENT 'One row per time that a member left because it did not poll in time, by its own doing.'
+COMMENT 'One row per time that a member left because of its poll timeout, without another cause.'
 AS
-WITH late AS (
+WITH poll_timeout_leave AS (
   SELECT kafka_cluster, group_id, facts.process_id AS process_id, facts.instance AS instance, facts.member_id AS member_id,
     facts.limit_ms AS limit_ms, facts.left_at_ms AS left_ms, from_ms, to_ms, proof[0].event_id AS event_id
   FROM rule_poll_timeout
-), limits AS (
+), session_limit AS (
   SELECT process_id, max(session_ms) AS session_ms
   FROM (
     SELECT process_id, session_ms FROM worker_setting
@@ -30,7 +30,7 @@ WITH late AS (
     SELECT process_id, try_cast(value AS BIGINT) FROM setting WHERE component = 'ConsumerConfig' AND key = 'session.timeout.ms'
   )
   GROUP BY process_id
-), server_group AS (
+), broker_assigned_group AS (
   SELECT kafka_cluster, group_id,
     bool_or(seen_by_broker) AS seen_by_broker FROM generation WHERE group_protocol <> 'classic' GROUP BY kafka_cluster, group_id
 )
@@ -48,15 +48,15 @@ SELECT
   l.from_ms AS from_lo_ms,
   l.to_ms AS from_hi_ms,
   array(l.event_id) AS witness
-FROM late l
-LEFT JOIN limits m ON m.process_id = l.process_id
-LEFT JOIN server_group s ON s.kafka_cluster = l.kafka_cluster AND s.group_id = l.group_id
+FROM poll_timeout_leave l
+LEFT JOIN session_limit m ON m.process_id = l.process_id
+LEFT JOIN broker_assigned_group s ON s.kafka_cluster = l.kafka_cluster AND s.group_id = l.group_id
 LEFT JOIN (
   SELECT event_id,
     try_cast(nullif(regexp_extract(message, 'exceeded by ([0-9]+) ?ms', 1),
       '') AS BIGINT) AS over_ms FROM event WHERE event = 'poll_timeout'
 ) e ON e.event_id = l.event_id
--- While its coordinator was away, or its process was paused or cut off, it is an effect of that.
+-- While its coordinator was down, or its process was paused or cut off, the timeout is an effect of that.
 LEFT ANTI JOIN coordinator_outage o ON o.process_id = l.process_id AND o.instance = l.instance AND o.group_id = l.group_id
   AND o.was_member
   AND o.lost_ms <= l.left_ms AND coalesce(o.found_ms, l.left_ms) + outage_untroubled_ms >= l.left_ms

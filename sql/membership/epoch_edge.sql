@@ -20,7 +20,7 @@ WITH epoch_pair AS (
   JOIN epoch_generation g ON g.kafka_cluster = m.kafka_cluster AND g.group_id = m.group_id AND g.incarnation = m.incarnation
     AND g.generation = m.generation
   WHERE m.process_id IS NOT NULL
-), membership_end AS (
+), membership_loss AS (
   -- A member id lasts from the first join until its client closes, and the n-th loss in one log need not be the n-th in the other. Only ids
   -- that were fenced, or that left, exactly once in both logs are matched.
   SELECT c.kafka_cluster, e.group_id, e.member_id, e.broker_id IS NOT NULL AS is_broker, e.process_id,
@@ -43,12 +43,12 @@ FROM epoch_pair
 WHERE joining IS NOT NULL AND cause = 'member_joined' AND cause_member = member_id
 UNION ALL
 SELECT 'the member left, then the broker said so' AS rule, m.process_id AS f, m.line AS first, b.process_id AS t, b.line AS later
-FROM membership_end m JOIN membership_end b ON b.kafka_cluster = m.kafka_cluster AND b.group_id = m.group_id
+FROM membership_loss m JOIN membership_loss b ON b.kafka_cluster = m.kafka_cluster AND b.group_id = m.group_id
   AND b.member_id = m.member_id AND b.what = m.what
 WHERE m.what = 'left' AND NOT m.is_broker AND b.is_broker AND m.times = 1 AND b.times = 1
 UNION ALL
 SELECT 'the broker removed the member, then the member was notified' AS rule, b.process_id AS f, b.line AS first, m.process_id AS t,
   m.line AS later
-FROM membership_end m JOIN membership_end b ON b.kafka_cluster = m.kafka_cluster AND b.group_id = m.group_id
+FROM membership_loss m JOIN membership_loss b ON b.kafka_cluster = m.kafka_cluster AND b.group_id = m.group_id
   AND b.member_id = m.member_id AND b.what = m.what
 WHERE m.what = 'fenced' AND NOT m.is_broker AND b.is_broker AND m.times = 1 AND b.times = 1

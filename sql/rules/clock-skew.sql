@@ -1,7 +1,7 @@
--- One row per process whose clock is apart from most others (from its island's reference where no most agree), stepped, or read in a
--- wrong time zone.
+-- One row per process whose clock differs from that of most others (from its island's reference if there is no majority), stepped, or was
+-- read in a wrong time zone.
 -- Reads: clock_offset, clock_bound, clock_closure, clock_suspect, clock_setback, clock_step, range_row
-WITH ahead AS (
+WITH clock_lead AS (
   SELECT process_id, reference_process_id AS island, lo_ms, hi_ms, suspect_time_zone
   FROM clock_offset
   WHERE is_island_reference AND NOT stepped AND process_id <> reference_process_id
@@ -9,28 +9,29 @@ WITH ahead AS (
   SELECT reference_process_id, reference_process_id, 0L, 0L, CAST(NULL AS STRING)
   FROM clock_offset
   WHERE is_island_reference
-), counted AS (
-  -- How many agree with each, itself among them.
+), agreement_count AS (
+  -- The number of clocks that agree with each one, including itself.
   SELECT a.island, a.process_id, a.lo_ms, a.hi_ms, count(*) AS alike
-  FROM ahead a
-  JOIN ahead b ON b.island = a.island AND a.lo_ms - b.hi_ms <= clock_skew_ms AND b.lo_ms - a.hi_ms <= clock_skew_ms
+  FROM clock_lead a
+  JOIN clock_lead b ON b.island = a.island AND a.lo_ms - b.hi_ms <= clock_skew_ms AND b.lo_ms - a.hi_ms <= clock_skew_ms
   GROUP BY a.island, a.process_id, a.lo_ms, a.hi_ms
-), centre AS (
-  -- Most agree with one: who differs from that one differs from most. Where no most agree, nobody knows who is right.
+), central_clock AS (
+  -- If a majority agrees with one clock, a clock that differs from it differs from the majority. Without a majority it is unknown which
+  -- clock is right.
   SELECT island, min(struct(NOT is_most AS is_few, process_id <> island AS is_other, hi_ms - lo_ms AS width_ms, process_id, lo_ms, hi_ms))
     AS of
   FROM (
-    SELECT *, coalesce(2 * alike > count(*) OVER (PARTITION BY island), false) AS is_most FROM counted
+    SELECT *, coalesce(2 * alike > count(*) OVER (PARTITION BY island), false) AS is_most FROM agreement_count
   )
   GROUP BY island
-), placed AS (
+), offset_to_centre AS (
   SELECT o.process_id, c.of.process_id AS reference_process_id, o.lo_ms - c.of.hi_ms AS lo_ms, o.hi_ms - c.of.lo_ms AS hi_ms,
     o.suspect_time_zone, c.of.process_id = o.island AS is_reference, c.of.is_few AS is_few,
     ceil((o.lo_ms - c.of.hi_ms) / 900000.0) AS quarters
-  FROM ahead o
-  JOIN centre c ON c.island = o.island
+  FROM clock_lead o
+  JOIN central_clock c ON c.island = o.island
   WHERE o.process_id <> c.of.process_id
-), zoned AS (
+), offset_with_zone AS (
   SELECT process_id, reference_process_id, lo_ms, hi_ms, is_few,
     CASE
       WHEN is_reference THEN suspect_time_zone
@@ -38,30 +39,30 @@ WITH ahead AS (
         THEN concat(CASE WHEN quarters < 0 THEN '-' ELSE '+' END,
           lpad(CAST(abs(quarters) DIV 4 AS STRING), 2, '0'), ':', lpad(CAST(abs(quarters) % 4 * 15 AS STRING), 2, '0'))
     END AS suspect_time_zone
-  FROM placed
-), bounded AS (
-  -- The lines that bound a clock on either side: through other processes where none join the two directly.
+  FROM offset_to_centre
+), clock_finding AS (
+  -- The lines that bound a clock on either side, through other processes if no message links the two directly.
   SELECT o.process_id, o.reference_process_id, o.lo_ms, o.hi_ms, o.suspect_time_zone, o.is_few,
     greatest(o.lo_ms, -o.hi_ms) AS apart_ms,
     array_distinct(coalesce(forth.witness, df.witness, CAST(array() AS ARRAY<STRING>))) AS upper_ids,
     array_distinct(coalesce(back.witness, db.witness, CAST(array() AS ARRAY<STRING>))) AS lower_ids
-  FROM zoned o
+  FROM offset_with_zone o
   LEFT JOIN clock_closure forth ON forth.from_process_id = o.reference_process_id AND forth.to_process_id = o.process_id
   LEFT JOIN clock_closure back ON back.from_process_id = o.process_id AND back.to_process_id = o.reference_process_id
   LEFT JOIN clock_bound df ON df.from_process_id = o.reference_process_id AND df.to_process_id = o.process_id
   LEFT JOIN clock_bound db ON db.from_process_id = o.process_id AND db.to_process_id = o.reference_process_id
   WHERE o.suspect_time_zone IS NOT NULL OR o.lo_ms > clock_skew_ms OR o.hi_ms < -clock_skew_ms
-), net AS (
-  -- What messages before and after say of a clock that was set back: more than its log, which lacks the time between two lines.
+), step_size AS (
+  -- Messages before and after a clock step bound it better than its own log, which lacks the time between the two lines.
   SELECT b.process_id, min(struct(p.hi_ms - p.lo_ms AS width_ms, p.step, p.lo_ms, p.hi_ms)) AS step
   FROM clock_setback b
   JOIN clock_step p ON p.process_id = b.process_id AND p.step LIKE 'partner %' AND p.before_pos < b.stream_pos
     AND p.after_pos >= b.stream_pos AND p.lo_ms IS NOT NULL AND p.hi_ms <= -b.by_ms
   GROUP BY b.process_id
-), jump AS (
+), time_jump AS (
   SELECT process_id, path, unix_millis(first_ts) AS from_ms, shift_ms, shift_why, shift_ids, repeats,
     date_format(timestamp_millis(unix_millis(first_ts) - shift_ms), 'yyyy-MM-dd HH:mm:ss') AS printed_time,
-    -- Parts in the wrong order are told once, and so are parts that are there twice, and lines with a wrong time.
+    -- Parts in the wrong order are reported once, and so are repeated parts and lines with a wrong time.
     count(*) OVER (PARTITION BY process_id, path, shift_why) AS parts,
     row_number() OVER (PARTITION BY process_id, path, shift_why ORDER BY file_id, range_start) AS nth
   FROM range_row
@@ -92,7 +93,7 @@ SELECT
     transform(b.upper_ids, x -> named_struct('role', 'bounds how far it is ahead', 'event_id', x)),
     transform(array_except(b.lower_ids, b.upper_ids), x -> named_struct('role', 'bounds how far it is behind', 'event_id', x))
   ) AS proof
-FROM bounded b
+FROM clock_finding b
 UNION ALL
 SELECT
   'warning' AS severity,
@@ -117,12 +118,12 @@ SELECT
   ) AS facts,
   transform(s.witness, x -> named_struct('role', 'cannot be true with a steady clock', 'event_id', x)) AS proof
 FROM clock_suspect s
--- Of one step alone: what several did together is told of none.
-LEFT JOIN net n ON n.process_id = s.process_id AND s.how = 'set_back' AND s.times = 1
+-- For a single step only: the combined effect of several steps describes none of them.
+LEFT JOIN step_size n ON n.process_id = s.process_id AND s.how = 'set_back' AND s.times = 1
 LEFT JOIN clock_suspect o ON o.process_id = s.partner AND o.partner = s.process_id AND s.how = 'contradicted' AND o.how = 'contradicted'
--- One that contradicts a clock that was set back has done nothing by that.
+-- A clock that contradicts one that was set back is not suspect for that reason.
 LEFT ANTI JOIN clock_suspect b ON s.how = 'contradicted' AND b.process_id = s.partner AND b.how = 'set_back'
--- Of two that only contradict each other, either may have stepped: that is one finding.
+-- If two clocks contradict only each other, either may have stepped: that is one finding.
 WHERE o.process_id IS NULL OR s.process_id < o.process_id
 UNION ALL
 SELECT
@@ -152,5 +153,5 @@ SELECT
   ) AS facts,
   transform(j.shift_ids, x -> named_struct('role',
     CASE WHEN j.shift_why = 'doubled' THEN 'appears twice in the log' ELSE 'printed around the jump' END, 'event_id', x)) AS proof
-FROM jump j
+FROM time_jump j
 WHERE j.nth = 1 OR j.shift_why NOT IN ('earlier_part', 'repeated', 'wrong_time')

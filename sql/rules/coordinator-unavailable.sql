@@ -2,17 +2,17 @@
 -- processes without INFO lines could not reach.
 -- Reads: group_outage, join_round, process, clock_offset, worker_setting, broker_absence, cluster_broker
 -- Reads: offsets_topic, offsets_replica, broker_generation, fact_line, broker_missed, client_event, filtered_log
--- Times are on the reference clock; a member's own lines are compared with its own span of the outage, by its own clock.
+-- Times are on the reference clock. A member's own lines are compared with its own span of the outage, by its own clock.
 WITH group_process AS (
   SELECT DISTINCT kafka_cluster, group_id, process_id FROM join_round
-), untroubled AS (
-  -- Members of the group in other processes, whose logs go on through it, or that were given a generation in it.
+), unaffected_members AS (
+  -- Members of the group in other processes whose logs continue through the outage, or that joined a generation during it.
   SELECT o.outage_id, count(DISTINCT j.process_id) AS processes
   FROM group_outage o
   JOIN group_process j ON j.kafka_cluster = o.kafka_cluster AND j.group_id = o.group_id AND NOT array_contains(o.who, j.process_id)
   JOIN process p ON p.process_id = j.process_id AND p.reference_process_id = o.reference_process_id
   JOIN clock_offset k ON k.process_id = p.process_id AND k.is_island_reference
-  -- A filtered log may lack the line with which it lost its coordinator, too.
+  -- A filtered log may also lack the line in which the member lost its coordinator.
   LEFT ANTI JOIN filtered_log f ON f.process_id = j.process_id
   LEFT JOIN (
     SELECT o.outage_id, r.process_id
@@ -20,44 +20,45 @@ WITH group_process AS (
     JOIN join_round r ON r.kafka_cluster = o.kafka_cluster AND r.group_id = o.group_id
     JOIN clock_offset c ON c.process_id = r.process_id AND c.is_island_reference AND c.reference_process_id = o.reference_process_id
     WHERE coalesce(r.synced_ms, r.joined_ms) - c.hi_ms > o.last_lost_ms
-      -- The end is known as badly as the loss.
+      -- The end is as uncertain as the loss.
       AND coalesce(r.synced_ms, r.joined_ms) - c.lo_ms < o.to_ms - coalesce(o.first_lost_ms - o.from_ms, 0L)
     GROUP BY o.outage_id, r.process_id
   ) g ON g.outage_id = o.outage_id AND g.process_id = j.process_id
   WHERE g.process_id IS NOT NULL OR unix_millis(p.first_ts) - k.lo_ms <= o.from_ms
     AND unix_millis(p.last_ts) - k.hi_ms >= coalesce(o.first_lost_ms, o.from_ms) + outage_untroubled_ms
   GROUP BY o.outage_id
-), missed AS (
-  -- Other brokers tell that it was away then.
+), report_of_other_broker AS (
+  -- Other brokers report that it was down.
   SELECT o.outage_id, min_by(struct(m.process_id, m.event_id), struct(m.at_lo_ms IS NOT NULL, m.at_lo_ms, m.event_id)) AS word
   FROM group_outage o
   JOIN broker_missed m ON m.kafka_cluster = o.kafka_cluster AND m.broker_id = o.broker_id
     AND m.reference_process_id = o.reference_process_id
     AND m.at_lo_ms BETWEEN o.from_ms - broker_silent_ms AND coalesce(o.to_ms, o.last_lost_ms + outage_open_ms)
   GROUP BY o.outage_id
-), confirmed AS (
-  -- A log that just ends proves no death: somebody else has to tell, or several processes lose the broker at once.
+), confirmed_outage AS (
+  -- A log that simply ends does not show that the broker died: another process has to report it, or several processes must lose the broker
+  -- at the same time.
   SELECT o.outage_id
   FROM group_outage o
-  LEFT JOIN missed m ON m.outage_id = o.outage_id
+  LEFT JOIN report_of_other_broker m ON m.outage_id = o.outage_id
   WHERE size(o.who) > 1 OR o.new_broker_id <> o.broker_id OR m.outage_id IS NOT NULL
-), absent AS (
+), broker_absence_in_outage AS (
   SELECT o.outage_id,
     min_by(struct(a.how, a.from_ms, a.to_ms, a.event_id),
       struct(a.from_ms IS NOT NULL, a.from_ms, a.process_id, a.event_id)) AS broker
   FROM group_outage o
   JOIN broker_absence a ON a.kafka_cluster = o.kafka_cluster AND a.broker_id = o.broker_id
     AND a.reference_process_id = o.reference_process_id
-  LEFT JOIN confirmed k ON k.outage_id = o.outage_id
-  -- A loss is noticed at once or at the next heartbeat; a log that merely ends has to end right there.
+  LEFT JOIN confirmed_outage k ON k.outage_id = o.outage_id
+  -- A loss is noticed immediately or at the next heartbeat. A log that simply ends must end at this point.
   WHERE a.from_lo_ms <= o.last_lost_ms + broker_noticed_ms
     AND CASE WHEN a.how = 'silent' THEN k.outage_id IS NOT NULL AND a.from_lo_ms >= o.from_ms - broker_silent_ms
       ELSE a.to_hi_ms IS NULL OR a.to_hi_ms >= o.from_ms - broker_noticed_ms END
-    -- Where a clock was set back, the broker may have printed its last line long after the loss that seems to follow it.
+    -- If a clock was set back, the broker may have printed its last line long after the loss that seems to follow it.
     AND (a.is_steady AND a.how <> 'silent' OR a.from_hi_ms <= o.last_lost_lo_ms + broker_noticed_ms)
   GROUP BY o.outage_id
-), unplaced AS (
-  -- A broker that was away, then or at another time: a clock was set, and no line tells.
+), absence_at_unknown_time AS (
+  -- A broker that was down, then or at another time: a clock was set, and no line decides.
   SELECT o.outage_id, min_by(struct(a.from_ms, a.to_ms, a.event_id),
     struct(a.from_ms IS NOT NULL, a.from_ms, a.process_id, a.event_id)) AS broker
   FROM group_outage o
@@ -66,51 +67,51 @@ WITH group_process AS (
   WHERE NOT a.is_steady AND a.how <> 'silent' AND a.from_lo_ms <= o.last_lost_ms + broker_noticed_ms
     AND coalesce(a.to_hi_ms >= o.from_ms - broker_noticed_ms, true)
   GROUP BY o.outage_id
-), served AS (
-  -- Its broker went on coordinating: the broker was there.
+), generations_of_broker AS (
+  -- Its broker continued to coordinate, so the broker was up.
   SELECT o.outage_id, count(*) AS generations
   FROM group_outage o
   JOIN cluster_broker c ON c.kafka_cluster = o.kafka_cluster AND c.broker_id = o.broker_id
   JOIN clock_offset k ON k.process_id = c.process_id AND k.is_island_reference AND k.reference_process_id = o.reference_process_id
   JOIN broker_generation g ON g.process_id = c.process_id AND g.stabilized_ms - k.hi_ms > o.last_lost_ms
-    -- The end is known as badly as the loss: what may have been after it counts for nothing.
+    -- The end is as uncertain as the loss, so lines that may be after it do not count.
     AND g.stabilized_ms - k.lo_ms < coalesce(o.to_ms - coalesce(o.first_lost_ms - o.from_ms, 0L), o.last_lost_ms + outage_open_ms)
   GROUP BY o.outage_id
-), client AS (
+), outage_client AS (
   SELECT outage_id, explode(clients) AS own FROM group_outage
-), network AS (
-  -- What the members' connections say meanwhile.
+), connection_errors AS (
+  -- The members' connection errors in the meantime.
   SELECT c.outage_id,
     count_if(l.event IN ('connection_failed', 'bootstrap_failed')) AS failed,
-    -- Beyond a billion a node is no broker, but a coordinator's connection of its own.
+    -- A node above a billion is not a broker, but a coordinator's separate connection.
     count(DISTINCT CASE WHEN l.event = 'connection_failed' AND l.node_id BETWEEN 0 AND 1000000000 THEN l.node_id END) AS nodes,
     count_if(l.node_id < 0 OR l.event = 'bootstrap_failed') AS bootstrap_failed,
     max(CASE WHEN l.event = 'authentication_failed' THEN l.said END) AS authentication,
     max(CASE WHEN l.event = 'coordinator_lookup_failed' THEN l.said END) AS lookup,
     min(CASE WHEN l.event = 'authentication_failed' THEN l.event_id END) AS authentication_id,
     min_by(l.event_id, struct(l.at_ms IS NOT NULL, l.at_ms, l.event_id)) FILTER (WHERE l.event = 'connection_failed') AS failed_id
-  FROM client c
+  FROM outage_client c
   JOIN fact_line l ON l.process_id = c.own.process_id AND l.instance = c.own.instance
     AND l.event IN ('connection_failed', 'bootstrap_failed', 'authentication_failed', 'coordinator_lookup_failed')
     AND l.at_ms BETWEEN c.own.from_ms - outage_before_ms AND c.own.to_ms
   GROUP BY c.outage_id
-), unwritten AS (
+), failed_write AS (
   SELECT o.outage_id, max(l.said) AS said, min_by(l.event_id, struct(l.at_ms IS NOT NULL, l.at_ms, l.event_id)) AS event_id
   FROM group_outage o
   JOIN fact_line l ON l.kafka_cluster = o.kafka_cluster AND l.event IN ('group_store_failed', 'coordinator_write_failed')
     AND l.said RLIKE '(?i)not.?enough.?replicas'
     AND l.at_ms BETWEEN o.from_ms - outage_writes_ms AND coalesce(o.to_ms, o.from_ms + outage_open_ms) + outage_writes_ms
   GROUP BY o.outage_id
-), home AS (
+), group_partition AS (
   SELECT kafka_cluster, group_id,
     max_by(offsets_partition, struct(stabilized_ms IS NOT NULL, stabilized_ms, offsets_partition)) AS offsets_partition
   FROM broker_generation
   GROUP BY kafka_cluster, group_id
-), placed AS (
+), partition_replicas AS (
   SELECT kafka_cluster, offsets_partition, max_by(replicas, struct(at_ms IS NOT NULL, at_ms, replicas)) AS replicas
   FROM offsets_replica
   GROUP BY kafka_cluster, offsets_partition
-), judged AS (
+), outage_with_code AS (
   SELECT o.*,
     m.word AS missed, coalesce(u.processes, 0) AS untroubled_count, coalesce(s.generations, 0) AS served_generations, a.broker AS down,
     CASE WHEN a.broker IS NULL THEN v.broker END AS unplaced,
@@ -135,26 +136,26 @@ WITH group_process AS (
       ELSE 'unknown'
     END AS code
   FROM group_outage o
-  LEFT JOIN untroubled u ON u.outage_id = o.outage_id
-  LEFT JOIN absent a ON a.outage_id = o.outage_id
-  LEFT JOIN unplaced v ON v.outage_id = o.outage_id
-  LEFT JOIN missed m ON m.outage_id = o.outage_id
-  LEFT JOIN served s ON s.outage_id = o.outage_id
-  LEFT JOIN network n ON n.outage_id = o.outage_id
-  LEFT JOIN unwritten w ON w.outage_id = o.outage_id
-  LEFT JOIN home h ON h.kafka_cluster = o.kafka_cluster AND h.group_id = o.group_id
-  LEFT JOIN placed r ON r.kafka_cluster = o.kafka_cluster AND r.offsets_partition = h.offsets_partition
+  LEFT JOIN unaffected_members u ON u.outage_id = o.outage_id
+  LEFT JOIN broker_absence_in_outage a ON a.outage_id = o.outage_id
+  LEFT JOIN absence_at_unknown_time v ON v.outage_id = o.outage_id
+  LEFT JOIN report_of_other_broker m ON m.outage_id = o.outage_id
+  LEFT JOIN generations_of_broker s ON s.outage_id = o.outage_id
+  LEFT JOIN connection_errors n ON n.outage_id = o.outage_id
+  LEFT JOIN failed_write w ON w.outage_id = o.outage_id
+  LEFT JOIN group_partition h ON h.kafka_cluster = o.kafka_cluster AND h.group_id = o.group_id
+  LEFT JOIN partition_replicas r ON r.kafka_cluster = o.kafka_cluster AND r.offsets_partition = h.offsets_partition
   LEFT JOIN offsets_topic q ON q.kafka_cluster = o.kafka_cluster
   LEFT JOIN cluster_broker b ON b.kafka_cluster = o.kafka_cluster AND b.broker_id = o.broker_id
-), unstarted_line AS (
-  -- A worker that cannot reach a broker when it starts has no herder yet, and no group.
+), start_failure_line AS (
+  -- A worker that cannot reach a broker when it starts has no herder and no group yet.
   SELECT f.kafka_cluster, f.process_id, f.instance, f.event, f.at_ms, f.event_id, f.said
   FROM fact_line f
   JOIN (SELECT DISTINCT process_id, instance FROM fact_line WHERE event = 'connect_start_failed') s
     ON s.process_id = f.process_id AND s.instance = f.instance
   LEFT ANTI JOIN fact_line c ON c.process_id = f.process_id AND c.instance = f.instance AND c.event = 'kafka_cluster_id'
   WHERE f.event IN ('connect_start_failed', 'connection_failed', 'bootstrap_failed', 'authentication_failed')
-), unstarted AS (
+), failed_worker_start AS (
   SELECT l.kafka_cluster, w.group_id, l.process_id, l.instance, min(l.at_ms) AS from_ms,
     count_if(l.event <> 'connect_start_failed') AS failed_connections, max(w.bootstrap) AS bootstrap, max(w.security) AS security,
     bool_or(l.event = 'authentication_failed') AS is_authentication,
@@ -162,24 +163,24 @@ WITH group_process AS (
       max(CASE WHEN l.event = 'connect_start_failed' THEN l.said END)) AS error,
     slice(array_sort(collect_set(l.event_id)), 1, 8) AS event_ids,
     collect_set(CASE WHEN l.event = 'connect_start_failed' THEN l.event_id END) AS given_up_ids
-  FROM unstarted_line l
+  FROM start_failure_line l
   LEFT JOIN worker_setting w ON w.process_id = l.process_id
   GROUP BY l.kafka_cluster, w.group_id, l.process_id, l.instance
   HAVING count_if(l.event <> 'connect_start_failed') > 0
-), informed AS (
+), process_with_info AS (
   SELECT DISTINCT process_id FROM fact_line WHERE level = 'INFO'
   UNION
   SELECT DISTINCT process_id FROM client_event WHERE event IN ('coordinator_discovered', 'coordinator_lost', 'joining')
 ), unreachable_node AS (
-  -- By the connection's own number, or by the one of its coordinator's.
+  -- Identified by the node of the connection, or by that of the coordinator connection.
   SELECT f.kafka_cluster, f.process_id, CASE WHEN p.role = 'broker' THEN f.process_id END AS broker_process_id, f.at_ms, f.event_id,
     CASE WHEN f.node_id BETWEEN 0 AND 1000000000 THEN f.text END AS address,
     CAST(CASE WHEN f.node_id > 2000000000 THEN 2147483647 - f.node_id ELSE f.node_id END AS BIGINT) AS broker_id
   FROM fact_line f
   JOIN process p ON p.process_id = f.process_id
-  LEFT ANTI JOIN informed i ON i.process_id = f.process_id
+  LEFT ANTI JOIN process_with_info i ON i.process_id = f.process_id
   WHERE f.event = 'connection_failed' AND (f.node_id BETWEEN 0 AND 1000000000 OR f.node_id BETWEEN 2000000000 AND 2147483647)
-), unreachable AS (
+), unreachable_broker AS (
   SELECT kafka_cluster, broker_id, array_sort(collect_set(process_id)) AS processes, min(at_ms) AS from_ms, max(at_ms) AS to_ms,
     count(*) AS failed_connections, max(address) AS address, min(broker_process_id) AS missed_by,
     slice(transform(sort_array(collect_list(struct(at_ms, event_id))), x -> x.event_id), 1, 8) AS event_ids
@@ -190,13 +191,13 @@ WITH group_process AS (
 SELECT
   CASE
     WHEN j.never AND j.longest_ms >= outage_critical_ms THEN 'critical'
-    -- All members that these logs know stopped working for it.
+    -- All members that these logs show stopped working because of it.
     WHEN j.untroubled_count = 0 AND NOT j.is_sink
       AND (j.open OR j.longest_ms >= outage_critical_ms AND j.revoked + j.thrown_out >= size(j.who)) THEN 'critical'
     WHEN j.revoked + j.thrown_out > 0 OR j.left_group OR j.open OR j.longest_ms > j.session_ms THEN 'warning'
     ELSE 'note'
   END AS severity,
-  -- That they had none, they print; why is another question.
+  -- Members print the loss, so it is proved; its cause is a separate question.
   'proved' AS verdict,
   j.kafka_cluster AS kafka_cluster,
   j.group_id AS group_id,
@@ -250,7 +251,7 @@ SELECT
       named_struct('role', 'the broker was down, at an unknown time', 'event_id', j.unplaced.event_id),
       named_struct('role', 'too few replicas in sync', 'event_id', j.unwritten_id))
   ) AS proof
-FROM judged j
+FROM outage_with_code j
 UNION ALL
 SELECT
   'critical' AS severity,
@@ -299,10 +300,9 @@ SELECT
   transform(u.event_ids, x -> named_struct(
     'role', CASE WHEN array_contains(u.given_up_ids, x) THEN 'the worker gives up' ELSE 'no connection to a broker' END,
     'event_id', x)) AS proof
-FROM unstarted u
+FROM failed_worker_start u
 UNION ALL
--- Of logs without their INFO lines no loss of a coordinator is known: only that several processes cannot connect to one broker, and since
--- when.
+-- Logs without INFO lines do not show the loss of a coordinator, only that several processes cannot connect to one broker, and since when.
 SELECT
   'warning' AS severity,
   'proved' AS verdict,
@@ -348,4 +348,4 @@ SELECT
     'back_ms', CAST(NULL AS BIGINT)
   ) AS facts,
   transform(u.event_ids, x -> named_struct('role', 'no connection to the broker', 'event_id', x)) AS proof
-FROM unreachable u
+FROM unreachable_broker u

@@ -1,13 +1,13 @@
--- One row per time that a group's metadata was lost and its generations began again.
+-- One row per time that a group's metadata was lost and its generations started again.
 -- Reads: generation, offsets_topic, clock_offset, life_count, join_round, process_ending
--- Two brokers' logs tell which life came first only by their clocks. A member that was in both knows it.
-WITH life_end AS (
+-- If two brokers' logs are involved, only their clocks show which incarnation came first. A member of both incarnations knows the order.
+WITH incarnation_end AS (
   SELECT kafka_cluster, group_id, incarnation, max(generation) AS last_generation, max_by(witness, generation) AS event_ids,
     max_by(coordinator, generation) AS coordinator,
     max_by(unix_millis(coalesce(assigned_ts, stabilized_ts)), generation) AS to_ms
   FROM generation
   GROUP BY kafka_cluster, group_id, incarnation
-), life_start AS (
+), incarnation_start AS (
   SELECT kafka_cluster, group_id, incarnation, min(generation) AS generation, min_by(coordinator, generation) AS coordinator,
     min_by(protocol_type, generation) AS protocol_type,
     min_by(unix_millis(coalesce(prepared_ts, first_asked_ts, stabilized_ts, first_joined_ts, last_synced_ts)), generation) AS from_ms,
@@ -15,8 +15,8 @@ WITH life_end AS (
   FROM generation
   WHERE incarnation_why IN ('metadata_lost', 'unknown')
   GROUP BY kafka_cluster, group_id, incarnation
-), fallen AS (
-  -- Generations that a member came to from a higher one, in one life of its process.
+), lower_generation AS (
+  -- Generations that a member joined after a higher one, in a single process run.
   SELECT DISTINCT kafka_cluster, group_id, generation
   FROM (
     SELECT kafka_cluster, group_id, generation, instance, lag(generation) OVER w AS last_generation, lag(instance) OVER w AS last_instance
@@ -24,29 +24,30 @@ WITH life_end AS (
     WINDOW w AS (PARTITION BY process_id, group_id, client ORDER BY round)
   )
   WHERE generation < last_generation AND instance = last_instance
-), new_life AS (
+), new_incarnation AS (
   SELECT s.kafka_cluster, s.group_id, s.incarnation, s.generation, s.coordinator, s.protocol_type, s.from_ms, s.why,
     e.last_generation, e.coordinator AS last_coordinator, e.to_ms AS last_ms,
     array_distinct(slice(e.event_ids, greatest(size(e.event_ids) - 1, 1), 2)) AS before_ids,
     array_distinct(slice(s.event_ids, 1, 6)) AS after_ids
-  FROM life_start s
-  LEFT JOIN life_end e ON e.kafka_cluster = s.kafka_cluster AND e.group_id = s.group_id AND e.incarnation = s.incarnation - 1
-  LEFT JOIN fallen f ON f.kafka_cluster = s.kafka_cluster AND f.group_id = s.group_id AND f.generation = s.generation
-  -- Without the coordinator's log nobody tells whether the group was deleted: a member that was there all the time saw it begin again.
+  FROM incarnation_start s
+  LEFT JOIN incarnation_end e ON e.kafka_cluster = s.kafka_cluster AND e.group_id = s.group_id AND e.incarnation = s.incarnation - 1
+  LEFT JOIN lower_generation f ON f.kafka_cluster = s.kafka_cluster AND f.group_id = s.group_id AND f.generation = s.generation
+  -- Without the coordinator's log it is unknown if the group was deleted. A member that was there throughout saw the generations start
+  -- again.
   WHERE s.why = 'metadata_lost' OR s.coordinator IS NULL AND e.last_generation > s.generation AND f.generation IS NOT NULL
-), ordered AS (
+), incarnation_with_order AS (
   SELECT n.*,
     n.why = 'metadata_lost' AND coalesce(n.last_coordinator = n.coordinator OR size(l.falls) > 0
       OR n.last_ms - a.lo_ms < n.from_ms - b.hi_ms, n.last_coordinator IS NULL OR n.coordinator IS NULL) AS is_ordered
-  FROM new_life n
+  FROM new_incarnation n
   LEFT JOIN (SELECT kafka_cluster, group_id, max(falls) AS falls FROM life_count GROUP BY kafka_cluster, group_id) l
     ON l.kafka_cluster = n.kafka_cluster AND l.group_id = n.group_id
   LEFT JOIN clock_offset a ON a.process_id = n.last_coordinator AND a.is_island_reference
   LEFT JOIN clock_offset b ON b.process_id = n.coordinator AND b.is_island_reference AND b.reference_process_id = a.reference_process_id
-), restarted AS (
-  -- Between the two lives of the group its coordinator was started again.
+), coordinator_restart AS (
+  -- The coordinator restarted between the two incarnations of the group.
   SELECT n.kafka_cluster, n.group_id, n.incarnation, max(struct(e.next_ms, e.last_ms, e.how, e.witness)) AS last
-  FROM new_life n
+  FROM new_incarnation n
   JOIN process_ending e ON e.process_id = n.coordinator AND e.last_ms >= n.last_ms AND e.next_ms <= n.from_ms
   WHERE n.last_coordinator = n.coordinator AND e.how <> 'starting'
   GROUP BY n.kafka_cluster, n.group_id, n.incarnation
@@ -80,6 +81,6 @@ SELECT
       'first generation after the loss' ELSE 'first generation after' END, 'event_id', x)),
     transform(coalesce(x.last.witness, array()), w -> named_struct('role', 'the coordinator restarted in between', 'event_id', w))
   ) AS proof
-FROM ordered r
-LEFT JOIN restarted x ON x.kafka_cluster = r.kafka_cluster AND x.group_id = r.group_id AND x.incarnation = r.incarnation
+FROM incarnation_with_order r
+LEFT JOIN coordinator_restart x ON x.kafka_cluster = r.kafka_cluster AND x.group_id = r.group_id AND x.incarnation = r.incarnation
 LEFT JOIN offsets_topic o ON o.kafka_cluster = r.kafka_cluster

@@ -1,4 +1,4 @@
--- One row per group.id that is shared by what must not share it.
+-- One row per group.id that is shared by members that must not share it.
 -- Reads: worker_setting, join_round
 WITH topic_set AS (
   SELECT kafka_cluster, group_id, config_topic, offset_topic, status_topic,
@@ -6,15 +6,15 @@ WITH topic_set AS (
   FROM worker_setting
   WHERE group_id IS NOT NULL AND config_topic IS NOT NULL
   GROUP BY kafka_cluster, group_id, config_topic, offset_topic, status_topic
-), other_topics AS (
+), conflicting_topics AS (
   SELECT kafka_cluster, group_id, count(DISTINCT config_topic) AS config_topics,
     sort_array(collect_list(struct(config_topic, offset_topic, status_topic, workers))) AS topic_sets,
     array_sort(array_distinct(flatten(collect_list(event_ids)))) AS event_ids
   FROM topic_set
   GROUP BY kafka_cluster, group_id
-  -- What a worker does not print is not known; it may be the same.
+  -- A setting that a worker does not print is unknown and may be the same.
   HAVING greatest(count(DISTINCT config_topic), count(DISTINCT offset_topic), count(DISTINCT status_topic)) > 1
-), mixed AS (
+), mixed_group AS (
   SELECT kafka_cluster, group_id,
     array_sort(collect_set(CASE WHEN is_worker THEN process_id END)) AS workers,
     array_sort(collect_set(CASE WHEN NOT is_worker THEN process_id END)) AS consumers,
@@ -25,17 +25,17 @@ WITH topic_set AS (
   FROM join_round
   GROUP BY kafka_cluster, group_id
   HAVING bool_or(is_worker) AND bool_or(NOT is_worker)
-), sink AS (
+), sink_connector AS (
   SELECT DISTINCT kafka_cluster, regexp_replace(task, '-[0-9]+$', '') AS connector
   FROM join_round
   WHERE task IS NOT NULL
-), namesake AS (
-  -- A worker group called as the group of one of its own sinks would be.
+), sink_like_group AS (
+  -- A worker group with the name that the group of one of its own sinks would have.
   SELECT w.kafka_cluster, w.group_id, array_sort(collect_set(w.process_id)) AS workers, array_sort(collect_set(w.event_id)) AS event_ids,
     max(s.connector) AS connector
   FROM worker_setting w
-  JOIN sink s ON s.kafka_cluster = w.kafka_cluster AND concat('connect-', s.connector) = w.group_id
-  LEFT ANTI JOIN mixed m ON m.kafka_cluster = w.kafka_cluster AND m.group_id = w.group_id
+  JOIN sink_connector s ON s.kafka_cluster = w.kafka_cluster AND concat('connect-', s.connector) = w.group_id
+  LEFT ANTI JOIN mixed_group m ON m.kafka_cluster = w.kafka_cluster AND m.group_id = w.group_id
   GROUP BY w.kafka_cluster, w.group_id
 )
 SELECT
@@ -56,7 +56,7 @@ SELECT
     'connector', CAST(NULL AS STRING)
   ) AS facts,
   transform(slice(t.event_ids, 1, 8), x -> named_struct('role', 'prints its group and its topics', 'event_id', x)) AS proof
-FROM other_topics t
+FROM conflicting_topics t
 UNION ALL
 SELECT
   'critical' AS severity,
@@ -79,7 +79,7 @@ SELECT
     named_struct('role', 'a worker is a member', 'event_id', m.worker_line_id),
     named_struct('role', 'a consumer is a member', 'event_id', m.consumer_line_id)
   ) AS proof
-FROM mixed m
+FROM mixed_group m
 UNION ALL
 SELECT
   'warning' AS severity,
@@ -99,4 +99,4 @@ SELECT
     'connector', n.connector
   ) AS facts,
   transform(slice(n.event_ids, 1, 8), x -> named_struct('role', 'prints its group and its topics', 'event_id', x)) AS proof
-FROM namesake n
+FROM sink_like_group n

@@ -1,6 +1,6 @@
--- One row per group whose members were told that it is rebalancing, with the rebalances that made them print it.
+-- One row per group whose members were notified that it is rebalancing, with the rebalances that caused these lines.
 -- Reads: join_round, round_generation, generation, storm_round, common_clock
-WITH reminded AS (
+WITH notified_member AS (
   SELECT j.kafka_cluster, j.group_id, g.incarnation, j.generation, j.process_id, j.rejoin_ms - coalesce(k.ahead_ms, 0L) AS rejoin_ms,
     j.rejoin_id
   FROM join_round j
@@ -8,34 +8,34 @@ WITH reminded AS (
     AND g.client = j.client AND g.round = j.round
   LEFT JOIN common_clock k ON k.process_id = j.process_id
   WHERE j.rejoin_id IS NOT NULL
-), rebalance AS (
+), notified_rebalance AS (
   SELECT r.kafka_cluster, r.group_id, r.generation, count(DISTINCT r.process_id) AS members, min(r.rejoin_ms) AS at_ms,
     min(r.rejoin_id) AS event_id,
     max(g.trigger) AS trigger, max(coalesce(g.trigger_member_id, g.asked_member_id)) AS trigger_member_id, max(g.asked_why) AS asked_why,
     max(g.witness[0]) AS cause_id
-  FROM reminded r
+  FROM notified_member r
   LEFT JOIN generation g ON g.kafka_cluster = r.kafka_cluster AND g.group_id = r.group_id AND g.incarnation = r.incarnation
     AND g.generation = r.generation
   GROUP BY r.kafka_cluster, r.group_id, r.incarnation, r.generation
-), counted AS (
+), trigger_count AS (
   SELECT kafka_cluster, group_id, sort_array(collect_list(struct(-n AS falling, trigger, n))) AS triggers
   FROM (
     SELECT kafka_cluster, group_id, coalesce(trigger, 'unknown') AS trigger, count(*) AS n
-    FROM rebalance
+    FROM notified_rebalance
     GROUP BY kafka_cluster, group_id, coalesce(trigger, 'unknown')
   )
   GROUP BY kafka_cluster, group_id
-), summed AS (
+), group_summary AS (
   SELECT kafka_cluster, group_id, count(*) AS rebalance_count, sum(members) AS told_count, min(at_ms) AS from_ms, max(at_ms) AS to_ms,
     sort_array(collect_list(struct(at_ms, generation, trigger, trigger_member_id, asked_why, event_id, cause_id))) AS rebalances
-  FROM rebalance
+  FROM notified_rebalance
   GROUP BY kafka_cluster, group_id
-), cited AS (
+), cited_event AS (
   SELECT kafka_cluster, group_id, transform(rebalances, x -> x.cause_id) AS cause_ids,
     slice(array_distinct(filter(flatten(transform(rebalances, x -> array(x.cause_id, x.event_id))), e -> e IS NOT NULL)), 1, 12)
       AS event_ids
-  FROM summed
-), storm AS (
+  FROM group_summary
+), storm_group AS (
   SELECT DISTINCT kafka_cluster, group_id
   FROM (SELECT kafka_cluster, group_id FROM storm_round GROUP BY kafka_cluster, group_id, kind, subject HAVING count(*) >= storm_returns)
 )
@@ -59,7 +59,7 @@ SELECT
   transform(t.event_ids, x -> named_struct(
     'role', CASE WHEN array_contains(t.cause_ids, x) THEN 'the rebalance' ELSE 'a member is notified' END,
     'event_id', x)) AS proof
-FROM summed s
-JOIN counted c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id
-JOIN cited t ON t.kafka_cluster = s.kafka_cluster AND t.group_id = s.group_id
-LEFT JOIN storm r ON r.kafka_cluster = s.kafka_cluster AND r.group_id = s.group_id
+FROM group_summary s
+JOIN trigger_count c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id
+JOIN cited_event t ON t.kafka_cluster = s.kafka_cluster AND t.group_id = s.group_id
+LEFT JOIN storm_group r ON r.kafka_cluster = s.kafka_cluster AND r.group_id = s.group_id

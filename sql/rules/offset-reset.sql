@@ -1,29 +1,29 @@
--- One row per group and time in which consumers started neither at a committed offset nor at the very start.
+-- One row per group and time in which consumers started neither at a committed offset nor at the very beginning.
 -- Reads: fact_line, partition_holding, setting, clock_offset, generation
--- Times are the middle of their bounds on the reference clock; what was before another was so whatever the clocks' bounds allow.
-WITH reset AS (
+-- Times are the middle of their bounds on the reference clock. A statement that one line was before another holds for the whole bounds.
+WITH position_reset AS (
   SELECT f.kafka_cluster, f.group_id, f.process_id, f.client_id, f.partition, f.event, f.event_id, f.stream_pos, f.at_ms AS own_ms,
     f.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms, f.at_ms - o.hi_ms AS at_lo_ms, o.stepped, o.reference_process_id, f.offset,
-    -- Where the same consumer begins again, if that is its next word on the partition.
+    -- The next position of the same consumer, if that is its next line about the partition.
     lead(CASE WHEN f.event = 'position_reset' THEN f.offset END)
       OVER (PARTITION BY f.process_id, f.client_id, f.partition ORDER BY f.stream_pos, f.event_id) AS next_offset
   FROM fact_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   WHERE f.event IN ('position_reset', 'position_out_of_range') AND f.group_id IS NOT NULL AND f.partition IS NOT NULL
-), held AS (
+), first_holding AS (
   SELECT h.kafka_cluster, h.group_id, h.resource, o.reference_process_id,
     min(CASE WHEN NOT o.stepped THEN h.start_ms - o.lo_ms END) AS first_ms
   FROM partition_holding h JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
   GROUP BY h.kafka_cluster, h.group_id, h.resource, o.reference_process_id
-), position AS (
-  -- Somebody of the group had a position there: committed, or set from a commit. By a clock that stepped, or that no message joins to the
-  -- other's, nobody knows whether that was before.
+), group_position AS (
+  -- A member of the group had a position there, either committed or set from a commit. By a clock that stepped, or that no message links to
+  -- the other's, the order of the two is unknown.
   SELECT f.kafka_cluster, f.group_id, f.partition, f.offset, f.at_ms - o.lo_ms AS at_hi_ms, o.reference_process_id
   FROM fact_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   WHERE f.event IN ('position_set', 'offset_committed') AND f.offset > 0 AND NOT o.stepped
-), known AS (
+), known_position AS (
   SELECT r.event_id, max(p.offset) AS known_offset
-  FROM reset r
-  JOIN position p ON p.kafka_cluster = r.kafka_cluster AND p.group_id = r.group_id AND p.partition = r.partition
+  FROM position_reset r
+  JOIN group_position p ON p.kafka_cluster = r.kafka_cluster AND p.group_id = r.group_id AND p.partition = r.partition
     AND p.reference_process_id = r.reference_process_id AND p.at_hi_ms < r.at_lo_ms
   GROUP BY r.event_id
 ), metadata_lost AS (
@@ -31,34 +31,34 @@ WITH reset AS (
   FROM generation
   WHERE incarnation_why = 'metadata_lost'
   GROUP BY kafka_cluster, group_id
-), recreated AS (
-  -- The same process learned shortly before that the topic is another one of that name.
+), topic_recreation AS (
+  -- The same process learned shortly before that the topic was recreated under the same name.
   SELECT r.event_id, max_by(f.event_id, struct(f.stream_pos, f.event_id)) AS recreated_id
-  FROM reset r
+  FROM position_reset r
   JOIN fact_line f ON f.process_id = r.process_id AND f.event = 'topic_recreated'
     AND regexp_replace(f.partition, '-[0-9]+$', '') = regexp_replace(r.partition, '-[0-9]+$', '')
     AND f.stream_pos < r.stream_pos AND r.own_ms - f.at_ms <= lost_together_ms
   GROUP BY r.event_id
-), late AS (
+), unexpected_reset AS (
   SELECT r.*, k.known_offset, l.at_ms IS NOT NULL AS is_with_metadata, n.recreated_id
-  FROM reset r
-  JOIN held h ON h.kafka_cluster = r.kafka_cluster AND h.group_id = r.group_id AND h.resource = r.partition
+  FROM position_reset r
+  JOIN first_holding h ON h.kafka_cluster = r.kafka_cluster AND h.group_id = r.group_id AND h.resource = r.partition
     AND h.reference_process_id = r.reference_process_id
-  LEFT JOIN known k ON k.event_id = r.event_id
-  LEFT JOIN recreated n ON n.event_id = r.event_id
-  -- The group's metadata and its commits lie in one partition: what took one took the other.
+  LEFT JOIN known_position k ON k.event_id = r.event_id
+  LEFT JOIN topic_recreation n ON n.event_id = r.event_id
+  -- The group's metadata and its commits are in one partition, so they are lost together.
   LEFT JOIN metadata_lost l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id
     AND abs(r.at_ms - l.at_ms) <= lost_together_ms
-  -- A group that has never committed begins where auto.offset.reset says, and so does each successor until the first commit: nothing was
-  -- lost.
+  -- A group that has never committed starts according to auto.offset.reset, and so does each successor until the first commit. Nothing is
+  -- lost in that case.
   WHERE r.event = 'position_out_of_range' OR n.recreated_id IS NOT NULL
     OR (k.known_offset IS NOT NULL OR l.at_ms IS NOT NULL) AND NOT r.stepped AND r.at_lo_ms - h.first_ms > first_start_ms
-), policy AS (
+), reset_policy AS (
   SELECT process_id, client_id, max(value) AS value
   FROM setting
   WHERE component = 'ConsumerConfig' AND key = 'auto.offset.reset'
   GROUP BY process_id, client_id
-), summed AS (
+), reset_summary AS (
   SELECT l.kafka_cluster, l.group_id, array_sort(collect_set(l.partition)) AS partitions,
     count(DISTINCT CASE WHEN l.event = 'position_out_of_range' THEN l.partition END) AS out_of_range_count,
     min(l.at_ms) AS from_ms, max(l.at_ms) AS to_ms, array_sort(collect_set(l.process_id)) AS processes, max(p.value) AS reset_to,
@@ -66,7 +66,7 @@ WITH reset AS (
     sum(CASE WHEN l.event = 'position_out_of_range' THEN greatest(l.next_offset - l.offset, 0L) END) AS skipped,
     bool_or(l.is_with_metadata) AS is_with_metadata, max(l.recreated_id) AS recreated_id,
     slice(sort_array(collect_set(struct(l.event_id, l.event))), 1, 8) AS lines
-  FROM late l LEFT JOIN policy p ON p.process_id = l.process_id AND p.client_id = l.client_id
+  FROM unexpected_reset l LEFT JOIN reset_policy p ON p.process_id = l.process_id AND p.client_id = l.client_id
   GROUP BY l.kafka_cluster, l.group_id, l.at_ms DIV resets_together_ms
 )
 SELECT
@@ -94,4 +94,4 @@ SELECT
       'role', CASE x.event WHEN 'position_out_of_range' THEN 'a position is out of range' ELSE 'a position is reset' END,
       'event_id', x.event_id))
   ) AS proof
-FROM summed s
+FROM reset_summary s

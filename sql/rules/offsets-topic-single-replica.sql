@@ -1,26 +1,26 @@
 -- One row per Kafka cluster whose __consumer_offsets has partitions with a single replica.
 -- Reads: offsets_topic, offsets_replica, broker_generation, cluster_broker
-WITH single AS (
+WITH single_replica_topic AS (
   SELECT * FROM offsets_topic WHERE coalesce(replication_factor, configured) = 1 AND (exists_already OR brokers > 1)
-), group_home AS (
-  -- A group lives on one partition; with one replica it lives and dies with that partition's broker.
+), group_location AS (
+  -- A group belongs to one partition. If that has a single replica, the group depends on that partition's broker.
   SELECT g.kafka_cluster, g.group_id, g.stabilized_ms,
     coalesce(r.replicas[0], CAST(b.broker_id AS STRING)) AS broker
   FROM broker_generation g
   LEFT JOIN offsets_replica r ON r.kafka_cluster = g.kafka_cluster AND r.offsets_partition = g.offsets_partition AND size(r.replicas) = 1
   LEFT JOIN cluster_broker b ON b.process_id = g.process_id
-), last_home AS (
+), last_group_location AS (
   SELECT kafka_cluster, group_id, max_by(broker, struct(stabilized_ms IS NOT NULL, stabilized_ms, broker)) AS broker
-  FROM group_home
+  FROM group_location
   GROUP BY kafka_cluster, group_id
-), of_broker AS (
+), groups_of_broker AS (
   SELECT kafka_cluster, broker, array_sort(collect_list(group_id)) AS group_ids
-  FROM last_home
+  FROM last_group_location
   WHERE broker IS NOT NULL
   GROUP BY kafka_cluster, broker
-), of_cluster AS (
+), brokers_of_cluster AS (
   SELECT kafka_cluster, sort_array(collect_list(struct(broker, group_ids))) AS groups_by_broker
-  FROM of_broker
+  FROM groups_of_broker
   GROUP BY kafka_cluster
 )
 SELECT
@@ -42,5 +42,5 @@ SELECT
     transform(s.placed_ids, x -> named_struct('role', 'shows the number of replicas', 'event_id', x)),
     transform(s.config_ids, x -> named_struct('role', 'prints the configuration', 'event_id', x))
   ) AS proof
-FROM single s
-LEFT JOIN of_cluster c ON c.kafka_cluster = s.kafka_cluster
+FROM single_replica_topic s
+LEFT JOIN brokers_of_cluster c ON c.kafka_cluster = s.kafka_cluster

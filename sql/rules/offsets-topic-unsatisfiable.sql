@@ -1,12 +1,12 @@
--- One row per Kafka cluster that cannot create __consumer_offsets for lack of brokers.
+-- One row per Kafka cluster that cannot create __consumer_offsets because it has too few brokers.
 -- Reads: offsets_topic, coordinator_outage
-WITH stuck AS (
+WITH failed_creation AS (
   SELECT kafka_cluster, failures, required, coalesce(alive, brokers) AS brokers_alive, configured, failed_ids, config_ids,
     failed_from_ms, failed_to_ms
   FROM offsets_topic
-  -- The topic may be made when the last broker has come.
+  -- The topic may still be created after the last broker has started.
   WHERE failures > 0 AND NOT exists_already AND required > coalesce(alive, brokers)
-), waiting AS (
+), waiting_member AS (
   SELECT kafka_cluster, array_sort(collect_set(process_id)) AS processes, array_sort(collect_set(group_id)) AS group_ids
   FROM coordinator_outage
   WHERE never
@@ -35,5 +35,5 @@ SELECT
     transform(s.failed_ids, x -> named_struct('role', 'creation is refused', 'event_id', x)),
     transform(s.config_ids, x -> named_struct('role', 'prints the configuration', 'event_id', x))
   ) AS proof
-FROM stuck s
-LEFT JOIN waiting w ON w.kafka_cluster = s.kafka_cluster
+FROM failed_creation s
+LEFT JOIN waiting_member w ON w.kafka_cluster = s.kafka_cluster

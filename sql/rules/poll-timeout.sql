@@ -1,26 +1,26 @@
--- One row per time that a member did not poll in time and left.
+-- One row per time that a member missed its poll timeout and left.
 -- Reads: client_event, clock_offset, config_value, coordinator_outage
-WITH late AS (
+WITH line_with_previous AS (
   SELECT c.*, coalesce(c.member_id, lag(c.member_id) IGNORE NULLS OVER w) AS who,
     lag(c.at_ms) OVER (PARTITION BY c.process_id, c.group_id, c.client, c.event IN ('poll_timeout', 'leaving')
       ORDER BY c.stream_pos) AS last_such_ms
   FROM client_event c
   WINDOW w AS (PARTITION BY c.process_id, c.group_id, c.client ORDER BY c.stream_pos)
-), once AS (
-  -- 3.0 and later print a warning and the leave; they are one.
-  SELECT * FROM late
+), poll_timeout_leave AS (
+  -- From 3.0 on a client prints a warning and the leave; both are one case.
+  SELECT * FROM line_with_previous
   WHERE (event = 'poll_timeout' OR event = 'leaving' AND reason LIKE '%poll timeout%')
     AND (last_such_ms IS NULL OR at_ms - last_such_ms > poll_repeats_ms OR event = 'poll_timeout')
-), limit_of AS (
+), poll_limit AS (
   SELECT process_id, client_id, max(try_cast(value AS BIGINT)) AS limit_ms
   FROM config_value
   WHERE key = 'max.poll.interval.ms'
   GROUP BY process_id, client_id
-), without AS (
-  -- Who looks for its coordinator does so inside of poll().
+), coordinator_loss AS (
+  -- A consumer that looks for its coordinator does so inside poll().
   SELECT p.event_id, max(o.lost_ms) AS lost_ms,
     max_by(element_at(o.witness, 1), struct(o.lost_ms IS NOT NULL, o.lost_ms, o.client)) AS lost_id
-  FROM once p
+  FROM poll_timeout_leave p
   JOIN coordinator_outage o ON o.process_id = p.process_id AND o.instance = p.instance AND o.group_id = p.group_id AND o.client = p.client
     AND p.at_ms BETWEEN o.lost_ms AND coalesce(o.found_ms, o.closed_ms, o.last_ms)
   WHERE o.was_member
@@ -48,7 +48,7 @@ SELECT
   ) AS facts,
   array(named_struct('role', 'leaves', 'event_id', p.event_id),
     named_struct('role', 'loses its coordinator', 'event_id', w.lost_id)) AS proof
-FROM once p
+FROM poll_timeout_leave p
 JOIN clock_offset o ON o.process_id = p.process_id AND o.is_island_reference
-LEFT JOIN limit_of l ON l.process_id = p.process_id AND l.client_id = p.client_id
-LEFT JOIN without w ON w.event_id = p.event_id
+LEFT JOIN poll_limit l ON l.process_id = p.process_id AND l.client_id = p.client_id
+LEFT JOIN coordinator_loss w ON w.event_id = p.event_id

@@ -1,7 +1,7 @@
--- One row per setting that is dangerous by itself or does not agree with another one of the group.
+-- One row per setting that is dangerous by itself or conflicts with another one of the group.
 -- Reads: setting, worker_setting, member_setting, cluster_broker, process_cluster, offsets_replica
--- Each case has numbers of its own; the facts of all are taken out of one map.
-WITH client AS (
+-- Each case has its own numbers, so the facts of all cases come from one map.
+WITH client_timeouts AS (
   -- Timeouts of one client in one configuration: a consumer, or a Connect worker.
   SELECT c.kafka_cluster, s.process_id, s.component, s.client_id,
     max(s.value) FILTER (WHERE s.key = 'group.id') AS group_id,
@@ -17,30 +17,31 @@ WITH client AS (
   JOIN process_cluster c ON c.process_id = s.process_id AND c.is_last
   WHERE s.component IN ('ConsumerConfig', 'DistributedConfig')
   GROUP BY c.kafka_cluster, s.process_id, s.component, s.client_id, s.task, s.connector
-), member AS (
-  -- KIP-848: session and heartbeat are the broker's.
-  SELECT * FROM client WHERE coalesce(group_id, '') <> '' AND NOT lower(coalesce(group_protocol, 'classic')) = 'consumer'
-), broker AS (
+), classic_member AS (
+  -- In KIP-848 the broker's settings define session and heartbeat.
+  SELECT * FROM client_timeouts WHERE coalesce(group_id, '') <> '' AND NOT lower(coalesce(group_protocol, 'classic')) = 'consumer'
+), broker_setting AS (
   SELECT c.kafka_cluster, s.process_id, s.key, try_cast(s.value AS BIGINT) AS number, s.value, s.event_id
   FROM setting s
   JOIN process_cluster c ON c.process_id = s.process_id AND c.is_last
   WHERE s.component = 'KafkaConfig'
-), crowd AS (
+), broker_count AS (
   SELECT kafka_cluster, count(DISTINCT broker_id) AS brokers FROM cluster_broker GROUP BY kafka_cluster
-), late_heartbeat AS (
+), long_heartbeat AS (
   SELECT kafka_cluster, group_id, heartbeat_ms, session_ms, array_sort(collect_set(process_id)) AS process_ids,
     slice(array_sort(collect_set(event_id)), 1, 6) AS event_ids
-  FROM member
+  FROM classic_member
   WHERE heartbeat_ms * heartbeats_a_session > session_ms
   GROUP BY kafka_cluster, group_id, heartbeat_ms, session_ms
-), slow_stop AS (
+), long_graceful_stop AS (
   SELECT kafka_cluster, group_id, graceful_ms, rebalance_ms, array_sort(collect_set(process_id)) AS process_ids,
     slice(array_sort(collect_set(event_id)), 1, 6) AS event_ids
-  FROM member
+  FROM classic_member
   WHERE component = 'DistributedConfig' AND graceful_ms >= rebalance_ms
   GROUP BY kafka_cluster, group_id, graceful_ms, rebalance_ms
-), spread AS (
-  -- One value of the group, by all its members that tell; a static difference between members makes rebalances unfair to some.
+), differing_timeout AS (
+  -- The values of one setting in all members of a group that print it. A permanent difference between members makes rebalances unfair to
+  -- some.
   SELECT kafka_cluster, group_id, setting, min(value_ms) AS low_ms, max(value_ms) AS high_ms, count(DISTINCT member_id) AS members,
     array_distinct(filter(
       array(min_by(event_id, struct(value_ms, event_id)), max_by(event_id, struct(value_ms, event_id))), x -> x IS NOT NULL
@@ -50,14 +51,14 @@ WITH client AS (
     AND setting IN ('session.timeout.ms', 'max.poll.interval.ms', 'rebalance.timeout.ms', 'scheduled.rebalance.max.delay.ms')
   GROUP BY kafka_cluster, group_id, setting
   HAVING min(value_ms) <> max(value_ms)
-), allowed AS (
+), allowed_session AS (
   SELECT kafka_cluster,
     max(number) FILTER (WHERE key = 'group.min.session.timeout.ms') AS low_ms,
     min(number) FILTER (WHERE key = 'group.max.session.timeout.ms') AS high_ms,
     max(event_id) FILTER (WHERE key = 'group.min.session.timeout.ms') AS event_id
-  FROM broker
+  FROM broker_setting
   GROUP BY kafka_cluster
-), connect_topic AS (
+), few_topic_replicas AS (
   SELECT kafka_cluster, group_id, topic.setting, topic.name, topic.replicas, array_sort(collect_set(event_id)) AS event_ids
   FROM (
     SELECT w.kafka_cluster, w.group_id, w.event_id, explode(array(
@@ -69,28 +70,28 @@ WITH client AS (
   )
   WHERE topic.replicas > 0 AND topic.replicas < safe_replicas
   GROUP BY kafka_cluster, group_id, topic.setting, topic.name, topic.replicas
-), connect_topics AS (
+), group_topics AS (
   SELECT kafka_cluster, group_id, sort_array(collect_list(struct(setting, name, replicas))) AS topics, max(replicas) AS replicas,
     slice(array_distinct(flatten(sort_array(collect_list(event_ids)))), 1, 6) AS event_ids
-  FROM connect_topic
+  FROM few_topic_replicas
   GROUP BY kafka_cluster, group_id
-), few_replicas AS (
-  -- What is so is more than what is configured: once the topic is there, the property changes nothing.
+), few_broker_replicas AS (
+  -- Actual replicas have priority over the configuration, because the property has no effect on an existing topic.
   SELECT b.kafka_cluster, b.key, min(b.number) AS replicas, slice(array_sort(collect_set(b.event_id)), 1, 4) AS event_ids
-  FROM broker b
+  FROM broker_setting b
   WHERE b.key IN ('transaction.state.log.replication.factor', 'default.replication.factor')
     OR b.key = 'offsets.topic.replication.factor'
     AND b.kafka_cluster NOT IN (SELECT kafka_cluster FROM offsets_replica WHERE kafka_cluster IS NOT NULL)
   GROUP BY b.kafka_cluster, b.key
   HAVING min(b.number) < safe_replicas
-), risk AS (
+), risky_setting AS (
   SELECT 'warning' AS severity, kafka_cluster, group_id, 'heartbeat.interval.ms' AS subject, 'heartbeat_too_late' AS code,
     map('heartbeat_ms', heartbeat_ms, 'session_ms', session_ms) AS numbers, process_ids, event_ids
-  FROM late_heartbeat
+  FROM long_heartbeat
   UNION ALL
   SELECT 'warning', kafka_cluster, group_id, 'task.shutdown.graceful.timeout.ms', 'stop_outlasts_rebalance' AS code,
     map('graceful_ms', graceful_ms, 'rebalance_ms', rebalance_ms), process_ids, event_ids
-  FROM slow_stop
+  FROM long_graceful_stop
   UNION ALL
   SELECT 'note', kafka_cluster, group_id, setting,
     CASE setting
@@ -99,20 +100,20 @@ WITH client AS (
       ELSE 'pauses_differ'
     END AS code,
     map('low_ms', low_ms, 'high_ms', high_ms, 'members', members), CAST(NULL AS ARRAY<STRING>), event_ids
-  FROM spread
+  FROM differing_timeout
   UNION ALL
   SELECT 'warning', m.kafka_cluster, m.group_id, 'session.timeout.ms', 'session_refused' AS code,
     map('session_ms', m.session_ms, 'low_ms', b.low_ms, 'high_ms', b.high_ms), array(m.process_id),
     array_distinct(array(m.event_id, b.event_id))
-  FROM member m
-  JOIN allowed b ON b.kafka_cluster = m.kafka_cluster
+  FROM classic_member m
+  JOIN allowed_session b ON b.kafka_cluster = m.kafka_cluster
   WHERE m.session_ms < b.low_ms OR m.session_ms > b.high_ms
   UNION ALL
   SELECT CASE WHEN c.brokers >= safe_replicas THEN 'warning' ELSE 'note' END, t.kafka_cluster, t.group_id,
     'replication of Connect''s topics', 'connect_topics' AS code,
     map('replicas', CAST(t.replicas AS BIGINT), 'brokers', c.brokers), CAST(NULL AS ARRAY<STRING>), t.event_ids
-  FROM connect_topics t
-  LEFT JOIN crowd c ON c.kafka_cluster = t.kafka_cluster
+  FROM group_topics t
+  LEFT JOIN broker_count c ON c.kafka_cluster = t.kafka_cluster
   UNION ALL
   SELECT CASE WHEN c.brokers >= safe_replicas AND f.key <> 'default.replication.factor' THEN 'warning' ELSE 'note' END,
     f.kafka_cluster, CAST(NULL AS STRING), f.key,
@@ -122,31 +123,31 @@ WITH client AS (
       ELSE 'default_replicas'
     END AS code,
     map('replicas', f.replicas, 'brokers', c.brokers), CAST(NULL AS ARRAY<STRING>), f.event_ids
-  FROM few_replicas f
-  LEFT JOIN crowd c ON c.kafka_cluster = f.kafka_cluster
+  FROM few_broker_replicas f
+  LEFT JOIN broker_count c ON c.kafka_cluster = f.kafka_cluster
   UNION ALL
   SELECT 'warning', r.kafka_cluster, CAST(NULL AS STRING), 'transaction.state.log.min.isr', 'transaction_min_isr' AS code,
     map('min_isr', max(m.number), 'replicas', min(r.number)), CAST(NULL AS ARRAY<STRING>), slice(array_sort(collect_set(m.event_id)), 1, 4)
-  FROM broker r
-  JOIN broker m ON m.process_id = r.process_id AND m.key = 'transaction.state.log.min.isr'
+  FROM broker_setting r
+  JOIN broker_setting m ON m.process_id = r.process_id AND m.key = 'transaction.state.log.min.isr'
   WHERE r.key = 'transaction.state.log.replication.factor' AND m.number > r.number
   GROUP BY r.kafka_cluster
   UNION ALL
   SELECT 'note', kafka_cluster, CAST(NULL AS STRING), key, 'unclean_election' AS code,
     CAST(NULL AS MAP<STRING, BIGINT>), CAST(NULL AS ARRAY<STRING>), slice(array_sort(collect_set(event_id)), 1, 4)
-  FROM broker
+  FROM broker_setting
   WHERE key = 'unclean.leader.election.enable' AND value = 'true'
   GROUP BY kafka_cluster, key
   UNION ALL
   SELECT 'note', kafka_cluster, group_id, 'connect.protocol', 'eager_workers' AS code,
     CAST(NULL AS MAP<STRING, BIGINT>), CAST(NULL AS ARRAY<STRING>), slice(array_sort(collect_set(event_id)), 1, 4)
-  FROM member
+  FROM classic_member
   WHERE connect_protocol = 'eager'
   GROUP BY kafka_cluster, group_id
   UNION ALL
   SELECT 'note', kafka_cluster, group_id, 'scheduled.rebalance.max.delay.ms', 'no_delay' AS code,
     CAST(NULL AS MAP<STRING, BIGINT>), CAST(NULL AS ARRAY<STRING>), slice(array_sort(collect_set(event_id)), 1, 4)
-  FROM member
+  FROM classic_member
   WHERE component = 'DistributedConfig' AND delay_ms = 0
   GROUP BY kafka_cluster, group_id
 )
@@ -176,5 +177,5 @@ SELECT
     'replicas_wanted', safe_replicas
   ) AS facts,
   transform(r.event_ids, e -> named_struct('role', 'prints the setting', 'event_id', e)) AS proof
-FROM risk r
-LEFT JOIN connect_topics t ON r.code = 'connect_topics' AND t.kafka_cluster <=> r.kafka_cluster AND t.group_id <=> r.group_id
+FROM risky_setting r
+LEFT JOIN group_topics t ON r.code = 'connect_topics' AND t.kafka_cluster <=> r.kafka_cluster AND t.group_id <=> r.group_id

@@ -1,20 +1,20 @@
--- One row per member that the broker removed because it heard no heartbeat, by the broker's log or, without one, by the member's own.
+-- One row per member that the broker removed for missing heartbeats, by the broker's log or, without one, by the member's own.
 -- Reads: event, process_cluster, member, config_value, client_event, clock_offset, generation, removed_member, process_life
 -- Reads: member_removal, coordinator_outage, namesake, shared_log, filtered_log
--- A member that had left, or that stopped polling, before the broker gave up on it is told by other rules.
-WITH expired AS (
+-- Other rules report a member that had left, or had stopped polling, before the broker removed it.
+WITH expiry AS (
   SELECT c.kafka_cluster, e.group_id, e.member_id, e.process_id AS broker, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.event = 'member_expired' AND e.member_id IS NOT NULL AND e.group_id IS NOT NULL
-), said AS (
+), member_line AS (
   SELECT process_id, instance, group_id, client_id, event, at_ms, stream_pos, event_id FROM client_event
   UNION ALL
-  -- At DEBUG, its heartbeats.
+  -- Heartbeats at DEBUG.
   SELECT process_id, instance, group_id, client_id, event, unix_millis(ts), stream_pos, event_id FROM event
   WHERE event IN ('heartbeat_sent', 'heartbeat_ok') AND client_id IS NOT NULL AND group_id IS NOT NULL
-), own AS (
-  -- The member's last group line before that, as far as its clock allows.
+), last_member_line AS (
+  -- The member's last group line before the removal, as far as its clock allows.
   SELECT event_id, last.event AS last_event, last.at_ms AS last_ms, last.event_id AS last_id, last.instance AS instance
   FROM (
     SELECT expired_id AS event_id, max(last) AS last
@@ -24,11 +24,11 @@ WITH expired AS (
       FROM (
         SELECT process_id, group_id, coalesce(client_id, '') AS client_id, at_ms, stream_pos, event, event_id, instance,
           CAST(NULL AS STRING) AS expired_id
-        FROM said
+        FROM member_line
         WHERE at_ms IS NOT NULL
         UNION ALL
         SELECT m.process_id, x.group_id, coalesce(m.client_id, ''), x.at_ms + o.lo_ms, NULL, NULL, NULL, NULL, x.event_id
-        FROM expired x
+        FROM expiry x
         JOIN member m ON m.kafka_cluster = x.kafka_cluster AND m.group_id = x.group_id AND m.member_id = x.member_id
           AND m.process_id IS NOT NULL
         JOIN clock_offset o ON o.process_id = m.process_id AND o.is_island_reference
@@ -37,28 +37,28 @@ WITH expired AS (
     WHERE expired_id IS NOT NULL AND last IS NOT NULL
     GROUP BY expired_id
   )
-), rejoined AS (
-  -- A member of the consumer protocol (KIP-848) keeps its id when it joins again; nobody else has it.
+), rejoin AS (
+  -- A member of the consumer protocol (KIP-848) keeps its id when it joins again, and no other member has it.
   SELECT x.event_id, min_by(struct(unix_millis(j.ts) AS at_ms, j.event_id), struct(j.stream_pos, j.event_id)) AS again
-  FROM expired x
+  FROM expiry x
   JOIN event j ON j.process_id = x.broker AND j.group_id = x.group_id AND j.member_id = x.member_id AND j.event = 'member_joined'
     AND j.stream_pos > x.stream_pos
   GROUP BY x.event_id
-), ran_on AS (
-  -- The life of the process in which it was removed goes on behind that. A filtered log may lack the line with which the next begins.
+), continuing_process AS (
+  -- The process run in which it was removed continues after the removal. A filtered log may lack the first line of the next run.
   SELECT DISTINCT r.removed_id AS event_id
   FROM removed_member r
   JOIN process_life l ON l.process_id = r.process_id AND l.instance = r.instance AND l.last_ms > r.own_hi_ms
   LEFT ANTI JOIN filtered_log f ON f.process_id = r.process_id
-), ended AS (
-  -- Its process had begun to stop: a consumer that is not closed then says nothing of its leaving.
+), stopping_process AS (
+  -- Its process had begun to stop. A consumer that is not closed then prints no line when it leaves.
   SELECT r.removed_id AS event_id, min(struct(l.ending_ms AS at_ms, l.ending_id AS event_id)) AS ending
   FROM removed_member r
   JOIN process_life l ON l.process_id = r.process_id AND l.instance = r.instance AND l.ending_ms <= r.own_lo_ms
   WHERE r.removed_id IS NOT NULL
   GROUP BY r.removed_id
-), closed AS (
-  -- Its client had been closed, and had no coordinator then that it could have told so.
+), closed_client AS (
+  -- Its client had been closed, and then had no coordinator that it could have notified.
   SELECT r.removed_id, r.member_id, min(struct(unix_millis(e.ts) AS at_ms, e.event_id)) AS closing,
     min(struct(o.lost_ms IS NOT NULL AS is_timed, o.lost_ms AS at_ms, element_at(o.witness, 1) AS event_id)) AS lost
   FROM member_removal r
@@ -67,62 +67,62 @@ WITH expired AS (
     AND o.client = r.client AND o.was_member AND unix_millis(e.ts) BETWEEN o.lost_ms AND coalesce(o.found_ms, o.closed_ms, o.last_ms)
   WHERE r.was_closed
   GROUP BY r.removed_id, r.member_id
-), abandoned AS (
-  -- No line tells whose it was, but none of the processes that it may have been of was in trouble.
+), unidentified_member AS (
+  -- Its process is unknown, but none of the candidates was in trouble.
   SELECT removed_id, member_id, max(client) AS client, array_sort(collect_set(process_id)) AS processes,
     min(struct(last_ms IS NOT NULL AS is_timed, last_ms AS at_ms, last_id AS event_id)) AS first_word,
     max(struct(last_ms IS NOT NULL AS is_timed, last_ms AS at_ms, last_id AS event_id)) AS last_word
   FROM namesake
   WHERE all_went_on
   GROUP BY removed_id, member_id
-), named AS (
-  -- Its lines are in a log that holds those of several members.
+), member_in_shared_log AS (
+  -- Its lines are in a log of several members.
   SELECT x.event_id, x.member_id, min(e.process_id) AS process_id
-  FROM expired x
+  FROM expiry x
   JOIN event e ON e.member_id = x.member_id AND e.group_id = x.group_id AND e.broker_id IS NULL AND e.event NOT LIKE 'leader\\_%'
   JOIN shared_log s ON s.process_id = e.process_id
   GROUP BY x.event_id, x.member_id
-), session AS (
+), client_session AS (
   SELECT process_id, client_id, max(value) AS session_ms FROM config_value WHERE key = 'session.timeout.ms' GROUP BY process_id, client_id
 ), worker_session AS (
   SELECT process_id, max(value) AS session_ms FROM config_value WHERE key = 'session.timeout.ms' AND component = 'DistributedConfig'
   GROUP BY process_id
 ), assigned_by_broker AS (
-  -- Groups that the broker assigns: its own setting counts, and not the member's.
+  -- For groups that the broker assigns, the broker's own setting counts, not the member's.
   SELECT kafka_cluster, group_id, concat('group.', max(group_protocol), '.session.timeout.ms') AS setting FROM generation
   GROUP BY kafka_cluster, group_id HAVING bool_and(group_protocol <> 'classic')
 ), broker_session AS (
   SELECT process_id, key AS setting, max(value) AS session_ms FROM config_value WHERE key LIKE 'group.%.session.timeout.ms'
   GROUP BY process_id, key
-), told_unknown AS (
+), unknown_member_error AS (
   SELECT h.*
   FROM client_event h
-  LEFT ANTI JOIN expired x ON x.kafka_cluster = h.kafka_cluster AND x.group_id = h.group_id AND x.member_id = h.member_id
-  -- A coordinator's log that begins with a later generation, or ends with this one, tells nothing of it.
+  LEFT ANTI JOIN expiry x ON x.kafka_cluster = h.kafka_cluster AND x.group_id = h.group_id AND x.member_id = h.member_id
+  -- A coordinator's log that begins with a later generation, or ends with this one, does not cover it.
   LEFT ANTI JOIN (
     SELECT kafka_cluster, group_id, min(generation) AS first, max(generation) AS last FROM generation WHERE seen_by_broker
     GROUP BY kafka_cluster, group_id
   ) g ON g.kafka_cluster = h.kafka_cluster AND g.group_id = h.group_id AND coalesce(h.generation BETWEEN g.first AND g.last - 1, true)
   WHERE h.event = 'heartbeat_failed' AND h.member_id IS NOT NULL
     AND coalesce(h.error, h.cause, h.reason) RLIKE 'UNKNOWN_MEMBER_ID|member id ([^ ]+ )?is not valid'
-), unanswered AS (
-  -- What the member said before that of its session, since it last joined.
+), expired_session AS (
+  -- The member's earlier lines about its session, since it last joined.
   SELECT h.event_id, max(CASE WHEN l.event = 'joined' THEN l.stream_pos END) AS joined_pos,
     max_by(struct(l.event_id, l.at_ms, l.stream_pos), l.stream_pos) FILTER (WHERE l.event = 'coordinator_lost') AS lost
-  FROM told_unknown h
+  FROM unknown_member_error h
   JOIN client_event l ON l.process_id = h.process_id AND l.instance = h.instance AND l.group_id = h.group_id AND l.client = h.client
     AND l.stream_pos < h.stream_pos
   WHERE l.event = 'joined' OR l.event = 'coordinator_lost' AND l.cause LIKE 'session timed out%'
   GROUP BY h.event_id
-), own_word AS (
+), loss_in_member_log AS (
   SELECT h.kafka_cluster, h.group_id, h.member_id, h.process_id, h.instance, h.task, h.at_ms, h.event_id,
     u.lost.at_ms AS lost_ms, u.lost.event_id AS lost_id, coalesce(s.session_ms, w.session_ms) AS session_ms
-  FROM told_unknown h
-  JOIN unanswered u ON u.event_id = h.event_id AND u.lost IS NOT NULL AND coalesce(u.lost.stream_pos > u.joined_pos, true)
-  LEFT JOIN session s ON s.process_id = h.process_id AND s.client_id = h.client_id
+  FROM unknown_member_error h
+  JOIN expired_session u ON u.event_id = h.event_id AND u.lost IS NOT NULL AND coalesce(u.lost.stream_pos > u.joined_pos, true)
+  LEFT JOIN client_session s ON s.process_id = h.process_id AND s.client_id = h.client_id
   LEFT JOIN worker_session w ON w.process_id = h.process_id
   UNION ALL
-  -- KIP-848: a member does not watch its session itself; it learns from the coordinator that it is no member any more.
+  -- A KIP-848 member does not check its own session; it learns from the coordinator that it is no longer a member.
   SELECT h.kafka_cluster, h.group_id, h.member_id, h.process_id, h.instance, h.task, h.at_ms, h.event_id, NULL, NULL, NULL
   FROM client_event h
   LEFT ANTI JOIN generation g ON g.kafka_cluster = h.kafka_cluster AND g.group_id = h.group_id AND g.seen_by_broker
@@ -179,16 +179,16 @@ SELECT
     named_struct('role', 'last line of another client with that name', 'event_id',
       CASE WHEN n.last_word.event_id <> n.first_word.event_id THEN n.last_word.event_id END)
   ) AS proof
-FROM expired x
+FROM expiry x
 LEFT JOIN member m ON m.kafka_cluster = x.kafka_cluster AND m.group_id = x.group_id AND m.member_id = x.member_id
-LEFT JOIN own ON own.event_id = x.event_id
-LEFT JOIN rejoined j ON j.event_id = x.event_id
-LEFT JOIN ran_on r ON r.event_id = x.event_id
-LEFT JOIN ended d ON d.event_id = x.event_id
-LEFT JOIN closed l ON l.removed_id = x.event_id AND l.member_id = x.member_id
-LEFT JOIN named k ON k.event_id = x.event_id AND k.member_id = x.member_id
-LEFT JOIN abandoned n ON n.removed_id = x.event_id AND n.member_id = x.member_id AND m.process_id IS NULL
-LEFT JOIN session s ON s.process_id = m.process_id AND s.client_id = m.client_id
+LEFT JOIN last_member_line own ON own.event_id = x.event_id
+LEFT JOIN rejoin j ON j.event_id = x.event_id
+LEFT JOIN continuing_process r ON r.event_id = x.event_id
+LEFT JOIN stopping_process d ON d.event_id = x.event_id
+LEFT JOIN closed_client l ON l.removed_id = x.event_id AND l.member_id = x.member_id
+LEFT JOIN member_in_shared_log k ON k.event_id = x.event_id AND k.member_id = x.member_id
+LEFT JOIN unidentified_member n ON n.removed_id = x.event_id AND n.member_id = x.member_id AND m.process_id IS NULL
+LEFT JOIN client_session s ON s.process_id = m.process_id AND s.client_id = m.client_id
 LEFT JOIN worker_session w ON w.process_id = m.process_id
 LEFT JOIN assigned_by_broker a ON a.kafka_cluster = x.kafka_cluster AND a.group_id = x.group_id
 LEFT JOIN broker_session b ON b.process_id = x.broker AND b.setting = a.setting
@@ -227,4 +227,4 @@ SELECT
     named_struct('role', 'no answer to a heartbeat for a session timeout', 'event_id', h.lost_id),
     named_struct('role', 'the coordinator no longer knows the member', 'event_id', h.event_id)
   ), p -> p.event_id IS NOT NULL) AS proof
-FROM own_word h
+FROM loss_in_member_log h

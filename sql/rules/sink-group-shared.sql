@@ -1,7 +1,7 @@
 -- One row per sink group that two Connect clusters share.
 -- Reads: join_round, worker_group
-WITH part AS (
-  -- The part of one Connect cluster in a sink's group.
+WITH cluster_part AS (
+  -- The members of one Connect cluster in a sink's group.
   SELECT j.kafka_cluster, j.group_id, w.group_id AS worker_group_id, array_sort(collect_set(j.process_id)) AS processes,
     min(coalesce(j.joined_ms, j.synced_ms)) AS from_ms, max(regexp_replace(j.task, '-[0-9]+$', '')) AS connector,
     collect_set(coalesce(j.synced_id, j.joined_id)) AS event_ids
@@ -9,11 +9,11 @@ WITH part AS (
   JOIN worker_group w ON w.process_id = j.process_id AND w.instance = j.instance
   WHERE j.task IS NOT NULL
   GROUP BY j.kafka_cluster, j.group_id, w.group_id
-), shared AS (
+), shared_group AS (
   SELECT kafka_cluster, group_id, min(from_ms) AS from_ms, max(connector) AS connector,
     sort_array(collect_list(struct(worker_group_id, processes))) AS clusters,
     array_sort(array_distinct(flatten(collect_list(event_ids)))) AS event_ids
-  FROM part
+  FROM cluster_part
   GROUP BY kafka_cluster, group_id
   HAVING count(*) > 1
 )
@@ -28,4 +28,4 @@ SELECT
   'shared' AS code,
   named_struct('connector', s.connector, 'clusters', s.clusters) AS facts,
   transform(slice(s.event_ids, 1, 6), x -> named_struct('role', 'a task is a member', 'event_id', x)) AS proof
-FROM shared s
+FROM shared_group s

@@ -1,34 +1,34 @@
--- One row per rebalance that took long for members that came in the end, or that had not ended when the logs end.
+-- One row per rebalance that waited long for members that finally came, or that had not ended when the logs end.
 -- Reads: generation, broker_generation, rebalance_blame, member, member_generation, group_outage, common_clock, open_rebalance
--- Who asked so late that the rebalance would have been slow without the last one, too, was waited for as well.
--- What waits for a member that does not come is rebalance-waits-for-ghost's; a group that gathers its first members waits on purpose; and
--- where no coordinator answers, coordinator-unavailable tells why.
-WITH stood AS (
+-- A member that asked so late that the rebalance would have been slow even without the last one also held it up. Other rules report the
+-- remaining cases: rebalance-waits-for-ghost a member that does not come, coordinator-unavailable a missing coordinator. A group that
+-- gathers its first members waits on purpose.
+WITH idle_members AS (
   SELECT kafka_cluster, group_id, incarnation, generation, max(paused_ms) AS stood_ms,
     count(DISTINCT CASE WHEN paused_ms >= slow_rebalance_ms THEN member_id END) AS stood_count
   FROM member_generation
-  -- Who came from an earlier generation tells that the group was not empty before.
+  -- A member that came from an earlier generation shows that the group was not empty before.
   WHERE paused_ms IS NOT NULL OR NOT is_pause_known
   GROUP BY kafka_cluster, group_id, incarnation, generation
-), asking AS (
+), join_request AS (
   SELECT g.kafka_cluster, g.group_id, g.incarnation, g.generation, g.member_id, g.process_id, g.task, k.clock_id,
     unix_millis(g.joining_ts) - k.ahead_ms AS at_ms, g.witness[0] AS event_id
   FROM member_generation g
   JOIN common_clock k ON k.process_id = g.process_id
   WHERE g.joining_ts IS NOT NULL AND g.process_id IS NOT NULL
-), late AS (
+), late_members AS (
   SELECT b.kafka_cluster, b.group_id, b.incarnation, b.generation,
     array_sort(collect_set(concat_ws(' ', o.process_id, o.task))) AS names, array_sort(collect_set(o.event_id)) AS event_ids
   FROM rebalance_blame b
-  JOIN asking l ON l.kafka_cluster = b.kafka_cluster AND l.group_id = b.group_id AND l.incarnation = b.incarnation
+  JOIN join_request l ON l.kafka_cluster = b.kafka_cluster AND l.group_id = b.group_id AND l.incarnation = b.incarnation
     AND l.generation = b.generation AND l.member_id = b.member_id
-  JOIN asking o ON o.kafka_cluster = b.kafka_cluster AND o.group_id = b.group_id AND o.incarnation = b.incarnation
+  JOIN join_request o ON o.kafka_cluster = b.kafka_cluster AND o.group_id = b.group_id AND o.incarnation = b.incarnation
     AND o.generation = b.generation AND o.member_id <> b.member_id AND o.clock_id = l.clock_id
     AND o.at_ms BETWEEN l.at_ms - b.ms + slow_rebalance_ms AND l.at_ms
   WHERE b.part = 'waiting' AND b.ms >= slow_rebalance_ms
     AND (o.process_id <> l.process_id OR NOT o.task <=> l.task)
   GROUP BY b.kafka_cluster, b.group_id, b.incarnation, b.generation
-), long AS (
+), slow_generation AS (
   SELECT g.kafka_cluster, g.group_id, g.incarnation, g.generation, g.protocol_type, g.rebalance_mode, g.trigger, g.coordinator,
     unix_millis(b.from_ts) AS from_ms, unix_millis(b.to_ts) AS to_ms, b.ms, b.member_id, b.process_id, b.setting, b.value_ms,
     b.witness, m.task, s.stood_ms, s.stood_count, t.names AS late_names, coalesce(t.event_ids, array()) AS late_ids,
@@ -38,9 +38,9 @@ WITH stood AS (
   JOIN rebalance_blame b ON b.kafka_cluster = g.kafka_cluster AND b.group_id = g.group_id AND b.incarnation = g.incarnation
     AND b.generation = g.generation AND b.part = 'waiting' AND b.ms >= slow_rebalance_ms
   LEFT JOIN member m ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.member_id = b.member_id
-  LEFT JOIN stood s ON s.kafka_cluster = g.kafka_cluster AND s.group_id = g.group_id AND s.incarnation = g.incarnation
+  LEFT JOIN idle_members s ON s.kafka_cluster = g.kafka_cluster AND s.group_id = g.group_id AND s.incarnation = g.incarnation
     AND s.generation = g.generation
-  LEFT JOIN late t ON t.kafka_cluster = g.kafka_cluster AND t.group_id = g.group_id AND t.incarnation = g.incarnation
+  LEFT JOIN late_members t ON t.kafka_cluster = g.kafka_cluster AND t.group_id = g.group_id AND t.incarnation = g.incarnation
     AND t.generation = g.generation
   LEFT JOIN common_clock k ON k.process_id = g.coordinator
   LEFT JOIN broker_generation x ON x.kafka_cluster = g.kafka_cluster AND x.group_id = g.group_id AND x.incarnation = g.incarnation
@@ -50,7 +50,7 @@ WITH stood AS (
   WHERE g.group_protocol = 'classic' AND coalesce(g.waited_why, '') NOT IN ('expired', 'not_rejoined', 'pending_expired')
     AND coalesce(b.setting, '') <> 'group.initial.rebalance.delay.ms'
     AND (g.coordinator IS NOT NULL OR s.generation IS NOT NULL)
-    -- The coordinator's clock stepped, perhaps meanwhile.
+    -- The coordinator's clock stepped, perhaps during the rebalance.
     AND coalesce(b.ms < k.step_ms, true)
 )
 SELECT
@@ -93,7 +93,7 @@ SELECT
     x -> named_struct('role', CASE WHEN array_contains(l.late_ids, x) THEN 'also joins late' WHEN x <=> l.expired_id
       THEN 'the member is removed'
       ELSE 'the rebalance' END, 'event_id', x)) AS proof
-FROM long l
+FROM slow_generation l
 UNION ALL
 SELECT
   CASE WHEN r.lasted_ms >= slow_rebalance_long_ms AND NOT coalesce(r.rebalance_mode = 'cooperative', false) THEN 'warning' ELSE 'note' END
@@ -133,6 +133,6 @@ SELECT
   ) AS facts,
   transform(r.witness, x -> named_struct('role', 'the rebalance', 'event_id', x)) AS proof
 FROM open_rebalance r
--- Any log may end in the middle of a rebalance. A group whose members all stop rebalances until the last of them is gone.
+-- Any log may end in the middle of a rebalance. A group whose members all stop rebalances until the last one has left.
 WHERE coalesce(r.lasted_ms >= open_rebalance_ms, true)
   AND (size(r.asked) + size(r.awaited) > 0 OR NOT r.has_member_logs OR r.lasted_ms >= slow_rebalance_ms)

@@ -1,11 +1,11 @@
--- One row per two consumers that held partitions at once, or may have held them.
+-- One row per two consumers that held partitions at the same time, or may have.
 -- Reads: split_brain, process_life
--- The partitions of one hand-over are told together, by the one that both held longest; the words are those of split_brain.
-WITH pair AS (
+-- The partitions of one handover are one row, represented by the one that both held longest. The words are those of split_brain.
+WITH owner_pair AS (
   SELECT *, struct(-certain_ms AS least, from_lo, resource, ownership_a, ownership_b) AS place
   FROM split_brain s
   WHERE resource_kind = 'partition' AND verdict <> 'refuted'
-    -- The consumer of a Connect sink task is the task.
+    -- The consumer of a Connect sink task counts as the task.
     AND NOT EXISTS (SELECT 1 FROM process_life p WHERE p.is_worker AND p.process_id IN (s.process_a, s.process_b))
 ), handover AS (
   SELECT
@@ -14,11 +14,11 @@ WITH pair AS (
     sum(records_at_risk) AS records_at_risk,
     min_by(struct(resource, facts, clock_how, ownership_a, ownership_b, there_certain_ms, there_possible_ms, work_certain_ms),
       place) AS longest,
-    -- The proof of each partition whole; they have most lines in common.
+    -- The complete proof of each partition; they share most lines.
     sort_array(collect_list(struct(-certain_ms AS least, resource, witness, witness_role))) AS proofs
-  FROM pair
+  FROM owner_pair
   GROUP BY kafka_cluster, group_id, process_a, process_b, verdict, kind, cause, from_lo
-), proved AS (
+), handover_proof AS (
   SELECT *, flatten(transform(proofs, p -> p.witness)) AS lines, flatten(transform(proofs, p -> p.witness_role)) AS line_roles FROM handover
 )
 SELECT
@@ -56,7 +56,7 @@ SELECT
     'b_start_lo_at_ms', longest.facts.b_start_lo_at_ms,
     'b_start_hi_at_ms', longest.facts.b_start_hi_at_ms,
     'b_stop_lo_at_ms', longest.facts.b_stop_lo_at_ms,
-    -- Only where words tell them; of most partitions both starts and both ends are seen.
+    -- Only if the text uses them: for most partitions both starts and both ends are in the log.
     'b_stop_hi_at_ms', CASE WHEN array_contains(longest.facts.evidence, 'lines_of_b') THEN longest.facts.b_stop_hi_at_ms END,
     'a_start_lo_at_ms', CASE WHEN longest.facts.a_start_how <> 'seen' THEN longest.facts.a_start_lo_at_ms END,
     'a_start_how', nullif(longest.facts.a_start_how, 'seen'),
@@ -70,4 +70,4 @@ SELECT
   ) AS facts,
   transform(slice(array_distinct(lines), 1, 200),
     e -> named_struct('role', element_at(line_roles, CAST(array_position(lines, e) AS INT)), 'event_id', e)) AS proof
-FROM proved
+FROM handover_proof

@@ -1,6 +1,6 @@
--- One row per task or connector that had two owners at once, or may have had.
+-- One row per task or connector that had two owners at the same time, or may have had.
 -- Reads: split_brain
--- Where two owners are proved, the case is the cause. The words are those of split_brain: A is the owner that began first, B the other.
+-- If two owners are proved, the code is the cause. The words are those of split_brain: A is the owner that began first, B the other.
 SELECT
   CASE
     WHEN verdict = 'proved' AND kind = 'work' THEN 'critical'
@@ -46,7 +46,7 @@ SELECT
     'b_start_lo_at_ms', facts.b_start_lo_at_ms,
     'b_start_hi_at_ms', facts.b_start_hi_at_ms,
     'b_stop_lo_at_ms', facts.b_stop_lo_at_ms,
-    -- Only where words tell them: of most pairs both starts and both ends are seen.
+    -- Only if the text uses them: for most pairs both starts and both ends are in the log.
     'b_stop_hi_at_ms', CASE WHEN array_contains(facts.evidence, 'lines_of_b') THEN facts.b_stop_hi_at_ms END,
     'a_start_lo_at_ms', CASE WHEN facts.a_start_how <> 'seen' THEN facts.a_start_lo_at_ms END,
     'a_start_how', nullif(facts.a_start_how, 'seen'),

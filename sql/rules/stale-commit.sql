@@ -1,8 +1,9 @@
 -- One row per member that tried to commit offsets after it had lost its membership.
 -- Reads: fact_line, clock_offset, process_life
--- A commit that failed for the network alone, or that was retried inside the group, is none; nor is one that a member puts
--- off while its group rebalances (ConsumerCoordinator.sendOffsetCommitRequest says the same where it was lost: its other lines tell that).
-WITH failed AS (
+-- A commit that failed only because of the network, or that was retried inside the group, does not count. Neither does a commit that a
+-- member postpones while its group rebalances. ConsumerCoordinator.sendOffsetCommitRequest prints the same line after a lost membership,
+-- which the member's other lines show.
+WITH failed_commit AS (
   SELECT f.kafka_cluster, f.group_id, f.process_id, f.instance, f.client_id, f.task, f.at_ms, f.stream_pos, f.partition, f.offset,
     f.event_id,
     coalesce(f.said, f.message) AS said, o.lo_ms, o.hi_ms
@@ -12,39 +13,39 @@ WITH failed AS (
     AND concat(coalesce(f.said, ''), ' ',
       f.message) RLIKE concat('(?i)not aware of this member|not part of an active group|unknown.?member|group membership out of date|',
       'illegal.generation|generation id is not|stale member epoch|already rebalanced|specified group generation|fenced')
-), turn AS (
+), commit_series AS (
   SELECT *, count_if(last_ms IS NULL OR at_ms - last_ms > commits_together_ms)
     OVER (PARTITION BY process_id, group_id, client_id ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS n
-  FROM (SELECT *, lag(at_ms) OVER (PARTITION BY process_id, group_id, client_id ORDER BY stream_pos) AS last_ms FROM failed)
-), wanted AS (
+  FROM (SELECT *, lag(at_ms) OVER (PARTITION BY process_id, group_id, client_id ORDER BY stream_pos) AS last_ms FROM failed_commit)
+), lost_offset AS (
   -- The highest offset that it had processed and could not commit.
   SELECT kafka_cluster, group_id, process_id, client_id, n, partition, max(offset) AS offset, max(at_ms) - max(lo_ms) AS at_ms
-  FROM turn
+  FROM commit_series
   WHERE partition IS NOT NULL AND offset IS NOT NULL
   GROUP BY kafka_cluster, group_id, process_id, client_id, n, partition
-), went_on AS (
-  -- The successor took over while the commit was still tried, or the member itself came back.
+), successor_start AS (
+  -- The successor started while the member still tried to commit, or the member itself returned.
   SELECT w.process_id, w.group_id, w.client_id, w.n, w.partition,
     w.offset - min_by(s.offset, struct(abs(s.at_ms - k.lo_ms - w.at_ms), s.event_id)) AS records,
     min_by(s.event_id, struct(abs(s.at_ms - k.lo_ms - w.at_ms), s.event_id)) AS event_id
-  FROM wanted w
+  FROM lost_offset w
   JOIN fact_line s ON s.kafka_cluster = w.kafka_cluster AND s.group_id = w.group_id AND s.partition = w.partition
     AND s.event = 'position_set' AND s.offset <= w.offset
   JOIN clock_offset k ON k.process_id = s.process_id AND k.is_island_reference
   WHERE s.at_ms - k.lo_ms BETWEEN w.at_ms - successor_ms AND w.at_ms + successor_ms
   GROUP BY w.process_id, w.group_id, w.client_id, w.n, w.partition, w.offset
-), twice AS (
+), repeated_records AS (
   SELECT process_id, group_id, client_id, n, sum(records) AS records, count(*) AS partitions,
     slice(array_sort(collect_list(event_id)), 1, 4) AS ids
-  FROM went_on
+  FROM successor_start
   WHERE records > 0
   GROUP BY process_id, group_id, client_id, n
-), once AS (
+), series_summary AS (
   SELECT kafka_cluster, group_id, process_id, client_id, n, max(instance) AS instance, max(task) AS task,
     min(at_ms) AS first_ms, max(at_ms) AS last_ms, max(lo_ms) AS lo_ms, max(hi_ms) AS hi_ms,
     count(*) AS times, count(DISTINCT partition) AS partitions, mode(said, true) AS said,
       slice(array_sort(collect_list(event_id)), 1, 6) AS ids
-  FROM turn
+  FROM commit_series
   GROUP BY kafka_cluster, group_id, process_id, client_id, n
 )
 SELECT
@@ -71,5 +72,5 @@ SELECT
     transform(o.ids, x -> named_struct('role', 'the commit fails', 'event_id', x)),
     transform(coalesce(t.ids, CAST(array() AS ARRAY<STRING>)), x -> named_struct('role', 'the successor starts', 'event_id', x))
   ) AS proof
-FROM once o
-LEFT JOIN twice t ON t.process_id = o.process_id AND t.group_id = o.group_id AND t.client_id <=> o.client_id AND t.n = o.n
+FROM series_summary o
+LEFT JOIN repeated_records t ON t.process_id = o.process_id AND t.group_id = o.group_id AND t.client_id <=> o.client_id AND t.n = o.n

@@ -1,23 +1,23 @@
--- One row per group.instance.id that two members used at the same time, or member that was fenced for one that its log does not print.
+-- One row per group.instance.id that two members used at the same time, or per member that was fenced for one that its log does not print.
 -- Reads: client_event, fact_line, clock_offset
 WITH client_line AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, event, event_id, at_ms,
     coalesce(group_instance_id, lag(group_instance_id) IGNORE NULLS OVER w) AS group_instance_id,
     coalesce(member_id, lag(member_id) IGNORE NULLS OVER w) AS member_id,
-    -- librdkafka prints which error it was, and not its id.
+    -- librdkafka prints the error, but not the group.instance.id.
     coalesce(coalesce(error, cause) RLIKE '(?i)same group[.]instance[.]id|fenced.?instance', false) AS is_static
   FROM client_event
   WINDOW w AS (PARTITION BY process_id, group_id, client ORDER BY stream_pos)
-), fencing AS (
+), fencing_line AS (
   SELECT c.kafka_cluster, c.group_id, c.group_instance_id, c.process_id, c.instance, c.client, c.member_id,
     c.at_ms - o.hi_ms AS at_ms, c.event_id
   FROM client_line c
   JOIN clock_offset o ON o.process_id = c.process_id AND o.is_island_reference
-  -- A member of the consumer protocol (KIP-848) is fenced by its epoch as well, without any group.instance.id.
+  -- A member of the consumer protocol (KIP-848) is also fenced by its epoch, without any group.instance.id.
   WHERE c.event = 'member_fenced' AND c.group_instance_id IS NOT NULL
     OR c.event IN ('member_fenced', 'heartbeat_failed', 'join_failed', 'sync_failed') AND c.is_static
   UNION ALL
-  -- Many learn of it when they commit, and end.
+  -- Many members learn of it when they commit, and exit.
   SELECT f.kafka_cluster, f.group_id, f.group_instance_id, f.process_id, f.instance, f.client_id AS client, f.member_id,
     f.at_ms - o.hi_ms AS at_ms, f.event_id
   FROM fact_line f
@@ -28,15 +28,15 @@ WITH client_line AS (
     CAST(NULL AS STRING) AS client, CAST(NULL AS STRING) AS member_id, at_ms, event_id
   FROM fact_line
   WHERE event = 'member_fenced_by_broker' AND group_instance_id IS NOT NULL
-), used AS (
+), static_id_users AS (
   SELECT kafka_cluster, group_id, group_instance_id, array_sort(collect_set(process_id)) AS users
   FROM client_event
   WHERE group_instance_id IS NOT NULL
   GROUP BY kafka_cluster, group_id, group_instance_id
-), used_in_one_group AS (
+), single_group_id AS (
   SELECT kafka_cluster, group_instance_id, max(group_id) AS group_id
   FROM (
-    SELECT kafka_cluster, group_id, group_instance_id FROM used
+    SELECT kafka_cluster, group_id, group_instance_id FROM static_id_users
     UNION
     SELECT kafka_cluster, group_id, group_instance_id
     FROM fact_line
@@ -44,13 +44,13 @@ WITH client_line AS (
   )
   GROUP BY kafka_cluster, group_instance_id
   HAVING count(*) = 1
-), in_group AS (
-  -- Not every broker's line names the group: the one in which this id is used, when there is only one.
+), fencing_in_group AS (
+  -- Not every line of a broker names the group. If only one group uses this id, it is that one.
   SELECT f.kafka_cluster, coalesce(f.group_id, u.group_id) AS group_id, f.group_instance_id, f.process_id, f.instance, f.client,
     f.member_id, f.at_ms, f.event_id
-  FROM fencing f
-  LEFT JOIN used_in_one_group u ON u.kafka_cluster = f.kafka_cluster AND u.group_instance_id = f.group_instance_id
-), fenced AS (
+  FROM fencing_line f
+  LEFT JOIN single_group_id u ON u.kafka_cluster = f.kafka_cluster AND u.group_instance_id = f.group_instance_id
+), fenced_members AS (
   SELECT kafka_cluster, group_id, group_instance_id, array_sort(collect_set(process_id)) AS fenced,
     min(at_ms) AS first_ms, max(at_ms) AS last_ms,
     CASE WHEN count(DISTINCT process_id) = 1 THEN max(process_id) END AS process_id,
@@ -58,9 +58,9 @@ WITH client_line AS (
     CASE WHEN count(DISTINCT process_id, client) = 1 THEN max(client) END AS client,
     CASE WHEN count(DISTINCT member_id) = 1 THEN max(member_id) END AS member_id,
     slice(array_sort(collect_list(event_id)), 1, 12) AS event_ids
-  FROM in_group
+  FROM fencing_in_group
   GROUP BY kafka_cluster, group_id, group_instance_id, CASE WHEN group_instance_id IS NULL THEN concat(process_id, ' ', client) END
-), replaced AS (
+), replaced_members AS (
   SELECT kafka_cluster, group_id, group_instance_id, count(*) AS times, slice(array_sort(collect_list(event_id)), 1, 4) AS event_ids
   FROM fact_line
   WHERE event = 'static_member_replaced'
@@ -89,6 +89,7 @@ SELECT
     transform(f.event_ids, x -> named_struct('role', 'fenced', 'event_id', x)),
     transform(coalesce(r.event_ids, array()), x -> named_struct('role', 'broker replaced the member', 'event_id', x))
   ) AS proof
-FROM fenced f
-LEFT JOIN used u ON u.kafka_cluster = f.kafka_cluster AND u.group_id <=> f.group_id AND u.group_instance_id = f.group_instance_id
-LEFT JOIN replaced r ON r.kafka_cluster = f.kafka_cluster AND r.group_id <=> f.group_id AND r.group_instance_id = f.group_instance_id
+FROM fenced_members f
+LEFT JOIN static_id_users u ON u.kafka_cluster = f.kafka_cluster AND u.group_id <=> f.group_id AND u.group_instance_id = f.group_instance_id
+LEFT JOIN replaced_members r ON r.kafka_cluster = f.kafka_cluster AND r.group_id <=> f.group_id
+  AND r.group_instance_id = f.group_instance_id

@@ -1,46 +1,46 @@
--- One row per stretch of time in which tasks that had run had no owner.
+-- One row per time in which tasks that had run had no owner.
 -- Reads: ownership, unowned, clock_offset, join_round, member_setting, process_life
-WITH owned AS (
+WITH task_ownership AS (
   SELECT kafka_cluster, group_id, resource, process_id, reference_process_id, witness, generation, ownership_id,
     unix_millis(start_lo) AS start_lo_ms, unix_millis(coalesce(start_lo, start_hi)) AS begun_lo_ms,
-    -- What has no end is the last to end.
+    -- An ownership without an end ends last.
     struct(stop_hi IS NULL AS is_open, unix_millis(stop_hi) AS stop_hi_ms, witness, process_id, generation) AS this
   FROM ownership
   WHERE resource_kind = 'task' AND group_id IS NOT NULL
-), run AS (
+), ownership_with_previous AS (
   SELECT *, max(this) OVER w AS before
-  FROM owned
+  FROM task_ownership
   WINDOW w AS (
     PARTITION BY kafka_cluster, group_id, resource, reference_process_id ORDER BY begun_lo_ms, ownership_id
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-), gap AS (
+), unowned_time AS (
   SELECT kafka_cluster, group_id, resource, before.stop_hi_ms AS from_ms, start_lo_ms AS to_ms,
     start_lo_ms - before.stop_hi_ms AS unowned_ms, before.process_id AS before_process, process_id AS after_process,
     array(named_struct('role', 'ended', 'event_id', element_at(before.witness, -1)),
       named_struct('role', 'started again', 'event_id', witness[0])) AS proof
-  FROM run r
-  -- Not what a member whose log is not here may have had.
+  FROM ownership_with_previous r
+  -- Without gaps in which a member whose log is missing may have had the task.
   LEFT SEMI JOIN unowned u ON u.next_ownership_id = r.ownership_id AND u.certain_ms > 0
   WHERE before.stop_hi_ms < start_lo_ms AND start_lo_ms - before.stop_hi_ms >= unassigned_ms
-), together AS (
+), joint_gap AS (
   SELECT kafka_cluster, group_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, max(unowned_ms) AS unowned_ms,
     array_sort(collect_set(resource)) AS tasks, array_sort(collect_set(before_process)) AS before_processes,
     array_sort(collect_set(after_process)) AS after_processes,
     slice(array_distinct(flatten(sort_array(collect_list(proof)))), 1, 20) AS proof
-  FROM gap
+  FROM unowned_time
   GROUP BY kafka_cluster, group_id, to_ms DIV unassigned_together_ms
-), delay AS (
+), scheduled_delay AS (
   SELECT t.kafka_cluster, t.group_id, t.to_ms, max(j.delay_ms) AS delay_ms,
     max_by(j.worker_assigned_id, struct(j.delay_ms IS NOT NULL, j.delay_ms, j.worker_assigned_id)) AS event_id
-  FROM together t
+  FROM joint_gap t
   JOIN join_round j ON j.kafka_cluster = t.kafka_cluster AND j.group_id = t.group_id AND j.delay_ms > 0
   JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
     AND j.worker_assigned_ms - o.hi_ms BETWEEN t.from_ms - delay_before_ms AND t.to_ms
   GROUP BY t.kafka_cluster, t.group_id, t.to_ms
-), shut_down AS (
-  -- All that had them had said before that they stop, and were not back when others had them.
+), shutdown_gap AS (
+  -- All previous owners had printed that they stop, and were not back before others had the tasks.
   SELECT t.kafka_cluster, t.group_id, t.to_ms
-  FROM (SELECT kafka_cluster, group_id, to_ms, from_ms, explode(before_processes) AS process_id FROM together) t
+  FROM (SELECT kafka_cluster, group_id, to_ms, from_ms, explode(before_processes) AS process_id FROM joint_gap) t
   LEFT JOIN (
     SELECT l.process_id, l.ending_ms - o.hi_ms AS ending_ms, l.next_start_ms - o.lo_ms AS next_ms
     FROM process_life l JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
@@ -71,8 +71,8 @@ SELECT
     'is_shut_down', h.to_ms IS NOT NULL
   ) AS facts,
   concat(t.proof, array(named_struct('role', 'assignment with a rebalance delay', 'event_id', d.event_id))) AS proof
-FROM together t
-LEFT JOIN delay d ON d.kafka_cluster = t.kafka_cluster AND d.group_id = t.group_id AND d.to_ms = t.to_ms
-LEFT JOIN shut_down h ON h.kafka_cluster = t.kafka_cluster AND h.group_id = t.group_id AND h.to_ms = t.to_ms
+FROM joint_gap t
+LEFT JOIN scheduled_delay d ON d.kafka_cluster = t.kafka_cluster AND d.group_id = t.group_id AND d.to_ms = t.to_ms
+LEFT JOIN shutdown_gap h ON h.kafka_cluster = t.kafka_cluster AND h.group_id = t.group_id AND h.to_ms = t.to_ms
 LEFT JOIN member_setting m ON m.kafka_cluster = t.kafka_cluster AND m.group_id = t.group_id AND m.value_how = 'group'
   AND m.setting = 'scheduled.rebalance.max.delay.ms'

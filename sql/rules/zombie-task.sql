@@ -1,14 +1,14 @@
--- One row per task that was told to stop and did not.
+-- One row per task that was asked to stop and did not.
 -- Reads: task_line, clock_offset, split_brain, process_life, holding
--- A thread whose client left or closed before the worker gave up on it cannot read or write any more: that is a note.
-WITH failed AS (
+-- A thread whose client left or closed before the worker abandoned it can no longer read or write, so that is a note.
+WITH failed_stop AS (
   SELECT t.kafka_cluster, t.group_id, t.process_id, t.instance, t.resource, t.life,
     min(t.at_ms) AS failed_ms, min_by(t.event_id, t.stream_pos) AS failed_id
   FROM task_line t
   JOIN process_life p ON p.process_id = t.process_id AND p.instance = t.instance
   WHERE t.kind = 'failed_stop' AND (p.stopping_ms IS NULL OR t.at_ms < p.stopping_ms)
   GROUP BY t.kafka_cluster, t.group_id, t.process_id, t.instance, t.resource, t.life
-), worked AS (
+), proved_work AS (
   SELECT ownership_id, bool_or(worked) AS worked
   FROM (
     SELECT ownership_a AS ownership_id, kind = 'work' AND verdict = 'proved' AS worked FROM split_brain
@@ -42,8 +42,8 @@ SELECT
     named_struct('role', 'last sign of life', 'event_id', h.last_sign_id),
     named_struct('role', 'ended', 'event_id', h.stop_id)
   ) AS proof
-FROM failed f
+FROM failed_stop f
 JOIN holding h ON h.process_id = f.process_id AND h.resource_kind = 'task' AND h.resource = f.resource
   AND h.owner = concat_ws('/', f.instance, f.life)
 JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
-LEFT JOIN worked b ON b.ownership_id = h.ownership_id
+LEFT JOIN proved_work b ON b.ownership_id = h.ownership_id
