@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, timedelta, timezone
 
 import pytest
@@ -10,7 +11,7 @@ from made_case import HOSTILE, LINES, at, finding, incident, made, rows
 
 from forensics.report import content, json_form, story, text
 from forensics.report.names import Names
-from forensics.report.summary import between
+from forensics.report.summary import between, title
 
 
 def screen(views: dict | None = None, width: int = 100, **filters: object) -> str:
@@ -143,21 +144,20 @@ def test_the_screen_is_in_the_reader_s_zone() -> None:
 
 
 def test_several_split_brains_are_over_when_the_last_of_them_is() -> None:
-    views = rows()
-    (cause,) = views["incident"]
-    pair = next(s for s in views["split_brain"] if s["verdict"] == "proved")
+    report = made()
+    names = Names(report)
+    first = story.stories(report, names)[0]
     later = timedelta(days=3)
-    views["incident"] = [
-        cause | {"state": "over", "over_since": at(65), "outcome": "over by 10:01:05"},
-        cause
-        | {"incident_id": "i-later", "from_lo": cause["from_lo"] + later, "from_hi": cause["from_hi"] + later}
-        | {"state": "over", "over_since": at(70) + later, "outcome": "over by 10:01:10"},
-    ]
-    views["split_brain"] = [pair, pair | {"incident_id": "i-later", "from_lo": pair["from_lo"] + later, "to_hi": pair["to_hi"] + later}]
-    written = screen(views)
-    day = f"{at(70) + later:%-d %b}"
-    assert written.strip().splitlines()[0] == f"SPLIT BRAIN PROVED - over by 10:01:10 on {day}"
-    assert f"2 of 2, {day}:" in written
+    one, other = (
+        replace(first, incident=first.incident | {"state": "over", "over_since": at(65), "outcome": "over by 10:01:05"}),
+        replace(
+            first,
+            incident=first.incident | {"state": "over", "over_since": at(70) + later, "outcome": "over by 10:01:10"},
+            steps=tuple(replace(s, lo=s.lo and s.lo + later, hi=s.hi and s.hi + later) for s in first.steps),
+        ),
+    )
+    assert title(report, [one, other])[0] == f"SPLIT BRAIN PROVED - over by 10:01:10 on {at(70) + later:%-d %b}"
+    assert title(report, [one])[0] == "SPLIT BRAIN PROVED - over by 10:01:05"
 
 
 def test_a_wrong_clock_says_by_how_much_the_largest_first() -> None:
