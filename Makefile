@@ -20,12 +20,12 @@ report: .venv/ready
 # Two processes share the test files, longest first. Then one process runs all Spark tests, because Spark itself uses two cores.
 test: .venv/ready
 	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not spark and not whole and not slow"
-	pytest -m "spark and not whole and not slow" $$(grep -l 'mark\.spark' tests/*.py)
+	pytest -m "spark and not whole and not slow" $$(grep -rl 'mark\.spark' tests --include='test_*.py')
 
 # Tests of ten seconds or more, mostly of whole cases.
 whole: .venv/ready
-	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "whole and not spark and not slow" $$(grep -l 'mark\.whole' tests/*.py)
-	pytest -m "whole and spark and not slow" $$(grep -l 'mark\.whole' tests/*.py)
+	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "whole and not spark and not slow" $$(grep -rl 'mark\.whole' tests --include='test_*.py')
+	pytest -m "whole and spark and not slow" $$(grep -rl 'mark\.whole' tests --include='test_*.py')
 
 # Tests of several minutes: whole recordings with ground truth, and the wheel in an empty environment.
 slow: whole

@@ -13,6 +13,7 @@ import made_case
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from places import SAMPLES
 from some_views import only_views
 from typer.testing import CliRunner
 
@@ -195,7 +196,7 @@ def test_times_are_told_in_the_reader_s_zone(case) -> None:
     assert case.report(tz="+05:30", since="15:30").model.filters["since"] == case.report(since="10:00").model.filters["since"]
 
 
-LOGS = Path(__file__).resolve().parent.parent / "sample_logs" / "session-timeouts-consumers-3.9.1" / "logs"
+LOGS = SAMPLES / "session-timeouts-consumers-3.9.1" / "logs"
 
 
 def test_ingest_without_views_leaves_them_to_the_first_question(tmp_path) -> None:

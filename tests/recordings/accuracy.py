@@ -184,7 +184,7 @@ def markdown(tables_of: dict[str, list[Result]], thinned: list[Thinned]) -> str:
         "python tests/recordings/score.py RECORDINGS worker_frozen         # recordings whose names contain a word",
         "python tests/recordings/score.py RECORDINGS --withhold broker     # without the brokers' logs",
         "python tests/recordings/thinning.py RECORDINGS --out FOLDER       # with lines removed, and the result for every copy",
-        "FORENSICS_RECORDINGS=RECORDINGS pytest -m slow tests/test_recordings.py",
+        "FORENSICS_RECORDINGS=RECORDINGS pytest -m slow tests/recordings/test_recordings.py",
         "```",
         "",
     ]

@@ -146,7 +146,8 @@ def test_the_screen_is_in_the_reader_s_zone() -> None:
 def test_several_split_brains_are_over_when_the_last_of_them_is() -> None:
     report = made()
     names = Names(report)
-    first = next(s for s in story.stories(report, names) if any(p["verdict"] == "proved" for p in s.pairs))
+    proved = tuple(p for p in report.split_brain if p["verdict"] == "proved")
+    first = replace(story.stories(report, names)[0], pairs=proved)
     later = timedelta(days=3)
     one, other = (
         replace(first, incident=first.incident | {"state": "over", "over_since": at(65), "outcome": "over by 10:01:05"}),

@@ -1,0 +1,187 @@
+"""How commands end that do not get to their end: a query that hangs, and Ctrl-C at any moment. No process stays behind, and a case is as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import made_case
+import pytest
+from places import SAMPLES
+from test_engine_ports import JOINING, WAITING, children_of
+
+from forensics import console
+from forensics.engines import watchdog
+
+LOGS = SAMPLES / "split-brain-frozen-worker-3.9.1" / "logs"
+needs_sail = pytest.mark.skipif(find_spec("pysail") is None, reason="pysail is not installed")
+on_linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are read from /proc")
+
+STALL = """
+import sys
+from forensics.engines import watchdog
+watchdog.STALL_SECONDS = 6.0
+from forensics.engines.sail import Sail
+Sail.from_files = lambda self, rows: rows  # as it was when such joins hung
+from forensics.cli import main
+"""
+
+
+@needs_sail
+@on_linux
+@pytest.mark.engine
+def test_a_query_that_hangs_ends_with_an_error_that_names_the_other_engine(tmp_path: Path):
+    """As a view's query: what the watchdog says reaches the user, with exit code 4, and no process stays."""
+    asked = "\n".join(
+        [
+            STALL,
+            JOINING.format(how="sail.table('line', [path], [])", query=WAITING).rpartition("\nprint")[0],
+            f"def ask(*_, **__):\n    with sail.watched():\n        sail.collected(sail.query({WAITING!r}))",
+            "import forensics.api as api\napi.open_case = ask",
+            "sys.argv[1:] = ['report', '--case', sys.argv[1]]\nmain()",
+        ]
+    )
+    process = subprocess.Popen([sys.executable, "-c", asked, str(tmp_path / "line")], stderr=subprocess.PIPE, text=True)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 4, said
+    assert "The engine `sail` has stopped working" in said
+    assert "--engine spark" in said
+    assert "Traceback" not in said
+
+
+def test_a_process_that_works_is_left_alone(monkeypatch):
+    monkeypatch.setattr(watchdog, "STALL_SECONDS", 1.0)
+    called: list[bool] = []
+    with watchdog.watched(lambda: called.append(True)):
+        end = time.process_time() + 2
+        while time.process_time() < end:
+            sum(range(1000))
+    assert not called
+    with watchdog.watched(lambda: called.append(True), lambda: True):  # other machines are at work
+        time.sleep(3)
+    assert not called
+    with watchdog.watched(lambda: called.append(True)):
+        time.sleep(3)
+    assert called == [True]
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file() and path.name != ".lock"}
+
+
+def interrupted(arguments: list[object], after: float) -> tuple[int, str, float]:
+    """Exit code, standard error and the seconds that a command takes to end after Ctrl-C; fails where a process of it stays."""
+    command = [sys.executable, "-m", "forensics", *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    with contextlib.suppress(OSError):
+        while process.poll() is None and "site-packages" not in Path(f"/proc/{process.pid}/maps").read_text():
+            time.sleep(0.02)  # Python itself is still starting
+    time.sleep(after)
+    children = children_of(process.pid)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    took = time.monotonic() - began
+    end = time.monotonic() + 10  # a shell that removes temporary files waits for the last writer
+    while time.monotonic() < end and any(Path(f"/proc/{child}").exists() for child in children):
+        time.sleep(0.1)
+    assert not [child for child in children if Path(f"/proc/{child}").exists()]
+    return process.returncode, said, took
+
+
+#: On an idle machine a second is enough; the tests share theirs.
+ENOUGH_SECONDS = 4.0
+
+
+def check(arguments: list[object], after: float) -> bool:
+    """Whether the command was still running; if so, it ended as it should."""
+    code, said, took = interrupted(arguments, after)
+    if code == 0:
+        return False
+    assert code == 130, said
+    assert said.count("Interrupted") == 1
+    assert "Traceback" not in said
+    assert took < ENOUGH_SECONDS
+    return True
+
+
+@needs_sail
+@on_linux
+@pytest.mark.engine
+@pytest.mark.parametrize("after", [0.8, 2.0, 4.0, 6.0])
+def test_ctrl_c_ends_an_ingest_and_leaves_the_case(after: float, tmp_path: Path):
+    case = made_case.written(tmp_path / "case").root
+    before = files_of(case)
+    if check(["ingest", LOGS, "--case", case, "--engine", "sail"], after):
+        left = files_of(case)
+        assert {name: left.get(name) for name in before} == before
+        assert subprocess.run([sys.executable, "-m", "forensics", "verify", "--case", case], capture_output=True, check=False).returncode == 0
+
+
+@on_linux
+@pytest.mark.spark
+@pytest.mark.parametrize("after", [2.0, 8.0])
+def test_ctrl_c_ends_spark(after: float, tmp_path: Path):
+    assert check(["ingest", LOGS, "--case", tmp_path / "case", "--engine", "spark"], after)
+    assert not (tmp_path / "case" / "case.json").exists()
+
+
+@on_linux
+@pytest.mark.parametrize("after", [0.8, 1.5])
+def test_ctrl_c_ends_a_redaction_without_a_copy(after: float, tmp_path: Path):
+    if check(["redact", LOGS, tmp_path / "copy"], after):
+        assert not list(tmp_path.iterdir())
+
+
+@on_linux
+def test_ctrl_c_ends_an_export_without_a_file(tmp_path: Path):
+    case = made_case.written(tmp_path / "case").root
+    (tmp_path / "out").write_text("before")
+    if check(["export", "--to", "perfetto", "-o", tmp_path / "out", "--case", case], 0.5):
+        assert (tmp_path / "out").read_text() == "before"
+
+
+@on_linux
+def test_ctrl_c_ends_a_command_that_does_not_listen(tmp_path: Path):
+    """A library that computes for long gives Python no chance to say that there was a Ctrl-C."""
+    code = (
+        "import hashlib, sys\nfrom forensics import api\n"
+        "api.open_case = lambda *a, **k: hashlib.pbkdf2_hmac('sha256', b'x', b'y', 10**9)\n"
+        "sys.argv[1:] = ['report', '--case', 'x']\nfrom forensics.cli import main\nprint(flush=True)\nmain()"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.readline()
+        time.sleep(1)
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert said.count("\n") == 1
+    assert time.monotonic() - began < ENOUGH_SECONDS
+
+
+# --- what is said meanwhile
+
+
+def test_a_long_step_is_said_with_its_time(monkeypatch, capsys):
+    monkeypatch.setattr(console, "_FIRST_SECONDS", 0.2)
+    monkeypatch.setattr(console, "_NEXT_SECONDS", 0.2)
+    with console.progress() as step:
+        step("views: membership_end", 100, 161)
+        time.sleep(0.3)
+    assert capsys.readouterr().err == "Computing membership end (100 of 161): 0 s; 0 s in all.\n"
+
+
+def test_a_short_command_says_nothing_of_its_steps(capsys):
+    with console.progress() as step:
+        step("reading", 1, 2)
+    assert capsys.readouterr().err == ""
+
+
+def test_times_are_said_in_minutes():
+    assert [console.span(seconds) for seconds in (0.4, 45, 185)] == ["0 s", "45 s", "3 min 5 s"]

@@ -1,0 +1,116 @@
+"""Evidence is read by this machine's own processes, or by Spark's executors: the same rows, with progress, and never fewer without a word."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pyarrow.dataset as ds
+import pytest
+from places import SAMPLES
+
+from forensics.case.folder import TABLES, Case
+from forensics.case.ingestion import ingest
+from forensics.catalogue.patterns import load
+from forensics.errors import ForensicsError
+from forensics.extract import reading_processes as reading
+from forensics.extract.splits import plan
+from forensics.inventory.inventory import find_evidence
+
+SAMPLE = SAMPLES / "split-brain-frozen-worker-3.9.1" / "logs"
+RANGE = 40_000
+
+
+def all_rows(case: Case) -> dict[str, list[str]]:
+    """Every row of every table, in an order that does not depend on who read what."""
+    found = {}
+    for name in TABLES:
+        table = ds.dataset([ds.dataset(path, format="parquet") for path in case.table_paths(name)]).to_table()
+        found[name] = sorted(map(str, table.select(sorted(table.column_names)).to_pylist()))
+    return found
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory) -> dict[str, list[str]]:
+    return all_rows(ingest([SAMPLE], tmp_path_factory.mktemp("alone") / "case", jobs=1, range_bytes=RANGE).case)
+
+
+def test_several_processes_give_the_rows_of_one(alone, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("forensics.extract.splits._LEAST_BYTES", RANGE)
+    told: list[tuple[int, int]] = []
+    started: list[reading._Reader] = []
+    begin = reading._Reader.__init__
+
+    def counted(self: reading._Reader, *args: object) -> None:
+        started.append(self)
+        begin(self, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(reading._Reader, "__init__", counted)
+    case = ingest(
+        [SAMPLE], tmp_path / "case", jobs=2, range_bytes=RANGE, progress=lambda step, done, of: told.append((done, of)) if step == "reading" else None
+    ).case
+    assert all_rows(case) == alone
+    assert len(started) == 2
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert told[-1][0] == told[-1][1] == sum(file.stat().st_size for file in SAMPLE.rglob("*.log"))
+    assert len(told) > 4
+
+
+@pytest.mark.parametrize("whom", ["reader", "parent"])
+def test_a_reading_process_that_is_killed_is_an_error(whom: str, tmp_path: Path, monkeypatch) -> None:
+    """As the system ends a process when memory is short: one that reads, or all of them and the one that begot them."""
+    monkeypatch.setattr("forensics.extract.splits._LEAST_BYTES", RANGE)
+    work = reading._Reader.work
+
+    def killed(self: reading._Reader, *args: object) -> object:
+        parent = self._family._parent.pid
+        if whom == "parent":
+            os.killpg(parent, signal.SIGKILL)
+        elif self._number == 0:
+            os.kill(children_of(parent)[0], signal.SIGKILL)
+        return work(self, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(reading._Reader, "work", killed)
+    with pytest.raises(ForensicsError) as e:
+        ingest([SAMPLE], tmp_path / "case", jobs=2, range_bytes=RANGE)
+    assert "SIGKILL" in e.value.why
+    assert not (tmp_path / "case" / "case.json").exists()
+
+
+def children_of(pid: int) -> list[int]:
+    """Processes that a process has started, as soon as there are any."""
+    for _ in range(600):
+        found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False).stdout.split()
+        if found:
+            return sorted(map(int, found))
+        time.sleep(0.05)
+    raise AssertionError(f"{pid} has no children")
+
+
+def test_what_goes_wrong_in_a_reading_process_is_said(tmp_path: Path) -> None:
+    """The folder to write to is a file."""
+    (tmp_path / "file").write_text("")
+    catalogue = load(())
+    partitions = plan(find_evidence([SAMPLE]))
+    with reading.Readers(2) as readers, pytest.raises(OSError, match="File exists|Not a directory"):
+        readers.tell(catalogue, tmp_path / "file")
+        readers.read([partitions[0], partitions[0]])
+
+
+def test_processes_that_started_for_nothing_end_by_themselves(tmp_path: Path) -> None:
+    with reading.Readers(2) as readers:
+        readers.begin(2)
+    assert [family._parent.returncode for family in readers._families] == [0]
+
+
+@pytest.mark.whole
+@pytest.mark.spark
+def test_spark_executors_give_the_rows_of_this_machine(alone, tmp_path: Path, spark_session) -> None:
+    from forensics.engines.spark import Spark
+
+    del spark_session  # what runs is taken for the master
+    case = ingest([SAMPLE], tmp_path / "case", engine=Spark("local[2]"), range_bytes=RANGE).case
+    assert all_rows(case) == alone

@@ -1,0 +1,60 @@
+"""Lines of one moment in a log that a store gave with its newest lines first, in the order in which they were printed or in the other."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from places import ROOT
+
+from forensics.case.folder import open_case
+from forensics.case.ingestion import ingest
+from forensics.extract.tied_lines import are_turned_round
+
+LOG = ROOT / "sample_logs/split-brain-frozen-worker-3.9.1/logs/w2/connect.log"
+HEAD = re.compile(r"^\[(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d),(\d{3})\] ", re.MULTILINE)
+
+
+def records() -> list[tuple[str, str]]:
+    """Times and texts of the records of a worker's log."""
+    text = LOG.read_text(encoding="utf-8")
+    heads = list(HEAD.finditer(text))
+    ends = [m.start() for m in heads[1:]] + [len(text)]
+    return [(f"{m[1]}T{m[2]}.{m[3]}Z", text[m.start() : end].rstrip("\n")) for m, end in zip(heads, ends, strict=True)]
+
+
+def said(case: Path) -> list[str]:
+    """Messages of events and of other records in the order of the process."""
+    read = open_case(case)
+    parts = [
+        pq.read_table(path, columns=["stream_pos", name]).rename_columns(["stream_pos", "text"])
+        for table, name in (("event_row", "message"), ("unrecognised_row", "text"))
+        for path in read.table_paths(table)
+    ]
+    return [str(text) for text in pa.concat_tables(parts).sort_by("stream_pos")["text"].to_pylist()]
+
+
+@pytest.mark.parametrize("ties", ["as printed", "turned round"])
+def test_a_log_with_its_newest_lines_first_is_read_in_the_order_in_which_it_was_printed(ties: str, tmp_path: Path) -> None:
+    found = sorted(records(), key=lambda r: r[0])  # threads that were held up print a little late
+    assert len({time for time, _ in found}) < 0.8 * len(found), "many lines of this log are of one moment"
+    newest_first = sorted(found if ties == "as printed" else reversed(found), key=lambda r: r[0], reverse=True)
+    (tmp_path / "plain.log").write_text("".join(text + "\n" for _, text in found), encoding="utf-8")
+    lines = (json.dumps({"@timestamp": time, "message": text}) + "\n" for time, text in newest_first)
+    (tmp_path / "export.json").write_text("".join(lines), encoding="utf-8")
+    for name in ("plain.log", "export.json"):
+        ingest([tmp_path / name], tmp_path / f"case of {name}")
+    plain, export = (said(tmp_path / f"case of {name}") for name in ("plain.log", "export.json"))
+    assert len(plain) > 200
+    assert export == plain
+
+
+def test_few_lines_of_one_moment_turn_nothing_round() -> None:
+    ts, said_ = np.array([1, 2, 3, 4, 5, 5, 6, 6]), np.array([0, 1, 0, 1, 1, 0, 1, 0])
+    assert not are_turned_round(ts, said_)
+    assert not are_turned_round(ts[:0], said_[:0])

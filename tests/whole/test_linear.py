@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No line makes the reading slow: the time of every expression that takes lines apart grows as the line does.
+
+A line is pumped: wherever one of its parts may stand, it stands a thousand times. Twice as many must cost about twice as much.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from itertools import pairwise
+
+import pytest
+from layout_families import families
+from test_layout_families import RECORDS
+
+from forensics import redaction
+from forensics.catalogue import converters
+from forensics.catalogue.patterns import load
+from forensics.catalogue.prefixes import Prefixes
+from forensics.catalogue.recogniser import Recogniser
+from forensics.records import layouts as layouts_module
+from forensics.records.exports import layout_of_export
+from forensics.records.json_documents import LIST, Document, document_path
+from forensics.records.layout_detection import profile_of
+from forensics.records.layout_inference import guess, infer
+from forensics.records.layouts import packaged, read_json_as_far, strip_colours
+from forensics.records.line_reader import Profile, RecordReader, decode, read_records
+
+LAYOUTS = packaged()
+SIZE = 1_500
+#: A line that costs less than this, in seconds, at four times SIZE grows no worse than it should.
+NOTHING = 0.004
+MOST_GROWTH = 2.9
+LONGEST = 1.0
+_TOKEN = re.compile(r"[A-Za-z]+|[0-9]+|\s+|.", re.DOTALL)
+_ANYWHERE = (
+    "a", "1", " ", "a.", "a ", "a.log", "a.log:", "-1-", "[a] ", "[", "(", "|", " | ", ": ", "- ", 'a="b", ', 'pod="', '"', "<a>", "> ", "\t", "a=b, ", "{", "{}",
+    "\\", "a-", "A.B ", "a=b ", '",', "[[a]", "] [", "a/", "..", ";", '"" ', "\x1b[1", "a.B(", " (a.B",
+)  # fmt: skip
+
+
+class TooLongError(Exception):
+    """An expression that did not come back in time."""
+
+
+def _stop(*_: object) -> None:
+    raise TooLongError
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _alarm() -> Iterator[None]:
+    before = signal.signal(signal.SIGPROF, _stop)
+    yield
+    signal.signal(signal.SIGPROF, before)
+
+
+def seconds(take: Callable[[str], object], line: str) -> float:
+    """Time of one reading, `LONGEST` at most."""
+    signal.setitimer(signal.ITIMER_PROF, LONGEST)
+    begun = time.process_time()
+    try:
+        take(line)
+    except TooLongError:
+        return LONGEST
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    return time.process_time() - begun
+
+
+def pumps(line: str, until: int) -> Iterator[Callable[[int], str]]:
+    """Lines of any size, made of one line by repeating something in its first `until` characters."""
+    starts = [*(m.start() for m in _TOKEN.finditer(line)), len(line)]
+    for number, at in enumerate(at for at in starts if at <= until):
+        own = {line[at : starts[min(number + size, len(starts) - 1)]] for size in (1, 3)} - {""}
+        for part in sorted(own | set(_ANYWHERE)):
+            for rest in (line[at:], "\x01") if part in own else ("\x01",):
+                yield lambda size, at=at, part=part, rest=rest: line[:at] + part * (size // len(part)) + rest
+
+
+def grows_too_fast(take: Callable[[str], object], line: str, until: int | None = None) -> str:
+    """The beginning of a pumped line whose time grows faster than it; empty when there is none."""
+    for pump in pumps(line, len(line) if until is None else until):
+        if seconds(take, pump(4 * SIZE)) < NOTHING:
+            continue
+        for sizes in ((1, 2, 4), (4, 8, 16)):  # a coarse clock is right about the larger ones
+            times = [min(seconds(take, pump(n * SIZE)) for _ in range(3)) for n in sizes]
+            if times[2] < LONGEST and not (times[2] > NOTHING and all(b > MOST_GROWTH * a for a, b in pairwise(times))):
+                break
+        else:
+            return f"{times}: {pump(60)!r}"
+    return ""
+
+
+def head_grows_too_fast(head: str, line: str) -> str:
+    """The same of an expression that stands at the beginning of a line: what it never comes to costs nothing."""
+    pattern = re.compile(head)
+    found = pattern.match(line)
+    return grows_too_fast(pattern.match, line, found.end() if found else None)
+
+
+def sample(line: str) -> str:
+    return line.split("\n")[0][:120]
+
+
+@pytest.mark.parametrize("wrapper", LAYOUTS.wrappers, ids=lambda x: x.name)
+def test_wrappers(wrapper):
+    assert [found for e in wrapper.examples if (found := head_grows_too_fast(wrapper.head, sample(e.line)))] == []
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.layouts, ids=lambda x: x.name)
+def test_layouts(layout):
+    line = sample(layout.examples[0].line)
+    assert head_grows_too_fast(layout.head, line) == ""
+    assert grows_too_fast(lambda text: LAYOUTS.find_tail(layout, text), line) == ""
+    if layout.second:
+        assert head_grows_too_fast(layout.second, sample(layout.examples[0].line.split("\n")[1])) == ""
+
+
+def inferred():
+    """Layouts that nobody described, each with a line of its own."""
+    known: dict[str, tuple[object, str]] = {}
+    for family in families():
+        lines = [t for raw in family.render(RECORDS[:60]).split(b"\n") if (t := decode(raw)).strip()]
+        export = layout_of_export(lines, LAYOUTS)
+        for layout in (export,) if export else infer(lines):
+            head = re.compile(layout.head)
+            line = next((t for t in lines if head.match(t)), None)
+            if line is not None:
+                known.setdefault(layout.head, (layout, line))
+    return [pytest.param(layout, line, id=f"{n}") for n, (layout, line) in enumerate(known.values())]
+
+
+@pytest.mark.parametrize(("layout", "line"), inferred())
+def test_inferred_layouts_and_exports(layout, line):
+    assert head_grows_too_fast(layout.head, sample(line)) == ""
+    if layout.tails:
+        assert grows_too_fast(lambda text: LAYOUTS.find_tail(layout, text), sample(line)) == ""
+
+
+WHOLE = "[2026-11-21 07:51:21,404] INFO [Worker clientId=connect-1, groupId=g] Joined (org.apache.kafka.A:12)"
+_RECORD = {"level": "INFO", "message": "m"}
+_LOKI = {"data": {"result": [{"stream": {"pod": "p"}, "values": [["1767225600000000000", "a"]]}]}}
+
+
+def _document(path: tuple[str, ...]) -> Callable[[str], object]:
+    """What reads a document whose records are there, and looks for where they are."""
+
+    def take(text: str) -> None:
+        content = text.encode("utf-8", "replace")
+        document_path(content, LAYOUTS.keys)
+        list(Document(BytesIO(content), path, LAYOUTS.keys, 1 << 20).elements())
+
+    return take
+
+
+TAKING = {
+    "guess": (guess, [WHOLE, "2026-11-21 07:51:21 | INFO | main thread | a.B | joined", "ts=2026-11-21T07:51:21Z level=info logger=a.B msg=x"]),
+    "colours": (strip_colours, ["\x1b[32mINFO\x1b[0m m", "[32mINFO[0;39m m"]),
+    "broken JSON": (read_json_as_far, ['{"a":"b", "c": "d"e", "f": 1, "g": "h\\"i"}', '{"a": {"b": [1], "c": {"d": "e"f"}}, "g": 1']),
+    "prefixes": (Prefixes().split, ["[b|task-1] [Consumer clientId=connector-consumer-b-1, groupId=connect-b] Resetting", "stream-thread [a-1] x"]),
+    "array": (_document((LIST,)), [json.dumps([_RECORD, _RECORD])]),
+    "Elasticsearch answer": (_document(("hits", "hits", LIST)), [json.dumps({"hits": {"hits": [{"_source": _RECORD}]}})]),
+    "Loki answer": (_document(("data", "result", LIST, "values", LIST)), [json.dumps(_LOKI)]),
+    "looks timed": (lambda text: layouts_module.has_colours([text]), [WHOLE]),
+}
+
+
+#: One way through a document is as good as another for the quick run.
+SLOW = ("Elasticsearch answer", "Loki answer", "array")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow if n in SLOW else ()) for n in TAKING]
+)
+def test_other_takings(name):
+    take, lines = TAKING[name]
+    for line in lines:
+        assert grows_too_fast(take, line) == ""
+
+
+HARD = [
+    "a.log" * 10, 'pod="' * 8, "a.log:" * 6, "[a] " * 8, "2026-11-21T07:51:21Z {" + 'a="b",' * 6, "> " * 10, json.dumps({"message": "a" * 30, "level": "INFO"}), "{" * 20, '{"a":' * 8,
+    '{"a":"' + '"   ' * 8, "connect-0" * 5, "a/" * 20, "\x1b[1" * 10, "1" * 40, '"a",' * 10, "a=b " * 10, WHOLE, "(" * 40, " (org.apache.kafka.A" * 4,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", HARD, ids=lambda x: x[:12])
+def test_a_whole_file_of_it(line):
+    """All of it: what a file looks like, and what its records are, by every wrapper at once."""
+
+    def take(text: str) -> None:
+        content = (text + "\n" + WHOLE + "\n").encode()
+        profile_of(content, LAYOUTS)
+        everything = Profile(wrappers=tuple(w.name for w in LAYOUTS.wrappers), colours=True, json="both")
+        read_records(content, RecordReader(LAYOUTS, everything))
+
+    times = [min(seconds(take, line * (n * 3_000 // len(line))) for _ in range(2)) for n in (1, 2, 4)]
+    assert times[2] < LONGEST
+    assert times[2] < 0.05 or times[2] < MOST_GROWTH * MOST_GROWTH * times[0]
+
+
+CATALOGUE = load()
+RECOGNISER = Recogniser(CATALOGUE)
+EXAMPLES = [(event, example.line[:300]) for event in CATALOGUE.events for example in event.examples]
+#: Parts of a line that are repeated: one token, two, and four, as `offset`, `rsa.` and `, t-0`.
+PARTS = (1, 2, 4)
+
+
+def own_pumps(line: str) -> Iterator[Callable[[int], str]]:
+    """Yield lines of any size, each made by repeating a part of the line in its place."""
+    starts = [*(m.start() for m in _TOKEN.finditer(line)), len(line)]
+    for number, at in enumerate(starts[:-1]):
+        for part in {line[at : starts[min(number + size, len(starts) - 1)]] for size in PARTS}:
+            yield lambda size, at=at, part=part: line[:at] + part * (size // len(part)) + line[at:]
+
+
+def pumped_too_fast(take: Callable[[str], object], pump: Callable[[int], str]) -> str:
+    """The beginning of a pumped line if its time grows faster than it; empty otherwise."""
+    if seconds(take, pump(8_000)) < 0.05:
+        return ""
+    times = [min(seconds(take, pump(n * 8_000)) for _ in range(3)) for n in (1, 2, 4)]
+    fast = times[2] >= LONGEST or all(b > MOST_GROWTH * a for a, b in pairwise(times))
+    return f"{times}: {pump(60)!r}" if fast else ""
+
+
+def _every(step: int) -> list[str]:
+    found = []
+    for event, line in EXAMPLES[::step]:
+        logger = event.loggers[0] if event.loggers else None
+        for pump in own_pumps(line):
+            for take in (lambda text, logger=logger: RECOGNISER.recognise(logger, text), redaction.scrub, redaction.hide_line):
+                if told := pumped_too_fast(take, pump):
+                    found.append(f"{event.name}: {told}")
+    return found
+
+
+@pytest.mark.parametrize("step", [pytest.param(200, id="some"), pytest.param(1, id="all", marks=pytest.mark.slow)])
+def test_messages_of_the_catalogue(step):
+    assert _every(step) == []
+
+
+#: What made the square of a line's length, by the function that read it.
+PUMPED = [
+    (converters.to_offsets, "{", "offset", "=OffsetAndMetadata{offset=1"),
+    (converters.to_map, "{m=[], ", "a ", "=x=[]}"),
+    (converters.to_map, "{{m={", " connectorIds=[", ""),
+    (converters.to_map, "{{m={", "{a=[", ""),
+    (converters.to_partitions, "", " \n ", ""),
+    (redaction.is_secret_key, "", "rsa.", "x"),
+    (redaction.is_secret_key, "", "clientId", "x"),
+    (redaction.scrub, "a", "\n", "b"),
+]
+
+
+@pytest.mark.parametrize(("take", "before", "part", "after"), PUMPED, ids=lambda x: getattr(x, "__name__", None))
+def test_what_once_took_the_square_of_a_line(take, before, part, after):
+    assert pumped_too_fast(take, lambda size: before + part * (size // len(part)) + after) == ""
+
+
+def test_members_are_read_as_before():
+    assert converters.to_map("{m-1=[a-0, a-1], n=Assignment(partitions=[c-0])}") == {"m-1": ["a-0", "a-1"], "n": ["c-0"]}
+    assert converters.to_map("{a b=[], c=[d-0]}") == {"a b": [], "c": ["d-0"]}
+    assert converters.to_offsets("{t-0=OffsetAndMetadata{offset=5, leaderEpoch=null}, u-1=FetchPosition{offset=7}}") == {"t-0": 5, "u-1": 7}
