@@ -122,7 +122,7 @@ class Report:
 
     @property
     def findings(self) -> list[Finding]:
-        """The findings, most severe first; a notebook shows them as a table."""
+        """Return the findings, most severe first; a notebook shows them as a table."""
         return cast("list[Finding]", Rows(self.model.findings))
 
     def _repr_html_(self) -> str:
@@ -130,7 +130,7 @@ class Report:
 
     @property
     def brief(self) -> str:
-        """The first screen as plain text: the verdict, what happened, who was hit, what to do, how sure it is, what the logs do not contain."""
+        """Return the first screen as plain text: the verdict, what happened, who was affected, what to do, how sure it is, what the logs do not contain."""
         return self.text().strip()
 
     def text(self, *, width: int | None = None, full: bool = False, all_lines: bool = False) -> str:
@@ -208,7 +208,7 @@ class Report:
 
     @property
     def _worded(self) -> Model:
-        """The rows with their sentences as the reader has them."""
+        """Return the rows with sentences for the reader's zone and names."""
         return self._in(self.model.zone)
 
     def _in(self, zone: tzinfo) -> Model:
@@ -225,16 +225,16 @@ class Case:
     without one.
     """
 
-    def __init__(self, folder: CaseFolder, engine: Engine, *, progress: Progress | None = None, knobs: Mapping[str, int] | None = None) -> None:
+    def __init__(self, folder: CaseFolder, engine: Engine, *, progress: Progress | None = None, overrides: Mapping[str, int] | None = None) -> None:
         """Initialise a case; use `open_case` or `ingest` instead.
 
         Args:
             folder: the case folder.
             engine: computes missing views.
             progress: called with each step.
-            knobs: the user's thresholds; None: those of the case.
+            overrides: the user's thresholds; None: those of the case.
         """
-        self._stored, self._engine, self._progress, self._knobs = folder, engine, progress or _quiet, knobs
+        self._stored, self._engine, self._progress, self._overrides = folder, engine, progress or _quiet, overrides
         self._current = False
 
     def __repr__(self) -> str:
@@ -242,12 +242,12 @@ class Case:
 
     @property
     def root(self) -> Path:
-        """Absolute path of the case folder, or of the local copy of a case in S3."""
+        """Return the absolute path of the case folder, or of the local copy of a case in S3."""
         return self._stored.root
 
     @property
     def folder(self) -> CaseFolder:
-        """The case folder with its views, which are computed first if `outdated`.
+        """Return the case folder with its views, which are computed first if `outdated`.
 
         Raises:
             CaseError: the views cannot be computed, another process is writing to the case, or the case was moved and is read-only.
@@ -263,25 +263,25 @@ class Case:
         """
         if why := self.outdated:
             if was := self._stored.moved_from:
-                said = {"none": "it has no views yet", "thresholds": "its views were built with other thresholds"}.get(why, why)
+                reason = {"none": "it has no views yet", "thresholds": "its views were built with other thresholds"}.get(why, why)
                 raise CaseError(
-                    f"The case was moved here from `{printable(was)}` and is opened read-only.", why=said, where=str(self.root),
+                    f"The case was moved here from `{printable(was)}` and is opened read-only.", why=reason, where=str(self.root),
                     fix=f"If you trust it, `forensics verify {quote(str(self.root))} --rebuild` builds the views and makes the case yours.",
                 )  # fmt: skip
             self.compute_views(progress)
 
     @property
     def moved_from(self) -> str:
-        """The path at which the case was written, if it has moved since; a moved case is read-only. Empty if it has not moved."""
+        """Return the path at which the case was written, if it has moved since; a moved case is read-only. Empty if it has not moved."""
         return self._stored.moved_from
 
     @property
     def outdated(self) -> str | None:
-        """The reason why the views must be computed before they are read, one of those in `forensics.case.views`; None if they are current."""
+        """Return the reason why the views must be computed before they are read, one of those in `forensics.case.views`; None if they are current."""
         from forensics.case import views
 
         if not self._current:
-            why = views.outdated(self._stored, self._knobs)
+            why = views.outdated(self._stored, self._overrides)
             # Rows built by another version are used as they are if the folder is read-only or has moved.
             if why is not None and (why != views.OLDER or (os.access(self.root, os.W_OK) and not self.moved_from)):
                 return why
@@ -302,12 +302,12 @@ class Case:
 
         steps = progress or self._progress
         steps("starting the engine", 0, 1)
-        self._stored = views.build(self._stored, self.engine, lambda view, number, of: steps(f"views: {view}", number, of), self._knobs)
+        self._stored = views.build(self._stored, self.engine, lambda view, number, of: steps(f"views: {view}", number, of), self._overrides)
         self._current = True
 
     @property
     def engine(self) -> Engine:
-        """The engine that runs queries over the case, configured for its size; it starts with the first query."""
+        """Return the engine that runs queries over the case, configured for its size; it starts with the first query."""
         from forensics.case import views
         from forensics.case.remote import Remote
 
@@ -317,7 +317,7 @@ class Case:
 
     @property
     def views(self) -> list[str]:
-        """Names for `view`: the views, and the IDs of the rules."""
+        """Return names for `view`: the views, and the IDs of the rules."""
         from forensics.report import query
 
         return sorted(query.saved_queries("", "rules"))
@@ -363,12 +363,12 @@ class Case:
 
     @property
     def findings(self) -> list[Finding]:
-        """All findings, most severe first; use `report` for filters."""
+        """Return all findings, most severe first; use `report` for filters."""
         return self.report().findings
 
     @property
     def incidents(self) -> Rows:
-        """Incidents by root cause, most severe first, with the columns of the view `incident`; `finding_ids` lists their findings."""
+        """Return incidents by root cause, most severe first, with the columns of the view `incident`; `finding_ids` lists their findings."""
         return Rows(self.report().model.incidents)
 
     def sql(self, statement: str) -> Rows:
@@ -398,8 +398,8 @@ class Case:
         """
         from forensics.report import merged, show, text
 
-        together = merge or show.is_time_or_generation(wanted)
-        found = merged.show if together else show.show
+        is_merged = merge or show.is_time_or_generation(wanted)
+        found = merged.show if is_merged else show.show
         return Text(text.as_text(found(self.folder, wanted, context, _zone(tz))))
 
     def timeline(self, group: str = "", *, resources: Sequence[str] = (), since: str = "", until: str = "", tz: str = "", width: int = 120) -> Text:
@@ -502,12 +502,12 @@ class Ingested:
 
     @property
     def faults(self) -> list[tuple[str, str]]:
-        """Path and reason of each file that could not be read completely."""
+        """Return path and reason of each file that could not be read completely."""
         return self.summary.faults
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Number of `lines`, `records`, `events`, `counted` and `unrecognised` records, and `unfit` lines of the whole case.
+        """Return the number of `lines`, `records`, `events`, `counted` and `unrecognised` records, and `unfit` lines of the whole case.
 
         A counted record is not an event. The numbers include logs that are excluded as copies of others; `summary.copies` lists those.
         """
@@ -533,7 +533,7 @@ def open_case(
     """
     from forensics.case import folder
 
-    return Case(folder.open_case(Path(path)), engine_of(engine, master=master, jobs=jobs), progress=progress, knobs=thresholds(assume_skew_ms))
+    return Case(folder.open_case(Path(path)), engine_of(engine, master=master, jobs=jobs), progress=progress, overrides=thresholds(assume_skew_ms))
 
 
 def ingest(
@@ -590,16 +590,16 @@ def ingest(
         from forensics.case import views as case_views
         from forensics.inventory.source_options import SourceOptions
 
-        runs, steps, knobs = engine_of(engine, master=master, jobs=jobs), progress or _quiet, thresholds(assume_skew_ms)
+        runs, steps, overrides = engine_of(engine, master=master, jobs=jobs), progress or _quiet, thresholds(assume_skew_ms)
         runs.little = size < _LITTLE_BYTES
 
         def made(found: CaseFolder) -> tuple[CaseFolder, dict[str, str] | None]:
-            if case_views.outdated(found, knobs) is None:
+            if case_views.outdated(found, overrides) is None:
                 return case_views.as_moved(found) if found.moved_from else (found, None)  # nothing is new
             if not views:
-                return case_views.without(found, knobs)
+                return case_views.without(found, overrides)
             try:
-                return case_views.computed(found, runs, lambda view, number, of: steps(f"views: {view}", number, of), knobs)
+                return case_views.computed(found, runs, lambda view, number, of: steps(f"views: {view}", number, of), overrides)
             except CaseError as e:
                 raise CaseError(
                     e.what, why=e.why, where=e.where, fix="The case is unchanged. With --no-views the logs that were read are kept."
@@ -609,7 +609,7 @@ def ingest(
             paths, Path(case), options=SourceOptions.parse(time_zone, layout, host), parsers=[Path(p) for p in parsers], keep_all=keep_all,
             engine=runs if runs.master or views else None, jobs=jobs, readers=readers, command_line=command_line, progress=steps, views=made,
         )  # fmt: skip
-    return Ingested(Case(summary.case, runs, progress=progress, knobs=knobs), summary)
+    return Ingested(Case(summary.case, runs, progress=progress, overrides=overrides), summary)
 
 
 def _paths(logs: object) -> list[Location]:

@@ -344,17 +344,17 @@ def report(
         raise UsageError("--time-zone goes with LOGS.", where="--time-zone", fix="Give the zones of a case to `forensics ingest`.")
     is_named = case is not None
     case = case or Path(os.environ.get("FORENSICS_CASE") or CASE)
-    told = _opened(case, engine, master, jobs, assume_skew).report(since=since, until=until, groups=group or (), rules=rule or (), tz=tz)
+    reported = _opened(case, engine, master, jobs, assume_skew).report(since=since, until=until, groups=group or (), rules=rule or (), tz=tz)
     if notes or finding:
-        _print(told.finding(finding) if finding else told.notes(), pager=False)
+        _print(reported.finding(finding) if finding else reported.notes(), pager=False)
     else:
-        _write(told, form, output, full=full or bool(rule), all_lines=proof is ProofLines.all, pager=not no_pager)
+        _write(reported, form, output, full=full or bool(rule), all_lines=proof is ProofLines.all, pager=not no_pager)
     if is_named:
         where = f"The case is in {location(case)}: " if logs else ""
         say(f"{where}`forensics show ID --case {quote(str(location(case)))}` prints the lines behind an id.")
-    if told.model.failed(fail_on):
+    if reported.model.failed(fail_on):
         raise typer.Exit(1)
-    if fail_on is not FailOn.never and told.model.nothing_examined():
+    if fail_on is not FailOn.never and reported.model.nothing_examined():
         say("Split brain could not be examined; the report says why. With --fail-on, this counts as evidence that could not be read.")
         raise typer.Exit(3)
     if unread:
@@ -452,13 +452,13 @@ def _print(document: Document, *, pager: bool) -> None:
     text.render(document, pager=pager)
 
 
-def _write(told: api.Report, form: ReportFormat, output: Path | None, *, full: bool, all_lines: bool, pager: bool) -> None:
+def _write(report: api.Report, form: ReportFormat, output: Path | None, *, full: bool, all_lines: bool, pager: bool) -> None:
     """Write a report to a file or to standard output; only the full report can be longer than the screen."""
     full = full or all_lines
     if form is ReportFormat.text and output is None:
-        _print(told.document(full=full, all_lines=all_lines), pager=pager and full)
+        _print(report.document(full=full, all_lines=all_lines), pager=pager and full)
         return
-    written = told.render(form, full=full, all_lines=all_lines)
+    written = report.render(form, full=full, all_lines=all_lines)
     if output is None:
         if form in (ReportFormat.html, ReportFormat.json) and isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8")  # as the page says of itself, and as JSON has to be
@@ -925,8 +925,8 @@ def main() -> None:
 
 #: The exit code that a shell expects after Ctrl-C, and the seconds that a command has for cleaning up.
 _INTERRUPTED = 130
-#: Ctrl-C that was heard: an engine that it ended first is no error of its own.
-_HEARD: list[bytes] = []
+#: Ctrl-C signals that were received: an engine that one of them ended first is not a separate error.
+_SIGNALS: list[bytes] = []
 _ORDER_SECONDS = 0.6
 _LEAVING = threading.Lock()
 #: Standard error of the command; while a JVM starts, descriptor 2 is redirected to nothing.
@@ -939,14 +939,14 @@ def _listen_for_interrupts() -> None:
         return  # ignored, as for a background job of a script
     with suppress(OSError):  # closed by the caller
         _STDERR.append(os.dup(2))
-    heard, hears = os.pipe()
-    os.set_blocking(hears, False)
-    signal.set_wakeup_fd(hears, warn_on_full_buffer=False)
+    received, notify = os.pipe()
+    os.set_blocking(notify, False)
+    signal.set_wakeup_fd(notify, warn_on_full_buffer=False)
 
     def listen() -> None:
-        while number := os.read(heard, 1):
+        while number := os.read(received, 1):
             if number[0] == signal.SIGINT and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-                _HEARD.append(number)
+                _SIGNALS.append(number)
                 logging.disable(logging.CRITICAL)  # py4j logs a traceback for the query that this ends
                 time.sleep(_ORDER_SECONDS)
                 _leave()
@@ -954,7 +954,7 @@ def _listen_for_interrupts() -> None:
     threading.Thread(target=listen, daemon=True, name="forensics-interrupts").start()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     others = sys.unraisablehook
-    # Python prints a traceback where a destructor was interrupted.
+    # Python prints a traceback if a destructor is interrupted.
     sys.unraisablehook = lambda u: None if u.exc_type is KeyboardInterrupt else others(u)
 
 
@@ -972,7 +972,7 @@ def _leave() -> NoReturn:
 def _fail(error: Exception) -> NoReturn:
     from forensics.failures import explained
 
-    if _HEARD:
+    if _SIGNALS:
         _leave()
     known = explained(error)
     say(f"error: {known}")

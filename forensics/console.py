@@ -294,10 +294,10 @@ def _say_layouts(summary: Summary) -> None:
 
     now = {e.path for e in summary.added}
     files = {path: file for path, file in summary.read.items() if path in now}
-    alike: dict[str, list[str]] = {}
+    by_layouts: dict[str, list[str]] = {}
     for path, file in files.items():
-        alike.setdefault(" and ".join(f'"{name}"' for name, _ in file.records.most_common()) or "none", []).append(path)
-    for layouts, paths in list(alike.items())[:_SHOWN]:
+        by_layouts.setdefault(" and ".join(f'"{name}"' for name, _ in file.records.most_common()) or "none", []).append(path)
+    for layouts, paths in list(by_layouts.items())[:_SHOWN]:
         names = ", ".join(map(printable, paths[:_SHOWN])) + (f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else "")
         say(f"layout of {names}: {layouts}")
     unnamed = [(path, file) for path, file in files.items() if file.unnamed]

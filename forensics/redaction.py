@@ -1,4 +1,4 @@
-"""Keep secrets out of every table, whatever printed them.
+"""Keep secrets out of every table, regardless of what printed them.
 
 Kafka prints `[hidden]` for values that it knows to be passwords. Others are printed: JVM arguments, URLs with a password, keys of a connector that
 declares no types, an exception's text about a failed connection. A secret is recognised by the key before it (here) or by its form
@@ -28,7 +28,7 @@ REDACTED = "[redacted]"
 #: Values that are not secrets: they stay as printed.
 _EMPTY = {"", "null", "none", "[]", "{}", '""', "''", "[hidden]", REDACTED, "true", "false", "yes", "no", "required", "requested", "optional"}
 #: Masks of other programs, and states of a connector or task whose name resembles a key.
-_SAID = re.compile(r"[*x•]{3,}|RUNNING|PAUSED|STOPPED|FAILED|UNASSIGNED|RESTARTING|DESTROYED")
+_STATES = re.compile(r"[*x•]{3,}|RUNNING|PAUSED|STOPPED|FAILED|UNASSIGNED|RESTARTING|DESTROYED")
 #: A reference to a secret that is kept elsewhere: `${file:/etc/x:password}`, `$PASSWORD`, `{{ password }}`.
 _REFERENCE = re.compile(r"[\"']?(?:\$\{[^{}\s]{1,200}\}|\$\(?[A-Z_]{2,60}\)?|\{\{[^{}]{1,200}\}\})(?![^\s\"',;)}\]])")
 
@@ -136,7 +136,7 @@ _REST = regex.compile(rf"(?: [\ ] (?! {_NEXT_KEY} | [\-\[({{|>\#] | {_PROSE} | [
 _LINE_START = re.compile(r"(?:^|\n)[\s#!]*(?:export |set |- )?\Z")
 #: A value in a printed Java map ends before the next key, or with the map.
 _IN_MAP = regex.compile(r"[^\n]{1,400}?(?=,\ [\w.\-]{1,200}+=|[)}\]]++(?:[\s,;]|$))")
-#: Keys of pairs in which the name of a setting and its value are apart.
+#: Keys of pairs in which the name of a setting and its value are separate.
 _NAME_KEY = re.compile(r"(?:^|[._-])(?:name|key|property|setting|option|config|param|parameter|field)$")
 _VALUE_KEY = re.compile(
     r"(?:^|[._$-])(?:values?|val|text|plain|plaintext|data|string|content|current|previous|next|old|new|first|second|primary|secondary|backup|raw|clear|cleartext)$"
@@ -260,7 +260,7 @@ def hide(key: str, value: str) -> str:
     Returns:
         The value itself, `[redacted]`, or the value with `[redacted]` in place of a password.
     """
-    if _says_nothing(value) or _REFERENCE.fullmatch(value):
+    if _has_no_secret(value) or _REFERENCE.fullmatch(value):
         return value
     if key == "key" or is_secret_key(key):
         return REDACTED
@@ -308,7 +308,7 @@ def scrubbed(columns: Sequence[pa.Array]) -> list[pa.Array]:
 
 
 class _CleanTexts:
-    """Remembers texts that the sieve does not match, because logs repeat their own and each other's content."""
+    """A memory of texts that the sieve does not match, because logs repeat their own and each other's content."""
 
     def __init__(self) -> None:
         self._known: set[str] = set()
@@ -321,13 +321,13 @@ class _CleanTexts:
         if len(texts) > _MOST_REMEMBERED:
             found = _sifted(texts)
             return found if pc.any(found).as_py() else None
-        said = texts.to_pylist()
-        new = {*said} - self._known - {None}
+        values = texts.to_pylist()
+        new = {*values} - self._known - {None}
         matching = _matching(new)
         if len(self._known) > _MOST_KNOWN:
             self._known.clear()
         self._known.update(text for text in new - matching if len(text) <= _LONGEST_KNOWN)
-        return pa.array([text in matching for text in said]) if matching else None
+        return pa.array([text in matching for text in values]) if matching else None
 
 
 _CLEAN = _CleanTexts()
@@ -437,7 +437,7 @@ def _without_values(text: str) -> Iterator[str]:
 def _secrets(text: str) -> Iterator[tuple[int, int]]:
     """Yield the position of each value after a secret key.
 
-    The name of a setting and its value may be apart: `{"name": "password", "value": "x"}`, in this order or the other, and `"password": {"value": "x"}`. Such
+    The name of a setting and its value may be separate: `{"name": "password", "value": "x"}`, in this order or the other, and `"password": {"value": "x"}`. Such
     a pair is inside one bracket, so the brackets between keys are counted.
     """
     at = counted = depth = 0
@@ -483,7 +483,7 @@ def _not_amount(text: str, span: tuple[int, int]) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=4096)
 def _kind_of_key(key: str) -> str:
-    """Return `name` or `value` for a key of a pair in which the name of a setting and its value are apart; empty for any other."""
+    """Return `name` or `value` for a key of a pair in which the name of a setting and its value are separate; empty for any other."""
     plain = _HUMP.sub(".", key).lower()
     return "name" if _NAME_KEY.search(plain) else "value" if _VALUE_KEY.search(plain) else ""
 
@@ -520,17 +520,22 @@ def _value(text: str, found: regex.Match[str], key: str, depth: int, stop: int |
         and text[begin : begin + 1] not in "\"'["
     )
     if in_map and (inside := _IN_MAP.match(text, begin, stop)):
-        return None if _says_nothing(inside[0]) else inside.span()
+        return None if _has_no_secret(inside[0]) else inside.span()
     if several := _LIST.match(text, begin, stop):
-        return None if _NAMES.fullmatch(several[0]) or several[0].lower() in _EMPTY or _says_nothing(several[0][1:-1]) else several.span()
+        return None if _NAMES.fullmatch(several[0]) or several[0].lower() in _EMPTY or _has_no_secret(several[0][1:-1]) else several.span()
     m = _VALUE.match(text, begin, stop)
     if m is None:
         return None
     if m["quote"] is not None:
-        return None if _says_nothing(m["value"]) else (m.start() + len(m["open"]), m.end())
+        return None if _has_no_secret(m["value"]) else (m.start() + len(m["open"]), m.end())
     value = m["value"].rstrip("\\}])>.")
     bare = _ESCAPED_BREAK.split(value, maxsplit=1)[0].rstrip("]")
-    if any(map(_says_nothing, (value, bare, m["value"]))) or f"[{bare}]" in _EMPTY or _JAVA_CLASS.fullmatch(value) or value.startswith(REDACTED[:-1]):
+    if (
+        any(map(_has_no_secret, (value, bare, m["value"])))
+        or f"[{bare}]" in _EMPTY
+        or _JAVA_CLASS.fullmatch(value)
+        or value.startswith(REDACTED[:-1])
+    ):
         return None
     if sign == ":" and text[begin - 1] in " \t" and (_STATE.fullmatch(value) or _SENTENCE.match(text, begin)):
         return None
@@ -543,9 +548,9 @@ def _value(text: str, found: regex.Match[str], key: str, depth: int, stop: int |
     return m.start() + len(m["open"]), last
 
 
-def _says_nothing(value: str) -> bool:
+def _has_no_secret(value: str) -> bool:
     """Return True if a value is empty, a mask or a state."""
-    return value.lower() in _EMPTY or _SAID.fullmatch(value) is not None
+    return value.lower() in _EMPTY or _STATES.fullmatch(value) is not None
 
 
 def _is_request(text: str, begin: int, key: str) -> bool:
@@ -572,7 +577,7 @@ def _value_without_sign(text: str, found: regex.Match[str], key: str) -> tuple[i
 def _accepted(text: str, begin: int, accepts: Callable[[regex.Match[str]], bool]) -> tuple[int, int] | None:
     """Return the position of a value that is accepted by its beginning: the rest of a long one is read only once."""
     m = _VALUE.match(text, begin, begin + _LONGEST_VALUE)
-    if m is None or not m["value"] or m["value"].startswith("-") or _says_nothing(m["value"]) or not accepts(m):
+    if m is None or not m["value"] or m["value"].startswith("-") or _has_no_secret(m["value"]) or not accepts(m):
         return None
     whole = m if m.end() < begin + _LONGEST_VALUE else _VALUE.match(text, begin)
     return begin, whole.end()

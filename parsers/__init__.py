@@ -1,1 +1,1 @@
-"""Pattern files: what Kafka writes, as data (TOML). Read `fields.toml` first, then `layouts.toml`, then one file a subject."""
+"""Describe what Kafka writes as data (TOML). Read `fields.toml` first, then `layouts.toml`, then one file for each subject."""

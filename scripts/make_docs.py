@@ -74,7 +74,7 @@ def views() -> str:
         "## Thresholds\n",
         "Session variables. Use `SET VAR name = value` before reading a view that is not built, or in your own session over `open.sql`.\n",
     ]
-    thresholds = ((f"`{name}`", default, comment.replace("--", " ")) for comment, name, _, default in _THRESHOLD.findall(view_files.knobs()))
+    thresholds = ((f"`{name}`", default, comment.replace("--", " ")) for comment, name, _, default in _THRESHOLD.findall(view_files.thresholds_sql()))
     parts.append(_table(("variable", "default", "meaning"), thresholds))
     return "\n".join(parts)
 
@@ -108,13 +108,15 @@ def _worded(words: Words, view: view_files.View, samples: Iterable[str]) -> list
     rows = [("answers", words.question), ("why it matters", words.why), ("needs", words.needs), ("is silent when", words.silent)]
     severities = [s for s in ("critical", "warning", "note") if f"'{s}'" in sql]
     rows.append(("severity", ", ".join(severities)))
-    thresholds = [f"`{name}` ({default})" for _, name, _, default in _THRESHOLD.findall(view_files.knobs()) if re.search(rf"\b{name}\b", sql)]
+    thresholds = [
+        f"`{name}` ({default})" for _, name, _, default in _THRESHOLD.findall(view_files.thresholds_sql()) if re.search(rf"\b{name}\b", sql)
+    ]
     rows += [("thresholds", ", ".join(thresholds))] if thresholds else []
     rows += [(f"in {release}", text) for release, text in words.releases.items()]
     rows += [("see", ", ".join(words.see))] if words.see else []
     rows.append(("shown by", "; ".join(shown)))
-    said = [(f"`{code}`", _in_general(case.headline), _in_general(case.advice)) for code, case in words.codes.items()]
-    return [f"## {words.name}\n", f"{words.title}. {view.about}\n", _table(("", ""), iter(rows)), _table(("case", "says", "advises"), iter(said))]
+    cases = [(f"`{code}`", _in_general(case.headline), _in_general(case.advice)) for code, case in words.codes.items()]
+    return [f"## {words.name}\n", f"{words.title}. {view.about}\n", _table(("", ""), iter(rows)), _table(("case", "says", "advises"), iter(cases))]
 
 
 def _in_general(template: str) -> str:
@@ -228,14 +230,14 @@ def _named(parameter: inspect.Parameter) -> str:
 
 def _meaning(parameter: inspect.Parameter) -> str:
     """Return the help of a parameter, with its environment variable and its default."""
-    info, said = _info(parameter), []
-    said.append((info.help or "").strip())
+    info, parts = _info(parameter), []
+    parts.append((info.help or "").strip())
     if info.envvar:
-        said.append(f"Also from `${info.envvar}`.")
+        parts.append(f"Also from `${info.envvar}`.")
     default = getattr(parameter.default, "value", parameter.default)
-    if default not in (None, "", False, inspect.Parameter.empty) and "by default" not in said[0]:
-        said.append(f"By default `{default}`.")
-    return " ".join(filter(None, said))
+    if default not in (None, "", False, inspect.Parameter.empty) and "by default" not in parts[0]:
+        parts.append(f"By default `{default}`.")
+    return " ".join(filter(None, parts))
 
 
 def _first_line(layout: layouts.Layout) -> str:

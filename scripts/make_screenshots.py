@@ -88,14 +88,14 @@ def printed(case: Path, width: int) -> str:
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, width, 0, 0))
     command = [sys.executable, "-m", "forensics", "report", "--no-pager", "--case", str(case)]
     env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")} | {"TERM": "xterm-256color"}
-    told = bytearray()
+    output = bytearray()
     with subprocess.Popen(command, stdout=its, stderr=subprocess.DEVNULL, env=env):
         os.close(its)
         with contextlib.suppress(OSError):  # the end of a terminal's output on Linux
             while part := os.read(ours, 1 << 16):
-                told += part
+                output += part
     os.close(ours)
-    return told.decode().replace("\r\n", "\n")
+    return output.decode().replace("\r\n", "\n")
 
 
 def take_terminal(started: Browser, text: str, width: int, to: Path) -> None:

@@ -238,4 +238,4 @@ def test_a_case_of_a_sample_as_findings_and_frames(sample_case, tmp_path) -> Non
     assert again.outdated == "thresholds"
     with only_views(["source_file"]):
         again.compute_views()
-    assert forensics.open_case(tmp_path / "case").folder.knobs == {"assume_skew_ms": 5}
+    assert forensics.open_case(tmp_path / "case").folder.thresholds == {"assume_skew_ms": 5}

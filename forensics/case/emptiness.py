@@ -80,7 +80,7 @@ Values = frozenset[object] | None
 
 
 @dataclass(frozen=True)
-class Known:
+class RelationProperties:
     """Known properties of a relation.
 
     Attributes:
@@ -94,10 +94,10 @@ class Known:
     order: tuple[str, ...] | None = None
 
 
-EMPTY = Known(empty=True)
+EMPTY = RelationProperties(empty=True)
 
 
-def of_rows(table: pa.Table) -> Known:
+def of_rows(table: pa.Table) -> RelationProperties:
     """Derive the known properties of a table: whether it has rows, and the values of text, integer and boolean columns with few distinct values."""
     values = {}
     for name in table.column_names if table.num_rows else ():
@@ -106,10 +106,10 @@ def of_rows(table: pa.Table) -> Known:
             column = table.column(name)
             if len(pc.unique(column.slice(0, _LOOKED_AT))) <= _MOST_VALUES and len(found := pc.unique(column)) <= _MOST_VALUES:
                 values[name.lower()] = frozenset(found.to_pylist()) - {None}
-    return Known(not table.num_rows, values)
+    return RelationProperties(not table.num_rows, values)
 
 
-def of_query(sql: str, known: Mapping[str, Known], variables: Mapping[str, int | None] | None = None) -> Known:
+def of_query(sql: str, known: Mapping[str, RelationProperties], variables: Mapping[str, int | None] | None = None) -> RelationProperties:
     """Derive the known properties of a query's rows.
 
     Args:
@@ -119,7 +119,7 @@ def of_query(sql: str, known: Mapping[str, Known], variables: Mapping[str, int |
     """
     query = _parsed(sql)
     # A query that sqlglot cannot parse goes to Spark, which reports what is wrong with it.
-    return Known() if query is None else _Reader(dict(known), variables or {}).relation(query)
+    return RelationProperties() if query is None else _Reader(dict(known), variables or {}).relation(query)
 
 
 @lru_cache(maxsize=256)
@@ -146,16 +146,16 @@ class _Reader:
         variables: values by name.
     """
 
-    def __init__(self, known: dict[str, Known], variables: Mapping[str, int | None]) -> None:
+    def __init__(self, known: dict[str, RelationProperties], variables: Mapping[str, int | None]) -> None:
         self._known = known
         self.variables = {name: frozenset() if value is None else frozenset({value}) for name, value in variables.items()}
 
-    def relation(self, part: exp.Expr) -> Known:
+    def relation(self, part: exp.Expr) -> RelationProperties:
         """Derive the known properties of a table, a subquery, a SELECT or a union."""
         from sqlglot import exp
 
         if not _is_supported(part):
-            return Known()
+            return RelationProperties()
         inside = _Reader(dict(self._known), {})
         inside.variables = self.variables
         if part.args.get("with_"):
@@ -166,16 +166,16 @@ class _Reader:
             case exp.Union():
                 return _union_of(inside.relation(part.this), inside.relation(part.expression))
             case exp.Except():
-                return Known(inside.relation(part.this).empty)
+                return RelationProperties(inside.relation(part.this).empty)
             case exp.Intersect():
-                return Known(inside.relation(part.this).empty or inside.relation(part.expression).empty)
+                return RelationProperties(inside.relation(part.this).empty or inside.relation(part.expression).empty)
             case exp.Subquery():
                 found = inside.relation(part.this)
-                return Known(found.empty) if _renames(part) else found
+                return RelationProperties(found.empty) if _renames(part) else found
             case exp.Table() if isinstance(part.this, exp.Identifier):
-                found = inside._known.get(part.name.lower(), Known())
-                return Known(found.empty) if _renames(part) else found
-        return Known()
+                found = inside._known.get(part.name.lower(), RelationProperties())
+                return RelationProperties(found.empty) if _renames(part) else found
+        return RelationProperties()
 
     def _tables(self, part: exp.Expr) -> None:
         """Add common table expressions."""
@@ -184,17 +184,17 @@ class _Reader:
         for table in part.expressions:
             name, body = table.alias.lower(), table.this
             if not (_is_supported(part) and _is_supported(table)):
-                found = Known()
+                found = RelationProperties()
             elif part.args.get("recursive"):
                 # A recursion without an anchor row has no rows.
                 begins = isinstance(body, exp.Union) and self.relation(body.this)
-                self._known[name] = EMPTY if begins and begins.empty else Known()
-                found = EMPTY if begins and begins.empty and self.relation(body).empty else Known()
+                self._known[name] = EMPTY if begins and begins.empty else RelationProperties()
+                found = EMPTY if begins and begins.empty and self.relation(body).empty else RelationProperties()
             else:
                 found = self.relation(body)
-            self._known[name] = Known(found.empty) if _renames(table) else found
+            self._known[name] = RelationProperties(found.empty) if _renames(table) else found
 
-    def _select(self, query: exp.Select) -> Known:
+    def _select(self, query: exp.Select) -> RelationProperties:
         from sqlglot import exp
 
         scope = _Scope(self)
@@ -203,7 +203,7 @@ class _Reader:
         where = query.args.get("where")
         alive = alive and not (where and not scope.may(where.this))
         if not alive and _always_has_a_row(query):
-            return Known()
+            return RelationProperties()
         if not alive:
             return EMPTY
         values: dict[str, frozenset[object]] = {}
@@ -212,7 +212,7 @@ class _Reader:
             if shown.is_star:
                 order = None
                 if not all(_is_supported(star) for star in shown.find_all(exp.Star)):
-                    return Known()
+                    return RelationProperties()
                 for name, found in scope.star(shown):
                     values[name] = values[name] | found if name in values else found
                 continue
@@ -223,8 +223,8 @@ class _Reader:
             if possible is not None:
                 values[name] = possible
         if order is not None and (len(set(order)) < len(order) or "" in order):
-            return Known()
-        return Known(empty=False, values=values, order=tuple(order) if order is not None else None)
+            return RelationProperties()
+        return RelationProperties(empty=False, values=values, order=tuple(order) if order is not None else None)
 
     def _sources(self, query: exp.Select, scope: _Scope) -> bool:
         """Add a SELECT's sources to its scope; return True if their join may have rows."""
@@ -253,7 +253,7 @@ class _Reader:
             else:
                 alive = alive or not found.empty
         for lateral in query.args.get("laterals") or ():
-            scope.add(lateral.alias_or_name, Known())
+            scope.add(lateral.alias_or_name, RelationProperties())
         return alive
 
 
@@ -262,15 +262,15 @@ class _Scope:
 
     def __init__(self, reader: _Reader) -> None:
         self._reader = reader
-        self._sources: dict[str, Known] = {}
+        self._sources: dict[str, RelationProperties] = {}
         self._hidden: set[str] = set()
 
-    def add(self, alias: str, known: Known, *, hidden: bool = False) -> None:
+    def add(self, alias: str, known: RelationProperties, *, hidden: bool = False) -> None:
         self._sources[alias.lower()] = known
         if hidden:
             self._hidden.add(alias.lower())
 
-    def set(self, alias: str, known: Known) -> None:
+    def set(self, alias: str, known: RelationProperties) -> None:
         self._sources[alias.lower()] = known
 
     def hide(self) -> None:
@@ -422,15 +422,15 @@ def _like(pattern: str) -> str:
     return "".join(re.escape(m[1]) if m[1] else words.get(m[0], re.escape(m[0])) for m in re.finditer(r"\\(.)|.", pattern, re.DOTALL))
 
 
-def _union_of(a: Known, b: Known) -> Known:
+def _union_of(a: RelationProperties, b: RelationProperties) -> RelationProperties:
     """Combine the two sides of a UNION: columns take the first side's names and match by position."""
     if a.order is None or b.order is None or len(a.order) != len(b.order):
         if b.empty:
             return a
-        return Known(a.empty and b.empty)
+        return RelationProperties(a.empty and b.empty)
     second = {mine: b.values.get(other) for mine, other in zip(a.order, b.order, strict=True)}
     values = {name: a.values[name] | more for name, more in second.items() if name in a.values and more is not None}
-    return Known(a.empty and b.empty, values, a.order)
+    return RelationProperties(a.empty and b.empty, values, a.order)
 
 
 def _renames(part: exp.Expr) -> bool:

@@ -89,13 +89,13 @@ class Case:
         return integrity.faults(self.root, self.manifest["contents"], folders)
 
     @property
-    def knobs(self) -> dict[str, int]:
-        """The user's thresholds with which the views were built."""
+    def thresholds(self) -> dict[str, int]:
+        """Return the user's thresholds with which the views were built."""
         return dict(self.manifest.get("knobs", {}))
 
     @property
     def moved_from(self) -> str:
-        """The path at which the case was written, if it has moved since; `open.sql` still names that path. Empty if it has not moved."""
+        """Return the path at which the case was written, if it has moved since; `open.sql` still names that path. Empty if it has not moved."""
         written, remote = str(self.manifest["root"]), Remote.of(self.root)
         return "" if written == str(self.root) or (remote is not None and written == remote.spark_url) else written
 
@@ -197,8 +197,10 @@ def _fault(manifest: Mapping[str, Any]) -> str:
     for name, folder in manifest["views"].items():
         if not isinstance(folder, str) or not _VIEW_FOLDER.fullmatch(folder):
             return f"names a wrong folder of the view `{name}`"
-    knobs = manifest.get("knobs", {})
-    if not isinstance(knobs, dict) or not all(type(v) is int and abs(v) < _MOST_NUMBER and name.isidentifier() for name, v in knobs.items()):
+    thresholds = manifest.get("knobs", {})
+    if not isinstance(thresholds, dict) or not all(
+        type(v) is int and abs(v) < _MOST_NUMBER and name.isidentifier() for name, v in thresholds.items()
+    ):
         return "has thresholds that are not numbers"
     if not all(map(is_record, manifest["files"])):
         return "lists a file without all required fields"
@@ -210,19 +212,19 @@ def new_views_folder(case: Case) -> Path:
     return case.root / "views" / _next([case.root / "views"], "build")
 
 
-def with_views(case: Case, built: Mapping[str, str], knobs: Mapping[str, int]) -> Case:
+def with_views(case: Case, built: Mapping[str, str], thresholds: Mapping[str, int]) -> Case:
     """Return the case with newly built views, not published yet.
 
     Args:
         case: the case that they were built from.
         built: view name to folder; if empty, the copy of the SQL is dropped too.
-        knobs: the user's thresholds with which they were built.
+        thresholds: the user's thresholds with which they were built.
     """
     views = {name: str(Path(path).relative_to(case.root)) for name, path in built.items()}
     gone = ("views/",) if built else ("views/", f"{KEPT_SQL}/")
     contents = {path: recorded for path, recorded in case.manifest["contents"].items() if not path.startswith(gone)}
     contents |= integrity.record(case.root, map(Path, built.values()))
-    return Case(case.root, {**case.manifest, "views": views, "knobs": dict(knobs), "contents": contents})
+    return Case(case.root, {**case.manifest, "views": views, "knobs": dict(thresholds), "contents": contents})
 
 
 def open_sql(statements: Sequence[str]) -> str:
@@ -541,7 +543,7 @@ def _sweep(case: Case) -> None:
 
 
 def _fresh(folder: Path) -> Path:
-    """Create an empty folder, replacing whatever is there."""
+    """Create an empty folder, replacing anything that is there."""
     _remove(folder)
     folder.mkdir()
     return folder

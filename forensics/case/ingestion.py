@@ -21,12 +21,12 @@ from forensics.catalogue.patterns import load
 from forensics.errors import UsageError
 from forensics.evidence.containers import place_of
 from forensics.evidence.objects import Location, S3Path, settings
+from forensics.extract import same_time_order
 from forensics.extract.local_reading import range_rows
 from forensics.extract.local_time_jumps import separate
 from forensics.extract.reading_processes import MUCH_BYTES, Readers
 from forensics.extract.row_builder import COUNTED, EVENTS, UNRECOGNISED
 from forensics.extract.splits import RANGE_BYTES, plan
-from forensics.extract.tied_lines import set_right
 from forensics.failures import explained
 from forensics.inventory.evidence import CHANGED, READ, SKIPPED, SUPERSEDED, UNREADABLE, Evidence
 from forensics.inventory.inventory import find_evidence
@@ -147,7 +147,7 @@ def ingest(
             engine.elsewhere = far
         staged = writer.staging / "rows"
         readers = readers or open_until_the_end.enter_context(Readers(jobs))
-        readers.tell(catalogue, staged)
+        readers.send_catalogue(catalogue, staged)
         starting = [pool.submit(lambda: engine and engine.session)] if writer.case is None else []
         found = find_evidence(
             paths, options=options, known=writer.known(), exclude=[writer.root, *([writer.remote.url] if writer.remote else ())], again=_knows_otherwise(writer, catalogue),
@@ -172,7 +172,7 @@ def ingest(
             progress("writing", 0, 1)
             zoned = frozenset(e.origin.process_id or e.path for e in fresh if e.times.how == "layout")
             events, counted, others = (_named(written, table) for table in (EVENTS, COUNTED, UNRECOGNISED))
-            set_right(
+            same_time_order.restore(
                 [staged / n for n in events], [staged / n for n in (*counted, *others)], [e.path for e in fresh if e.format.profile.newest_first]
             )
             ranges = separate(staged, events, counted, others, range_rows(written), zoned, {e.path: e.origin.ordinal or 0 for e in fresh})

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.dataset
 
 from forensics.case import emptiness
-from forensics.case.emptiness import Known
+from forensics.case.emptiness import RelationProperties
 from forensics.case.integrity import rows_in
 from forensics.case.open_sql import missing_columns
 from forensics.case.query_parts import split
-from forensics.case.view_files import RULE_FINDING, View, gather, knob_values, knobs, rule_id, statements, views
+from forensics.case.view_files import RULE_FINDING, View, gather, rule_id, statements, threshold_values, thresholds_sql, views
 from forensics.engines import other
 from forensics.engines.rows import may_be_null
 from forensics.errors import CaseError
@@ -55,7 +55,7 @@ def build(
     Raises:
         CaseError: a view could not be computed; the error names it and the reason.
     """
-    for statement in statements(knobs(overrides)):
+    for statement in statements(thresholds_sql(overrides)):
         engine.sql(statement)
     for name, paths in tables.items():
         found = {column for path in paths for column in rows_in(path).schema.names}
@@ -83,9 +83,9 @@ class _Build:
     ) -> None:
         self._engine, self._target, self._parts, self._small = engine, target, parts, small
         self._views = views()
-        self._thresholds = knob_values(overrides)
+        self._thresholds = threshold_values(overrides)
         # Known properties of each table and of each view built so far; not collected if the engine plans as fast as they can be derived.
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, RelationProperties] = {}
         if engine.plans_slowly or small and _COLUMNS:
             self._known = {name: emptiness.of_rows(_examined(paths, whole=small)) for name, paths in tables.items()}
 
@@ -121,14 +121,14 @@ class _Build:
         try:
             if self._known and view.name == RULE_FINDING:
                 view = gather([self._views[rule] for rule in view.reads if not self._known[rule].empty] or [self._views[view.reads[0]]])
-            expected = emptiness.of_query(view.query, self._known, self._thresholds) if self._known else Known()
+            expected = emptiness.of_query(view.query, self._known, self._thresholds) if self._known else RelationProperties()
             if view.kept:
                 found = self._keep(view, empty=expected.empty)
             else:
                 for statement in statements(view.sql):
                     self._engine.sql(statement)
                 # A view that renames its columns does not have those of its query.
-                found = Known(expected.empty) if view.columns else expected
+                found = RelationProperties(expected.empty) if view.columns else expected
             if self._known:
                 self._known[view.name] = found
         except Exception as e:  # engines' errors have no common base that pyspark promises
@@ -149,19 +149,19 @@ class _Build:
             self._known[part.name] = emptiness.of_rows(table)
         return query
 
-    def _keep(self, view: View, *, empty: bool) -> Known:
+    def _keep(self, view: View, *, empty: bool) -> RelationProperties:
         """Compute and write a view's rows; an empty view is written without computing it."""
         path = self._target / view.name
         columns = _COLUMNS.get((self._engine.name, view.query)) if empty else None
         if columns is not None:
             self._engine.keep_table(view.name, columns[0].empty_table(), columns[1], path)
-            return Known(empty=True)
+            return RelationProperties(empty=True)
         slow = self._small and self._engine.plans_slowly and not empty
         rows = self._engine.query(self._computed_first(view) if slow else view.query)
         if not (self._small or empty or view.words):
             self._engine.keep_rows(view.name, _named(rows, view.columns), path)
             if path.exists():
-                return Known(empty=not rows_in(path).count_rows())
+                return RelationProperties(empty=not rows_in(path).count_rows())
             # Sail writes neither files nor the folder if there are no rows.
             empty = True
         table, schema = _named_here(*self._rows(rows, empty=empty), view.columns)
@@ -170,7 +170,7 @@ class _Build:
             table = with_words(view, table, self._target)
         self._engine.keep_table(view.name, table, schema, path)
         _COLUMNS[self._engine.name, view.query] = table.schema, schema
-        return emptiness.of_rows(table) if self._known else Known()
+        return emptiness.of_rows(table) if self._known else RelationProperties()
 
     def _rows(self, rows: DataFrame, *, empty: bool) -> tuple[pa.Table, StructType]:
         # With LIMIT 0 nothing is planned: the engine only resolves the columns and their types.

@@ -1,4 +1,4 @@
-"""Evidence locations that the user has named. No other location is opened, whatever a case's manifest says.
+"""Evidence locations that the user has named. No other location is opened, even if a case's manifest names it.
 
 A case may come from a stranger, and its manifest may name a device, a named pipe, a private file of the user or the sender's bucket. Each location that an
 ingest of this user has read carries a seal, made with a key that only this user has. A file without a valid seal is read only below a folder that the

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import pyarrow as pa
 
 from forensics.case.integrity import rows_in
-from forensics.case.view_files import View, knobs, statements, views
+from forensics.case.view_files import View, statements, thresholds_sql, views
 from forensics.engines.paths import quoted
 from forensics.schema import table_columns
 
@@ -17,7 +17,7 @@ def opening(tables: Mapping[str, Sequence[str]], built: Mapping[str, str], overr
 
     Views that are only SQL text would be planned inside each other on every read, which takes minutes. So there are no views before the first build.
     """
-    out = statements(knobs(overrides))
+    out = statements(thresholds_sql(overrides))
     for name, paths in tables.items():
         out.append(_table(name, paths))
     for name, view in views().items():

@@ -74,7 +74,7 @@ class Remote:
 
     @property
     def spark_url(self) -> str:
-        """The URL in the form that Spark uses."""
+        """Return the URL in the form that Spark uses."""
         return f"s3a://{self.url.path}"
 
     def pulled(self, *, again: bool = False) -> Path:

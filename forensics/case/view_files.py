@@ -50,22 +50,22 @@ class View:
 
     @property
     def about(self) -> str:
-        """The first sentence of the header, which describes a row."""
+        """Return the first sentence of the header, which describes a row."""
         return _first_sentence(self.sql)
 
     @property
     def create(self) -> str:
-        """The CREATE clause, with the columns and their comments."""
+        """Return the CREATE clause, with the columns and their comments."""
         return self._halves[0]
 
     @property
     def query(self) -> str:
-        """The query after AS."""
+        """Return the query after AS."""
         return self._halves[1]
 
     @cached_property
     def columns(self) -> list[str]:
-        """The columns that it declares."""
+        """Return the columns that it declares."""
         return re.findall(r"^\s{2}(\w+)\s+COMMENT", self.create, re.MULTILINE)
 
     @cached_property
@@ -74,7 +74,7 @@ class View:
         return create, query
 
 
-def knobs(overrides: Mapping[str, int] | None = None) -> str:
+def thresholds_sql(overrides: Mapping[str, int] | None = None) -> str:
     """Return the text of `knobs.sql`: the thresholds as session variables.
 
     Args:
@@ -86,9 +86,9 @@ def knobs(overrides: Mapping[str, int] | None = None) -> str:
     return text
 
 
-def knob_values(overrides: Mapping[str, int] | None = None) -> dict[str, int | None]:
-    """Return the thresholds by name; None for a threshold that is NULL. Takes the same arguments as `knobs`."""
-    found = re.findall(r"VARIABLE (\w+) \w+ DEFAULT (\S+);", knobs(overrides))
+def threshold_values(overrides: Mapping[str, int] | None = None) -> dict[str, int | None]:
+    """Return the thresholds by name; None for a threshold that is NULL. Takes the same arguments as `thresholds_sql`."""
+    found = re.findall(r"VARIABLE (\w+) \w+ DEFAULT (\S+);", thresholds_sql(overrides))
     return {name: None if value == "NULL" else int(value) for name, value in found}
 
 

@@ -22,14 +22,14 @@ NONE, OLDER, THRESHOLDS = "none", "older", "thresholds"
 Progress = Callable[[str, int, int], None]
 
 
-def build(case: Case, engine: Engine, progress: Progress = lambda view, number, of: None, knobs: Mapping[str, int] | None = None) -> Case:
+def build(case: Case, engine: Engine, progress: Progress = lambda view, number, of: None, thresholds: Mapping[str, int] | None = None) -> Case:
     """Build all views of a case and publish them.
 
     Args:
         case: the case; the caller has opened it, so its files have been checked.
         engine: computes the views.
         progress: called with each view's name, its number, and the number of views.
-        knobs: the user's thresholds; None: those of the case.
+        thresholds: the user's thresholds; None: those of the case.
 
     Raises:
         CaseError: a view cannot be computed, or another command is writing to the case.
@@ -39,26 +39,26 @@ def build(case: Case, engine: Engine, progress: Progress = lambda view, number, 
         engine.elsewhere = writer.remote if engine.is_far else None
         if writer.remote and engine.is_far:
             writer.remote.upload(case.manifest["contents"])
-        return case_folder.publish(*computed(case, engine, progress, knobs))
+        return case_folder.publish(*computed(case, engine, progress, thresholds))
 
 
 def computed(
-    case: Case, engine: Engine, progress: Progress = lambda view, number, of: None, knobs: Mapping[str, int] | None = None
+    case: Case, engine: Engine, progress: Progress = lambda view, number, of: None, thresholds: Mapping[str, int] | None = None
 ) -> tuple[Case, dict[str, str]]:
     """Return the case with all its views, and their SQL files, for `case_folder.publish`. Takes the same arguments as `build`."""
-    overrides = case.knobs if knobs is None else dict(knobs)
+    overrides = case.thresholds if thresholds is None else dict(thresholds)
     built = materialise.build(engine, case.tables(), case_folder.new_views_folder(case), progress, small=is_small(case), overrides=overrides)
     return _with(case, built, overrides)
 
 
-def without(case: Case, knobs: Mapping[str, int] | None = None) -> tuple[Case, dict[str, str]]:
+def without(case: Case, thresholds: Mapping[str, int] | None = None) -> tuple[Case, dict[str, str]]:
     """Return the case without views, and an `open.sql` with its tables only; the next report builds the views with these thresholds."""
-    return _with(case, {}, case.knobs if knobs is None else dict(knobs))
+    return _with(case, {}, case.thresholds if thresholds is None else dict(thresholds))
 
 
 def as_moved(case: Case) -> tuple[Case, dict[str, str]]:
     """Return the case with its present views, and an `open.sql` that names its present path; the views must be current."""
-    return _with(case, case.views(), case.knobs)
+    return _with(case, case.views(), case.thresholds)
 
 
 def _with(case: Case, built: Mapping[str, str], overrides: Mapping[str, int]) -> tuple[Case, dict[str, str]]:
@@ -68,9 +68,9 @@ def _with(case: Case, built: Mapping[str, str], overrides: Mapping[str, int]) ->
     return case, texts
 
 
-def _texts(knobs: Mapping[str, int]) -> Mapping[str, str]:
+def _texts(thresholds: Mapping[str, int]) -> Mapping[str, str]:
     """Return the text of every SQL file by its path below `sql/`."""
-    texts = {"knobs.sql": view_files.knobs(knobs)}
+    texts = {"knobs.sql": view_files.thresholds_sql(thresholds)}
     for view in view_files.views().values():
         if view.name == "rule_finding":
             continue  # has no file
@@ -79,16 +79,16 @@ def _texts(knobs: Mapping[str, int]) -> Mapping[str, str]:
     return texts
 
 
-def outdated(case: Case, knobs: Mapping[str, int] | None = None) -> str | None:
+def outdated(case: Case, thresholds: Mapping[str, int] | None = None) -> str | None:
     """Return why the case's views must be computed before they are read (`NONE`, `OLDER` or `THRESHOLDS`), or None if they are current.
 
     Args:
         case: the case.
-        knobs: the user's thresholds; None: those of the case.
+        thresholds: the user's thresholds; None: those of the case.
     """
     if not case.views():
         return NONE
-    if knobs is not None and knobs != case.knobs:
+    if thresholds is not None and thresholds != case.thresholds:
         return THRESHOLDS
     return None if _is_current(case) else OLDER
 
@@ -97,7 +97,7 @@ def _is_current(case: Case) -> bool:
     """Return True if the case's views were built with this version's SQL, apart from the user's thresholds."""
     top = f"{case_folder.KEPT_SQL}/"
     kept = {path.removeprefix(top): recorded["sha256"] for path, recorded in case.manifest["contents"].items() if path.startswith(top)}
-    return kept == {name: hashlib.sha256(text.encode()).hexdigest() for name, text in _texts(case.knobs).items()}
+    return kept == {name: hashlib.sha256(text.encode()).hexdigest() for name, text in _texts(case.thresholds).items()}
 
 
 def is_small(case: Case) -> bool:

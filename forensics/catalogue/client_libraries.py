@@ -21,7 +21,7 @@ Pairs = Mapping[str, Any]
 _MOST_PLACES = 8
 #: Words whose beginning has this length identify a client by themselves. Shorter ones, and those that need keys and values, must not be part of a
 #: sentence.
-_TELLING = 12
+_DISTINCTIVE = 12
 _PIECE = 5
 #: Keys of the message in a JSON object within a text.
 _MESSAGES = ("message", "msg")
@@ -35,7 +35,7 @@ _NOTHING = ("", "<nil>", "null", "nil", "None")
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class Interpretation:
     """One interpretation of a record's text.
 
     Attributes:
@@ -47,7 +47,7 @@ class Spoken:
     pairs: Pairs | None = None
 
 
-def ways_to_read(message: str, pairs: Pairs | None) -> Iterator[Spoken]:
+def interpretations(message: str, pairs: Pairs | None) -> Iterator[Interpretation]:
     """Yield the interpretations of a record's text, with keys and values separated from words if it has any.
 
     Args:
@@ -58,7 +58,7 @@ def ways_to_read(message: str, pairs: Pairs | None) -> Iterator[Spoken]:
     line = message.partition("\n")[0]
     if "=" in line and (found := _LOGFMT_MESSAGE.search(line)):
         rest = {**_logfmt(line[: found.start()]), **_logfmt(line[found.end() :])}
-        yield Spoken(_unescaped(found[1]) if found[1] is not None else found[2], rest)
+        yield Interpretation(_unescaped(found[1]) if found[1] is not None else found[2], rest)
     at = line.find('{"')
     if at >= 0 and line.endswith("}"):
         try:
@@ -66,11 +66,11 @@ def ways_to_read(message: str, pairs: Pairs | None) -> Iterator[Spoken]:
         except (ValueError, RecursionError):
             held = None
         if isinstance(held, dict):
-            said = next((held[key] for key in _MESSAGES if isinstance(held.get(key), str)), None)
-            if said is not None:
-                yield Spoken(said, held)
-            yield Spoken(line[:at].rstrip(), held)
-    yield Spoken(message, pairs)
+            message_text = next((held[key] for key in _MESSAGES if isinstance(held.get(key), str)), None)
+            if message_text is not None:
+                yield Interpretation(message_text, held)
+            yield Interpretation(line[:at].rstrip(), held)
+    yield Interpretation(message, pairs)
 
 
 def places(text: str, beginnings: re.Pattern[str]) -> Iterator[tuple[int, str]]:
@@ -80,18 +80,18 @@ def places(text: str, beginnings: re.Pattern[str]) -> Iterator[tuple[int, str]]:
         yield found.start(), found[0]
 
 
-def tells(prefixes: Iterable[str], keys: Mapping[str, str]) -> bool:
-    """Return True if words with these beginnings are a client's whatever precedes them."""
-    return not keys and all(len(p) >= _TELLING for p in prefixes)
+def are_distinctive(prefixes: Iterable[str], keys: Mapping[str, str]) -> bool:
+    """Return True if words with these beginnings are a client's regardless of what precedes them."""
+    return not keys and all(len(p) >= _DISTINCTIVE for p in prefixes)
 
 
-def stands_alone(text: str, at: int, telling: bool) -> bool:
+def stands_alone(text: str, at: int, distinctive: bool) -> bool:
     """Return True if the text at a position may be a client's words and is not part of a sentence.
 
     Args:
-        text: of the record.
+        text: the record's text.
         at: where the words begin.
-        telling: True if the words identify a client by themselves.
+        distinctive: True if the words identify a client by themselves.
     """
     if at == 0 or not text[at].isalnum():
         return True
@@ -100,7 +100,7 @@ def stands_alone(text: str, at: int, telling: bool) -> bool:
     end = at
     while end and text[end - 1] == " ":
         end -= 1
-    if not end or telling or end == at or not text[end - 1].isalnum():
+    if not end or distinctive or end == at or not text[end - 1].isalnum():
         return True
     begin = max(text.rfind(" ", 0, end), text.rfind("\t", 0, end)) + 1
     return _WORD.fullmatch(text, begin, end) is None  # a level, a time, a file, a logger; but not a word of a sentence

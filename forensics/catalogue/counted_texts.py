@@ -48,18 +48,18 @@ class CountedTexts:
     rivals: tuple[Rival, ...]
 
 
-def counted_texts(events: Sequence[EventPattern], telling: Collection[str]) -> Iterator[CountedTexts]:
+def counted_texts(events: Sequence[EventPattern], row_captures: Collection[str]) -> Iterator[CountedTexts]:
     """Yield the blocks of one logger whose matches are only counted unless they are errors.
 
     Args:
         events: all blocks of the logger.
-        telling: captures that make a record a row.
+        row_captures: captures that make a record a row.
     """
     if len(events) > _MOST_RIVALS:
         return
     for event in events:
         expression = re2(event.pattern)
-        if expression is None or not event.counted or event.keys or not set(telling).isdisjoint(_GROUP.findall(event.pattern)):
+        if expression is None or not event.counted or event.keys or not set(row_captures).isdisjoint(_GROUP.findall(event.pattern)):
             continue
         rivals = []
         for other in events:

@@ -16,7 +16,7 @@ _PARSER: Any = importlib.import_module("re._parser")
 _NAMED_GROUP = re.compile(r"\(\?P<\w+>")
 _MOST_ALTERNATIVES = 16
 #: A text of this length is rare enough: beyond it, having few alternatives matters more than length.
-_TELLING = 12
+_SELECTIVE = 12
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 
 #: Nodes that contain no other nodes, or none of which anything is kept.
@@ -168,8 +168,8 @@ def _inside(op: str, arg: Any) -> Iterator[Texts]:  # noqa: ANN401
 def _strongest(runs: Any) -> Texts:  # noqa: ANN401  (any iterable of sets)
     """Return the most selective set: first long texts, then, if they are long enough, few of them; empty if none is selective."""
 
-    def telling(run: Texts) -> tuple[int, int, int]:
+    def selectivity(run: Texts) -> tuple[int, int, int]:
         shortest = min(map(len, run))
-        return min(shortest, _TELLING), -len(run), shortest
+        return min(shortest, _SELECTIVE), -len(run), shortest
 
-    return max((run for run in runs if all(run)), key=telling, default=frozenset())
+    return max((run for run in runs if all(run)), key=selectivity, default=frozenset())

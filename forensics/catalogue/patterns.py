@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any
 import regex
 
 from forensics.catalogue.client_libraries import (
+    Interpretation,
     Pairs,
-    Spoken,
+    are_distinctive,
     beginnings_of,
     captures_of,
     end_of,
+    interpretations,
     pairs_behind,
     places,
     stands_alone,
-    tells,
-    ways_to_read,
 )
 from forensics.catalogue.converters import CONVERTERS, EXPANDING, LISTS, NoValue
 from forensics.catalogue.literals import requirements
@@ -144,16 +144,19 @@ def read(event: EventPattern, message: str, fields: Mapping[str, Field], pairs: 
         found = match(event, message)
         return convert(found, fields) if found else None
     prefixes = requirements(event.pattern).prefixes
-    for spoken in ways_to_read(message, pairs):
-        for at, _ in places(spoken.text, beginnings(prefixes)):
-            if stands_alone(spoken.text, at, tells(prefixes, event.keys)) and (captures := read_at(event, spoken, at, fields)) is not None:
+    for text_read in interpretations(message, pairs):
+        for at, _ in places(text_read.text, beginnings(prefixes)):
+            if (
+                stands_alone(text_read.text, at, are_distinctive(prefixes, event.keys))
+                and (captures := read_at(event, text_read, at, fields)) is not None
+            ):
                 return captures
     return None
 
 
-def read_at(event: EventPattern, spoken: Spoken, at: int, fields: Mapping[str, Field]) -> dict[str, Any] | None:
+def read_at(event: EventPattern, text_read: Interpretation, at: int, fields: Mapping[str, Field]) -> dict[str, Any] | None:
     """Return the captures of a client's words that begin at a position; None if they are not this block's."""
-    text = spoken.text if event.multiline else spoken.text.partition("\n")[0]
+    text = text_read.text if event.multiline else text_read.text.partition("\n")[0]
     end = end_of(text, at)
     seconds = MATCH_SECONDS if end - at > LONG_MESSAGE else None
     try:
@@ -163,7 +166,7 @@ def read_at(event: EventPattern, spoken: Spoken, at: int, fields: Mapping[str, F
         found = compiled(event.pattern).match(text, at, end, timeout=seconds)
     except TimeoutError:
         return None
-    pairs = pairs_behind(text[found.end() : end], spoken.pairs) if found else None
+    pairs = pairs_behind(text[found.end() : end], text_read.pairs) if found else None
     texts = captures_of(pairs, event.keys) if pairs is not None else None
     if found is None or texts is None:
         return None

@@ -19,7 +19,7 @@ _MOST_CACHED = 8_192
 
 
 class Prefixes:
-    """Splits prefixes off messages and remembers them, because there are few and they repeat a million times."""
+    """A splitter of prefixes from messages. It remembers them, because there are few and they repeat a million times."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[Captures, str | None] | None] = {}

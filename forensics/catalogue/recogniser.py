@@ -9,7 +9,7 @@ from typing import Any
 
 import regex
 
-from forensics.catalogue.client_libraries import Pairs, beginnings_of, cover_of, places, stands_alone, tells, ways_to_read
+from forensics.catalogue.client_libraries import Pairs, are_distinctive, beginnings_of, cover_of, interpretations, places, stands_alone
 from forensics.catalogue.converters import NoValue
 from forensics.catalogue.counted_texts import CountedTexts, counted_texts
 from forensics.catalogue.literals import requirements
@@ -22,7 +22,7 @@ from forensics.schema import Field
 
 #: Prefix of the names of events that only identify the client or component; they do not apply to other classes.
 _OTHER = "other_"
-#: Levels of records that are kept whatever their message.
+#: Levels of records that are kept regardless of their message.
 _ERRORS = frozenset({"ERROR", "SEVERE", "FATAL", "CRITICAL"})
 #: Any program prints `started` or `shutting down`; without a logger, such a message means nothing.
 _WORD = regex.compile(r"[A-Za-z]{1,15}[.!]?|(?i:shutting\ down|starting\ up)[.!]?|[a-z]{1,15}\ [a-z]{1,15}[.!]?")
@@ -72,7 +72,7 @@ class _Anywhere:
         mine = [(event, requirements(event.pattern).prefixes) for event in events if event.anywhere]
         self.texts = beginnings_of(p for _, prefixes in mine for p in prefixes)
         self._blocks = {
-            text: [(e, tells(prefixes, e.keys)) for e, prefixes in mine if any(p.startswith(text) for p in prefixes)] for text in self.texts
+            text: [(e, are_distinctive(prefixes, e.keys)) for e, prefixes in mine if any(p.startswith(text) for p in prefixes)] for text in self.texts
         }
         self._cover = cover_of(self.texts)
         self._find = beginnings(self.texts)
@@ -81,17 +81,17 @@ class _Anywhere:
         """Return the event of a message by the words in it."""
         if not any(piece in message for piece in self._cover) or not any(text in message for text in self.texts):
             return None
-        for spoken in ways_to_read(message, pairs):
-            for at, text in places(spoken.text, self._find):
-                for block, telling in self._blocks[text]:
-                    captures = read_at(block, spoken, at, self._fields) if stands_alone(spoken.text, at, telling) else None
+        for text_read in interpretations(message, pairs):
+            for at, text in places(text_read.text, self._find):
+                for block, distinctive in self._blocks[text]:
+                    captures = read_at(block, text_read, at, self._fields) if stands_alone(text_read.text, at, distinctive) else None
                     if captures is not None:
-                        return Recognised.of(block, captures, spoken.text[at:].partition("\n")[0].rstrip())
+                        return Recognised.of(block, captures, text_read.text[at:].partition("\n")[0].rstrip())
         return None
 
 
 class Recogniser:
-    """Recognises messages. Picklable: workers receive the catalogue's data and compile only the patterns that they need."""
+    """A recogniser of messages. Picklable: workers receive the catalogue's data and compile only the patterns that they need."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
@@ -108,7 +108,7 @@ class Recogniser:
 
     def prepare(self) -> None:
         """Compute in advance what the first records would wait for, mainly the requirements of each block's pattern."""
-        _ = self.interesting_loggers, self._blocks_of, self.words, self.index(None), self._index_of_telling
+        _ = self.interesting_loggers, self._blocks_of, self.words, self.index(None), self._index_with_facts
 
     @cached_property
     def interesting_loggers(self) -> frozenset[str]:
@@ -144,23 +144,23 @@ class Recogniser:
         return _Anywhere(self.catalogue.events, self.catalogue.fields)
 
     @cached_property
-    def _index_of_telling(self) -> Index:
+    def _index_with_facts(self) -> Index:
         """Return blocks of all loggers that contain more than the identity of a client."""
         return Index((e for e in self.catalogue.events if not e.anywhere and not e.name.startswith(_OTHER)), self.catalogue.fields)
 
-    def may_tell(self, logger: str | None) -> bool:
+    def is_relevant(self, logger: str | None) -> bool:
         """Return True if records of a logger may be relevant: a block is for it, or it may be a class that extends Kafka's coordinator."""
         return self.is_interesting(logger) or (logger is not None and logger.endswith(self._kafka.heir))
 
     def is_left_out(self, logger: str | None) -> bool:
-        """Return True if a logger is a class of Kafka without a block: its records are known not to be evidence, whatever their message."""
-        return logger is not None and logger.startswith(self._kafka.packages) and not self.may_tell(logger)
+        """Return True if a logger is a class of Kafka without a block: its records are known not to be evidence, regardless of their message."""
+        return logger is not None and logger.startswith(self._kafka.packages) and not self.is_relevant(logger)
 
     def is_interesting(self, logger: str | None) -> bool:
         """Return True if a block is for this logger; without a logger, every record may be an event."""
         return logger is None or self._simple_name(logger) in self.interesting_loggers
 
-    def is_worth_a_row(self, logger: str | None, level: str | None, message: str) -> bool:
+    def needs_row(self, logger: str | None, level: str | None, message: str) -> bool:
         """Return True if a record that no block matches is a row of `unrecognised`, because it may be missed evidence.
 
         At INFO and above, this is every record of a relevant logger. Below, it is those of classes whose DEBUG lines are evidence about groups and
@@ -176,13 +176,13 @@ class Recogniser:
         return logger is not None and self._simple_name(logger) in self._kafka.debug
 
     @cached_property
-    def telling(self) -> frozenset[str]:
+    def row_captures(self) -> frozenset[str]:
         """Return captures that prevent a record from being only counted."""
         return frozenset(name for name, capture in self.catalogue.fields.items() if capture.telling)
 
     @staticmethod
     def is_error(level: str | None) -> bool:
-        """Return True if records of a level are kept whatever their message."""
+        """Return True if records of a level are kept regardless of their message."""
         return level is not None and level.strip().upper() in _ERRORS
 
     def is_counted(self, found: Recognised, level: str | None) -> bool:
@@ -190,7 +190,7 @@ class Recogniser:
 
         Its block says so, and neither it nor its surroundings identify a task or member, for which any line is a sign of activity.
         """
-        return found.pattern.counted and not self.is_error(level) and self.telling.isdisjoint(found.captures)
+        return found.pattern.counted and not self.is_error(level) and self.row_captures.isdisjoint(found.captures)
 
     def counted_texts(self, logger: str | None) -> tuple[CountedTexts, ...]:
         """Return recognisers of a logger's messages that are only counted and have no prefix."""
@@ -198,7 +198,7 @@ class Recogniser:
             return ()
         name = self._simple_name(logger)
         if name not in self._counted:
-            self._counted[name] = tuple(counted_texts(self._blocks_of.get(name, ()), self.telling))
+            self._counted[name] = tuple(counted_texts(self._blocks_of.get(name, ()), self.row_captures))
         return self._counted[name]
 
     def split(self, message: str) -> tuple[str, dict[str, Any], str | None]:
@@ -279,15 +279,15 @@ class Recogniser:
         if "[" not in message or not self._own.search(message):
             return None
         # Most records of a named logger do not match these blocks, which is found without the many blocks that only identify a client.
-        if named and self._behind_mark(self._index_of_telling, message) is None:
+        if named and self._behind_mark(self._index_with_facts, message) is None:
             return None
         found = self._behind_mark(self.index(None), message)
         return None if found is None or (named and found.event.startswith(_OTHER)) else found
 
     def _behind_mark(self, index: Index | None, message: str) -> Recognised | None:
-        for spoken in ways_to_read(message, None) if index else ():
-            mark = self._own.search(spoken.text)
-            found = self._matched(index, *self._prefixes.split(spoken.text[mark.start() :])) if index and mark else None
+        for text_read in interpretations(message, None) if index else ():
+            mark = self._own.search(text_read.text)
+            found = self._matched(index, *self._prefixes.split(text_read.text[mark.start() :])) if index and mark else None
             if found:
                 return found
         return None

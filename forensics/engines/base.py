@@ -41,7 +41,7 @@ def is_far(master: str) -> bool:
 
 
 class Engine(ABC):
-    """Runs queries. Nothing starts before it is needed.
+    """An engine that runs queries. It starts nothing before it is needed.
 
     Attributes:
         name: the name that users give.
@@ -121,7 +121,7 @@ class Engine(ABC):
         """Run a statement of Spark SQL."""
 
     @abstractmethod
-    def place_of(self, said: str, statement: str) -> tuple[str, int | None]:
+    def place_of(self, message: str, statement: str) -> tuple[str, int | None]:
         """Split an error about a statement into its text and its position, the number of characters before it.
 
         The position is None if the error has none, or if it refers to a different text than the statement.

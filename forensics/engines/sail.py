@@ -82,14 +82,14 @@ class Sail(Engine):
             return self.query("SELECT 1 WHERE false")
         return self.session.sql(to_sail(statement, self._variables.texts()))
 
-    def place_of(self, said: str, statement: str) -> tuple[str, int | None]:
-        found = _AT.search(said)
+    def place_of(self, message: str, statement: str) -> tuple[str, int | None]:
+        found = _AT.search(message)
         if found is None:
-            return said, None
+            return message, None
         sent = to_sail(statement, self._variables.texts())
         place = len(sent.encode()[: int(found["place"])].decode(errors="ignore"))
         same = len(sent) == len(statement) and sent[place : place + 1] == statement[place : place + 1]
-        return said[: found.start()] + said[found.end() :], place if same else None
+        return message[: found.start()] + message[found.end() :], place if same else None
 
     def query(self, text: str) -> DataFrame:
         """Return a query; see `Engine.query`. `session.sql` would make the server parse it once more for a check: a tenth of a small view's time."""

@@ -80,14 +80,14 @@ class Spark(Engine):
     def sql(self, statement: str) -> DataFrame:
         return self.session.sql(_PATH.sub(lambda m: f"parquet.`{quoted(self._seen(unquoted(m[1])))}`", statement) if self.elsewhere else statement)
 
-    def place_of(self, said: str, statement: str) -> tuple[str, int | None]:
-        found = _AT.search(said)
+    def place_of(self, message: str, statement: str) -> tuple[str, int | None]:
+        found = _AT.search(message)
         if found is None:
-            return said, None
+            return message, None
         line, before = int(found["line"] or found["row"]), int(found["pos"] or int(found["column"]) - 1)
         lines = statement.splitlines(keepends=True)
         same = not (self.elsewhere and _PATH.search(statement)) and line <= len(lines)
-        return said[: found.start()] + said[found.end() :], sum(map(len, lines[: line - 1])) + before if same else None
+        return message[: found.start()] + message[found.end() :], sum(map(len, lines[: line - 1])) + before if same else None
 
     def rows(self, frame: DataFrame) -> SparkRows:
 

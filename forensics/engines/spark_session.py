@@ -243,7 +243,7 @@ def _own_interrupt() -> Iterator[None]:
 
 
 class _quiet_start:  # noqa: N801 (used like a function)
-    """Discards the messages of the starting JVM (about modules, native libraries, its log profile); errors are raised, not printed."""
+    """A context in which the messages of the starting JVM (about modules, native libraries, its log profile) are discarded; errors are raised, not printed."""
 
     def __enter__(self) -> None:
         self._kept = os.dup(2)
@@ -269,10 +269,10 @@ def check_java() -> str:
         where = f"JAVA_HOME={home}" if home else "PATH"
         raise ForensicsError("Spark needs Java, which was not found.", why="no `java` was found", where=where, fix=fix)
     try:
-        said = subprocess.run([java, "-XX:-UsePerfData", "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
+        output = subprocess.run([java, "-XX:-UsePerfData", "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
     except (OSError, subprocess.TimeoutExpired) as e:
         raise ForensicsError("Java does not run.", why=str(e), where=java, fix=fix) from e
-    found = re.search(r'version "(?:1\.)?(\d+)', said)
+    found = re.search(r'version "(?:1\.)?(\d+)', output)
     if found and int(found[1]) < OLDEST_JAVA:
         raise ForensicsError(f"Java {found[1]} is too old for Spark.", why=f"Spark needs Java {OLDEST_JAVA} or newer", where=java, fix=fix)
-    return said
+    return output

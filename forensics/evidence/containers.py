@@ -107,7 +107,7 @@ def open_content(location: Location, member: str | None) -> Iterator[Content]:
 
 
 class _Walk:
-    """Traverses a file on disk."""
+    """A traversal of a file on disk."""
 
     def __init__(self, budget: Budget, wanted: frozenset[str | None] | None) -> None:
         self._budget, self._wanted = budget, wanted
@@ -151,9 +151,9 @@ class _Walk:
                 yield name, Content(stream, error=f"{stream.fault or why(e)}: its directory is lost, its files were searched one by one")
                 return
             names = _Names(name)
-            apart, overlapping = _apart(archive.infolist())
+            separate, overlapping = _without_overlaps(archive.infolist())
             with archive:
-                for entry in apart:
+                for entry in separate:
                     full = names.of(entry.filename) if not entry.is_dir() else None
                     if full is None or not self._may_hold(full):
                         continue
@@ -222,15 +222,15 @@ class _Names:
         return f"{self._outer}{SEPARATOR}{name}" if self._outer else name
 
 
-def _apart(entries: list[zipfile.ZipInfo]) -> tuple[list[zipfile.ZipInfo], int]:
+def _without_overlaps(entries: list[zipfile.ZipInfo]) -> tuple[list[zipfile.ZipInfo], int]:
     """Return the entries of a zip archive that overlap no other, in their order, and the number of others: thousands can share a few bytes."""
     kept, end = set[int](), -1
     for entry in sorted(entries, key=lambda e: e.header_offset):
         if entry.header_offset > end:
             kept.add(id(entry))
             end = entry.header_offset + _ENTRY_HEAD.size + len(entry.filename) + entry.compress_size - 1
-    apart = [entry for entry in entries if id(entry) in kept]
-    return apart, len(entries) - len(apart)
+    separate = [entry for entry in entries if id(entry) in kept]
+    return separate, len(entries) - len(separate)
 
 
 def _as_stored(entry: zipfile.ZipInfo) -> zipfile.ZipInfo:

@@ -207,7 +207,7 @@ def place(named: str | os.PathLike[str]) -> Location:
 def opened(location: Location, *, links: bool = True) -> BinaryIO:
     """Open a regular file or an object for reading.
 
-    A FIFO or a device would block, or never end: neither is opened for reading, whoever names it.
+    A FIFO or a device would block, or never end: neither is opened for reading, even if the user names it.
 
     Args:
         location: what to open.
@@ -322,8 +322,8 @@ def _plain(error: BaseException) -> OSError:
     found = _CODE.search(str(error))
     if not found:
         return _Refused(" ".join(str(error).split()), _code(error))
-    code, said = found["code"].lower().replace("_", " "), " ".join(_CURL.sub("", found["message"]).split())
-    return _Refused(f"{code}: {said}" if said and said != "No response body." else code, found["code"])
+    code, message = found["code"].lower().replace("_", " "), " ".join(_CURL.sub("", found["message"]).split())
+    return _Refused(f"{code}: {message}" if message and message != "No response body." else code, found["code"])
 
 
 def _text(value: bytes | str | None) -> str:

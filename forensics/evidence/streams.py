@@ -26,7 +26,7 @@ MOST_RATIO = 250
 #: A small archive may expand more, up to this many bytes.
 HARMLESS_BYTES = 32 << 20
 _SMALL_RATIO = 1_000
-#: Lines cost time whatever their content. Logs have one line for five bytes of their compressed size; very repetitive ones have one for each byte.
+#: Lines cost time regardless of their content. Logs have one line for five bytes of their compressed size; very repetitive ones have one for each byte.
 LINES_A_BYTE = 2
 HARMLESS_LINES = 500_000
 _SMALL_LINES_A_BYTE = 50
@@ -113,7 +113,7 @@ class Budget:
     """Limits on the output of an archive on disk, in proportion to its size, so that a sender cannot cause much work with few bytes.
 
     Args:
-        size: of the archive.
+        size: the size of the archive.
 
     Attributes:
         most_unread: bytes that may be decompressed only to measure a loss.
@@ -200,8 +200,8 @@ class Part:
     """The next bytes of a stream, as many as a file in an archive has.
 
     Args:
-        stream: of the archive.
-        size: of the file.
+        stream: the stream of the archive.
+        size: the size of the file.
         below: stream that knows why the archive ended early; the archive's if None.
     """
 
@@ -299,7 +299,7 @@ class Inflating:
     Args:
         stream: compressed.
         new: returns a decompressor for the next member.
-        budget: of the archive on disk.
+        budget: the budget of the archive on disk.
         several: True if several members may follow one another.
 
     Attributes:

@@ -63,8 +63,8 @@ class TarMembers:
     """The files of a tar archive, in their order.
 
     Args:
-        stream: of the archive.
-        budget: of the archive on disk; gaps of sparse files count.
+        stream: the stream of the archive.
+        budget: the budget of the archive on disk; gaps of sparse files count.
 
     Attributes:
         passed_over: bytes that are neither a file nor its header.

@@ -14,7 +14,7 @@ rows and counts.
     arrays              converts values to Arrow, including values that do not fit their type
     many_messages       converts many messages of one source line to columns
     understanding       classifies records, one by one or in bulk
-    jump_signs          summarises the times and names in the rows of each stream
+    stream_summaries    summarises the times and names in the rows of each stream
     row_builder         converts recognised records to Arrow
     split_counts        counts the contents of a split
     reading             converts splits to rows
@@ -25,7 +25,7 @@ rows and counts.
     local_reading       runs the tasks in one of these processes
     stretches           corrects lines that belong to another process, time or position
     stream_lines        holds the lines of one stream as columns
-    tied_lines          orders lines with the same time in a log that starts with its newest lines
+    same_time_order     orders lines with the same time in a log that starts with its newest lines
     wrong_times         corrects lines with an impossible time
     joined_parts        orders parts of one log that were joined in the wrong order
     repeated_lines      finds parts that appear twice in a log

@@ -56,9 +56,9 @@ class RecordBatch:
     """Records of one buffer that may become rows, as columns. Content that several records share is held once.
 
     Attributes:
-        said: distinct contents of the records, None for one that no record here has. A time in it is that of any one of its records.
+        contents: distinct contents of the records, None for one that no record here has. Its time is that of any one of its records.
         messages: further contents, as columns.
-        which: the content of each record: an index into `said`, continued into the concatenated texts of `messages`.
+        which: the content of each record: an index into `contents`, continued into the concatenated texts of `messages`.
         buffer: holds their bytes.
         base: position of the buffer's first byte in the text.
         begins, stops: first byte of each record in the buffer, and the byte after its last.
@@ -67,7 +67,7 @@ class RecordBatch:
         resolutions: resolution of each time, milliseconds.
     """
 
-    said: Sequence[Record | None]
+    contents: Sequence[Record | None]
     messages: Sequence[Messages]
     which: Ints
     buffer: Buffer
@@ -86,16 +86,16 @@ class Chunk:
     Attributes:
         lines: number of lines that begin in the range that is read.
         layouts: number of records by layout, including those that are not in `found`; number of observations by kind of snapshot.
-        times: of all records that have one, in order of lines, microseconds UTC.
+        times: times of all records that have one, in order of lines, microseconds UTC.
         in_order: True if a step between two times means that the process printed nothing in between.
         found: records that may become rows, or observations.
-        together: further such records, as columns. Consume it before requesting the next chunk, which reuses its memory.
+        batch: further such records, as columns. Consume it before requesting the next chunk, which reuses its memory.
         unfit: number of lines that belong to no record.
         first_unfit: number and bytes of the first of them.
         cut: numbers of lines whose end is not read.
         broken: numbers of lines where a record of a JSON document begins that is not valid JSON.
         no_times: numbers of lines where a record with an invalid time begins.
-        holes: line, position and size of zero bytes in place of text.
+        zero_runs: line, position and size of zero bytes in place of text.
         unread: number of a line that could not be processed, and the reason.
         error: reason why the text could not be read to its end.
     """
@@ -105,13 +105,13 @@ class Chunk:
     times: Iterable[int] = ()
     in_order: bool = True
     found: Iterable[Found | Observation] = ()
-    together: RecordBatch | None = None
+    batch: RecordBatch | None = None
     unfit: int = 0
     first_unfit: tuple[int, bytes] | None = None
     cut: list[int] = field(default_factory=list)
     broken: list[int] = field(default_factory=list)
     no_times: list[int] = field(default_factory=list)
-    holes: list[tuple[int, int, int]] = field(default_factory=list)
+    zero_runs: list[tuple[int, int, int]] = field(default_factory=list)
     unread: tuple[int, str] | None = None
     error: str = ""
 

@@ -73,7 +73,7 @@ class _Page(NamedTuple):
 
 
 class ColumnReader:
-    """Reads texts with one format, or ranges of them, one after the other.
+    """A reader of texts with one format, or of ranges of them, one after the other.
 
     Args:
         reader: reads single records, slowly.
@@ -129,7 +129,7 @@ class ColumnReader:
                 complete -= 1  # its end may be in the next window
             upto = int(begun[complete]) if complete < len(begun) else len(starts)
             chunk.lines = min(upto, page.limit)
-            chunk.together = self._records(chunk, page, complete, upto)
+            chunk.batch = self._records(chunk, page, complete, upto)
             yield chunk
             if not more or owned < len(begun):
                 return
@@ -192,7 +192,7 @@ class ColumnReader:
         unnamed[fixed] = False
         others = np.flatnonzero(unnamed)
         relevant[others] = self._search(buffer, begins, others, self._named[begun.layouts[others]])
-        return self._together(page, np.flatnonzero(relevant), _Places(firsts, lasts, begins, stops, ends), tails)
+        return self._read_batch(page, np.flatnonzero(relevant), _Places(firsts, lasts, begins, stops, ends), tails)
 
     def _without_times(self, page: _Page, which: Ints) -> list[int]:
         """Return the line numbers of those of the given records without a time whose layout prints one."""
@@ -205,7 +205,7 @@ class ColumnReader:
                 found.append(page.line + line)
         return found
 
-    def _together(self, page: _Page, which: Ints, places: _Places, tails: Ints) -> RecordBatch | None:
+    def _read_batch(self, page: _Page, which: Ints, places: _Places, tails: Ints) -> RecordBatch | None:
         """Read the given records. Records of the fixed layout that differ only in their times are read once, all others one by one."""
         if not len(which):
             return None
@@ -215,7 +215,7 @@ class ColumnReader:
         resolutions = np.ones(len(which), np.int64)
         index = np.empty(len(which), np.int64)
         fixed = np.flatnonzero(headers >= 0)
-        said: list[Record | None] = []
+        contents: list[Record | None] = []
         clocks = begun.clocks[which]
         timed = np.flatnonzero(clocks >= 0)
         if len(timed):
@@ -225,11 +225,11 @@ class ColumnReader:
             begins = places.begins[mine] + ends[kinds]
             index[timed], firsts = _different(buffer, begins, stops[timed], kinds)
             columns = (places.begins[mine], begins, stops[timed], kinds)
-            said = [self._behind_time(buffer, *row) for row in zip(*(c[firsts].tolist() for c in columns), strict=True)]
+            contents = [self._behind_time(buffer, *row) for row in zip(*(c[firsts].tolist() for c in columns), strict=True)]
         for i in np.flatnonzero((headers < 0) & (clocks < 0)).tolist():
             record = self._one(buffer.slice(int(places.begins[which[i]]), int(stops[i])))
-            index[i] = len(said)
-            said.append(record)
+            index[i] = len(contents)
+            contents.append(record)
             if record is not None and record.moment is not None:
                 resolutions[i] = record.moment.resolution_ms
         messages: list[Messages] = []
@@ -239,20 +239,22 @@ class ColumnReader:
             mine, kinds = which[fixed], headers[fixed]
             resolutions[fixed] = resolution[kinds]
             begins = places.begins[mine] + ends[kinds]
-            numbers, firsts = self._alike(page, mine, places, tails, begins, stops[fixed])
-            found, messages = self._said(page, mine[firsts], places, tails, begins[firsts], said)
+            numbers, firsts = self._distinct(page, mine, places, tails, begins, stops[fixed])
+            found, messages = self._contents_of(page, mine[firsts], places, tails, begins[firsts], contents)
             index[fixed] = found[numbers]
-        known = np.ones(len(said) + sum(len(m.texts) for m in messages), bool)
-        known[: len(said)] = [record is not None for record in said]
+        known = np.ones(len(contents) + sum(len(m.texts) for m in messages), bool)
+        known[: len(contents)] = [record is not None for record in contents]
         known = known[index]
         which, index, stops, resolutions = which[known], index[known], stops[known], resolutions[known]
         firsts, begins = page.line + places.firsts[which], places.begins[which]
-        return RecordBatch(said, messages, index, buffer, page.at, begins, stops, firsts, begun.times[which], resolutions)
+        return RecordBatch(contents, messages, index, buffer, page.at, begins, stops, firsts, begun.times[which], resolutions)
 
-    def _said(self, page: _Page, which: Ints, places: _Places, tails: Ints, begins: Ints, said: list[Record | None]) -> tuple[Ints, list[Messages]]:
+    def _contents_of(
+        self, page: _Page, which: Ints, places: _Places, tails: Ints, begins: Ints, contents: list[Record | None]
+    ) -> tuple[Ints, list[Messages]]:
         """Return the index of each given record's content, and messages as columns. The records have the fixed layout and are all different.
 
-        Many new messages of one source line are returned as columns; all other contents are appended to `said`.
+        Many new messages of one source line are returned as columns; all other contents are appended to `contents`.
         """
         buffer, begun = page.buffer, page.begun
         found = np.empty(len(which), np.int64)
@@ -278,14 +280,14 @@ class ColumnReader:
             mine = np.array(group)[np.argsort(starts[group])]
             messages.append(Messages(source.logger, level, source.source_line, _decoded(buffer, starts[mine], stops[mine])))
             places_of += mine.tolist()
-        found[one_by_one] = len(said) + np.arange(len(one_by_one))
+        found[one_by_one] = len(contents) + np.arange(len(one_by_one))
         mine = which[one_by_one]
         columns = (begins[one_by_one], *(c[mine] for c in (*places, tails, begun.headers, begun.endings)))
-        said += [self._known(buffer, *row) for row in zip(*(c.tolist() for c in columns), strict=True)]
-        found[places_of] = len(said) + np.arange(len(places_of))
+        contents += [self._known(buffer, *row) for row in zip(*(c.tolist() for c in columns), strict=True)]
+        found[places_of] = len(contents) + np.arange(len(places_of))
         return found, messages
 
-    def _alike(self, page: _Page, which: Ints, places: _Places, tails: Ints, begins: Ints, stops: Ints) -> tuple[Ints, Ints]:
+    def _distinct(self, page: _Page, which: Ints, places: _Places, tails: Ints, begins: Ints, stops: Ints) -> tuple[Ints, Ints]:
         """Return for each given record of the fixed layout the number of its distinct content, and the position of each content's first record.
 
         Records are distinct if they differ in a byte from `begins` to `stops`, after their times. Of records that are only counted, only the
@@ -293,19 +295,19 @@ class ColumnReader:
         """
         headers = page.begun.headers[which]
         if self._counted_differ:
-            alike = self._counted_alike(page, which, places, tails)
-            rest, counted = np.flatnonzero(alike < 0), np.flatnonzero(alike >= 0)
+            groups = self._counted_groups(page, which, places, tails)
+            rest, counted = np.flatnonzero(groups < 0), np.flatnonzero(groups >= 0)
             numbers, firsts = _different(page.buffer, begins[rest], stops[rest], headers[rest])
-            _, first, number = np.unique(alike[counted], return_index=True, return_inverse=True)
+            _, first, number = np.unique(groups[counted], return_index=True, return_inverse=True)
             whole = np.empty(len(which), np.int64)
             whole[rest], whole[counted] = numbers, number + len(firsts)
             return whole, np.append(rest[firsts], counted[first])
         numbers, firsts = _different(page.buffer, begins, stops, headers)
-        alike = self._counted_alike(page, which[firsts], places, tails)
-        counted = np.flatnonzero(alike >= 0)
+        groups = self._counted_groups(page, which[firsts], places, tails)
+        counted = np.flatnonzero(groups >= 0)
         if not len(counted):
             return numbers, firsts
-        _, first, number = np.unique(alike[counted], return_index=True, return_inverse=True)
+        _, first, number = np.unique(groups[counted], return_index=True, return_inverse=True)
         others = np.ones(len(firsts), bool)
         others[counted] = False
         self._counted_differ = 2 * len(counted) > int(np.count_nonzero(~others[numbers]))
@@ -313,12 +315,12 @@ class ColumnReader:
         renamed[counted] = number + int(others.sum())
         return renamed[numbers], np.append(firsts[others], firsts[counted[first]])
 
-    def _counted_alike(self, page: _Page, which: Ints, places: _Places, tails: Ints) -> Ints:
-        """Return a number for each given record of the fixed layout, equal for records that are counted alike; -1 if a record is not only counted."""
+    def _counted_groups(self, page: _Page, which: Ints, places: _Places, tails: Ints) -> Ints:
+        """Return a number for each given record of the fixed layout, equal for records that are counted as one; -1 if a record is not only counted."""
         found = np.full(len(which), -1, np.int64)
         single = np.flatnonzero(places.lasts[which] - places.firsts[which] == 1)
         lines, begun = which[single], page.begun
-        found[single] = self._counted.alike(
+        found[single] = self._counted.group_numbers(
             page.buffer, places.begins[lines], places.ends[lines], tails[lines], begun.headers[lines], begun.endings[lines]
         )
         return found
@@ -398,10 +400,10 @@ class ColumnReader:
             return NO_TAIL
         found = match.groupdict()
         number, logger, recogniser = found.get("line"), found.get("logger"), self._recogniser
-        tells = recogniser.may_tell(logger)
+        is_relevant = recogniser.is_relevant(logger)
         return Tail(
             len(match[0].encode()), logger, int(number) if number and number.isdigit() and len(number) < 10 else None,
-            found.get("thread"), tells, not tells and not recogniser.is_left_out(logger),
+            found.get("thread"), is_relevant, not is_relevant and not recogniser.is_left_out(logger),
         )  # fmt: skip
 
 

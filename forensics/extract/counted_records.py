@@ -23,7 +23,7 @@ _MOST_ENDINGS, _MOST_BLOCKS = 1 << 12, 64
 
 
 class CountedRecords:
-    """Finds, by the blocks of their logger, records that are only counted.
+    """A finder of records that are only counted, by the blocks of their logger.
 
     Args:
         recogniser: knows the blocks.
@@ -40,8 +40,8 @@ class CountedRecords:
         #: Matches the beginning of a message with a context prefix, which is removed before blocks are tried.
         self._prefixed = f"^(?:{'|'.join(map(re.escape, kafka_words().begins))})"
 
-    def alike(self, buffer: Buffer, begins: Ints, ends: Ints, tails: Ints, headers: Ints, endings: Ints) -> Ints:
-        """Return a number for each of some lines with a fixed head, equal for lines that are counted alike; -1 for all others.
+    def group_numbers(self, buffer: Buffer, begins: Ints, ends: Ints, tails: Ints, headers: Ints, endings: Ints) -> Ints:
+        """Return a number for each of some lines with a fixed head, equal for lines that are counted as one; -1 for all others.
 
         Args:
             buffer: holds the lines.

@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from forensics.extract.jump_signs import Sign, said_again, streams_with_doubles
 from forensics.extract.parquet_parts import rewrite
 from forensics.extract.split_counts import NOTHING
 from forensics.extract.splits import byte_of
-from forensics.extract.stream_lines import CLIENT, SAID, codes_of, in_order, joined, rows_of
+from forensics.extract.stream_lines import CLIENT, CONTENT_COLUMNS, codes_of, in_order, joined, rows_of
+from forensics.extract.stream_summaries import StreamSummary, repeated_pairs, streams_with_doubles
 from forensics.records.timestamps import SECOND
 from forensics.records.vectorized.buffers import Ints
 
@@ -29,8 +29,8 @@ _NAMES = ("member_id", "group_instance_id", "broker_id")
 _WHO = (*CLIENT, *_NAMES)
 #: Categories of lines that each client of a process prints for itself.
 _OF_CLIENTS = frozenset({"membership", "assignment", "coordinator", "offsets", "streams"})
-_SAID = (*SAID, "level", "logger", *_NAMES)
-_COLUMNS = ("process_id", "stream_pos", "ts", "resolution_ms", "path", "event_id", "category", *_SAID)
+_CONTENT_COLUMNS = (*CONTENT_COLUMNS, "level", "logger", *_NAMES)
+_COLUMNS = ("process_id", "stream_pos", "ts", "resolution_ms", "path", "event_id", "category", *_CONTENT_COLUMNS)
 #: Share of a log's different lines that appear twice in a doubled log. It is below 1 because other threads separate a few pairs.
 _ALL = 0.9
 #: From this share on, the doubling comes from what writes the log, not from its content.
@@ -41,12 +41,12 @@ _FEW = 3
 _LEAST = 50
 
 
-def leave_out(files: Sequence[Path], signs: Iterable[Sign], ranges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def leave_out(files: Sequence[Path], summaries: Iterable[StreamSummary], ranges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Remove the rows of events that repeat a row just before them.
 
     Args:
         files: hold the rows; files with such a row are rewritten.
-        signs: of all rows.
+        summaries: summaries of all rows.
         ranges: rows of `range_row`.
 
     Returns:
@@ -54,7 +54,7 @@ def leave_out(files: Sequence[Path], signs: Iterable[Sign], ranges: Sequence[Map
     """
     found: list[dict[str, Any]] = []
     gone: list[str] = []
-    for name in streams_with_doubles(signs):
+    for name in streams_with_doubles(summaries):
         lines = in_order(rows_of(files, _COLUMNS, pc.field("process_id") == name))
         first, again, are_many = _doubles(lines, _settings(files, name))
         if len(again):
@@ -72,11 +72,11 @@ def leave_out(files: Sequence[Path], signs: Iterable[Sign], ranges: Sequence[Map
 def _doubles(lines: pa.Table, settings: Mapping[int, int]) -> tuple[Ints, Ints, bool]:
     """Return lines that are repeated, their repetitions, and whether there are so many that they come from what writes the log."""
     pos, times = (lines[name].cast(pa.int64()).to_numpy() for name in ("stream_pos", "ts"))
-    said = [codes_of(joined(lines[name])) for name in _SAID]
+    contents = [codes_of(joined(lines[name])) for name in _CONTENT_COLUMNS]
     # A client's configuration is printed in the lines after its first one.
-    said.append(np.array([settings.get(p, 0) for p in pos.tolist()], np.int64))
+    contents.append(np.array([settings.get(p, 0) for p in pos.tolist()], np.int64))
     exact = lines["resolution_ms"].fill_null(1).to_numpy() < SECOND // 1000
-    first, again = said_again(times, exact if (times % SECOND).any() else np.zeros(len(times), np.bool_), said)
+    first, again = repeated_pairs(times, exact if (times % SECOND).any() else np.zeros(len(times), np.bool_), contents)
     # A message that one thread prints a hundred times counts once.
     different = len(np.setdiff1d(first, again))
     share = different / max(len(lines) - len(again), 1) if different >= _FEW else 0.0

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from forensics.extract.jump_signs import EXACT, JITTER, SET, falls_back
 from forensics.extract.stream_lines import StreamLines
+from forensics.extract.stream_summaries import EXACT, JITTER, SET, falls_back
 from forensics.extract.stretches import OTHER_LOG, Segment
 from forensics.records.timestamps import SECOND
 from forensics.records.vectorized.buffers import Ints
@@ -49,8 +49,8 @@ def in_order(parts: Sequence[Part], times: Ints, jitter: int, near: int, soon: i
     most one process, a part that follows shortly after another belongs to the same process.
 
     Args:
-        parts: of one log.
-        times: of all lines.
+        parts: parts of one log.
+        times: times of all lines.
         jitter: maximum time by which threads print out of order, microseconds.
         near: maximum time that is short, if one of the two parts has no member ID, microseconds.
         soon: maximum time that is short, if both have member IDs, microseconds; a process may have several, in succession or for several groups.

@@ -32,7 +32,7 @@ def read_partition(splits: Iterable[FileSplit], tools: Tools, target: Location, 
     """Read splits, write their rows as Parquet files into a folder, and return a list of the files.
 
     Args:
-        splits: to be read; members of one archive are next to each other.
+        splits: splits to read; members of one archive are next to each other.
         tools: read the splits; a process has one for all partitions.
         target: a folder, created if missing, or a prefix of objects.
         done: called with the statistics of each split after it has been read.
@@ -47,7 +47,7 @@ def read_partition(splits: Iterable[FileSplit], tools: Tools, target: Location, 
 
 
 def range_rows(written: Sequence[Written]) -> list[dict[str, object]]:
-    """Return the rows of `range_row` in `written`, with the keys `error`, `signs` and `runs`."""
+    """Return the rows of `range_row` in `written`, with the keys `error`, `summaries` and `runs`."""
     return [json.loads(text) for table, text, _ in written if table == "range_row"]
 
 
@@ -55,7 +55,7 @@ def read_here(partitions: Sequence[tuple[FileSplit, ...]], catalogue: Catalogue,
     """Read partitions in this process, one after the other.
 
     Args:
-        partitions: as `splits.plan` returns them.
+        partitions: the return value of `splits.plan`.
         catalogue: the messages.
         target: folder for Parquet files.
         done: called with the size in bytes of each split after it has been read.

@@ -18,10 +18,10 @@ import numpy as np
 
 from forensics.extract import doubled_lines, wrong_times
 from forensics.extract.joined_parts import in_order, in_runs, parts_of, reordered
-from forensics.extract.jump_signs import EXACT, HOUR, JITTER, NAMES, SET, Sign, falls_back, streams_to_read
 from forensics.extract.repeated_lines import repeats
 from forensics.extract.repeated_lines import stretches_of as stretches_of_repeated
-from forensics.extract.stream_lines import SAID, StreamLines
+from forensics.extract.stream_lines import CONTENT_COLUMNS, StreamLines
+from forensics.extract.stream_summaries import EXACT, HOUR, JITTER, NAMES, SET, StreamSummary, falls_back, streams_to_read
 from forensics.extract.stretches import OTHER_LOG, Segment, Stretch, apply, silences
 from forensics.records.timestamps import SECOND
 
@@ -50,7 +50,7 @@ def separate(
         events: names of the files of events.
         counted: names of the files of records that are only counted.
         others: names of the files of unrecognised records.
-        ranges: rows of `range_row`, each with the `signs` of its rows and the `runs` of its records, which are removed; their `gaps` include steps
+        ranges: rows of `range_row`, each with the `summaries` of its rows and the `runs` of its records, which are removed; their `gaps` include steps
             back in time.
         zoned: streams whose times include their offset from UTC, so their zone is known.
         ordinals: for each path, its position among the files of its process.
@@ -60,30 +60,30 @@ def separate(
     """
     of_events, of_counted, of_others = ([staged / name for name in names] for names in (events, counted, others))
     known = [*of_events, *of_counted]
-    signs = [Sign(*sign) for row in ranges for sign in row.pop("signs")]
+    summaries = [StreamSummary(*summary) for row in ranges for summary in row.pop("summaries")]
     ranges, mended = wrong_times.mend(of_events, [*of_counted, *of_others], ranges, ordinals)
-    doubled = doubled_lines.leave_out(of_events, signs, ranges)
-    found = find(known, signs, zoned)
+    doubled = doubled_lines.leave_out(of_events, summaries, ranges)
+    found = find(known, summaries, zoned)
     if found:
         ranges = apply(found, (*known, *of_others), ranges)
     return [{**row, "gaps": silences(row["gaps"] or [])} for row in (*ranges, *mended, *doubled)]
 
 
-def find(files: Iterable[Path], signs: Iterable[Sign], zoned: frozenset[str] = frozenset()) -> list[Stretch]:
+def find(files: Iterable[Path], summaries: Iterable[StreamSummary], zoned: frozenset[str] = frozenset()) -> list[Stretch]:
     """Return the stretches of all streams, found by the times and names of their events (including those that are only counted).
 
     Args:
         files: hold the rows.
-        signs: of all of the rows.
-        zoned: as in `separate`.
+        summaries: summaries of all rows.
+        zoned: see `separate`.
     """
-    wanted, alone = streams_to_read(signs)
+    wanted, alone = streams_to_read(summaries)
     return [stretch for name in wanted for stretch in _stretches(StreamLines.read(name, files, alone=alone), zoned=name in zoned)]
 
 
 def _stretches(whole: StreamLines, *, zoned: bool) -> list[Stretch]:
     """Return the stretches of one stream; none if it has so many jumps that its lines are out of order."""
-    again = repeats(whole.ts, [whole.column(name) for name in SAID], JITTER)
+    again = repeats(whole.ts, [whole.column(name) for name in CONTENT_COLUMNS], JITTER)
     lines = whole.without((begin, end) for begin, end, _ in again)
     backs = falls_back(lines.ts, SET).tolist()
     segments = reordered(lines, backs) or _Zones(lines, zoned=zoned).segments(backs)
@@ -104,7 +104,7 @@ class _Zones:
     """Jumps of one stream. Each is attributed to another zone, another process, or a clock step.
 
     Args:
-        lines: of the stream, in their original order.
+        lines: lines of the stream, in their original order.
         zoned: True if its times include their offset from UTC.
     """
 
@@ -161,7 +161,7 @@ class _Zones:
     def _follows(self, begin: int, i: int, end: int) -> bool:
         """Return True if one log ends and another begins at a change of name; False if two logs are merged line by line."""
         members = self._lines.who["member_id"]
-        return members.any(begin, i) and not members.any_again(begin, i) and self._lines.named((begin, i), (i, end)) is False
+        return members.any(begin, i) and not members.any_recurs(begin, i) and self._lines.named((begin, i), (i, end)) is False
 
     def _starts(self, i: int) -> bool:
         """Return True if a JVM starts at this line, or a client in a log that contains nothing else."""
@@ -179,7 +179,7 @@ class _Zones:
         for n in range(len(segments) - 2, -1, -1):
             begin, shift, owner, *_ = segments[n]
             stop = segments[n + 1].begin
-            if owner != segments[-1].owner and self._lines.ts[stop - 1] <= self._lines.ts[i] and self._lines.alike((begin, stop), (i, end)):
+            if owner != segments[-1].owner and self._lines.ts[stop - 1] <= self._lines.ts[i] and self._lines.is_one_process((begin, stop), (i, end)):
                 return Segment(i, shift, owner, OTHER_LOG)
         return None
 
@@ -189,18 +189,18 @@ class _Zones:
         # No zone change is a whole day.
         is_zone = back >= _LEAST and by <= _MOST and by != 24 * HOUR and not self._zoned
         is_exact = is_zone and by - back <= EXACT
-        alike = self._lines.alike((begin, i), (i, end))
+        is_same = self._lines.is_one_process((begin, i), (i, end))
         # A clock that is set back repeats times that it has already shown; files in the wrong order do not.
         is_before = bool(self._lines.ts[i:end].max() <= self._lines.ts[begin:i].min())
         if self._starts(i):
-            if not (alike and self._lines.named((begin, i), (i, end))):
+            if not (is_same and self._lines.named((begin, i), (i, end))):
                 return OTHER_LOG
             if self._continued((begin, i), (i, end)):
                 return "time_zone" if is_exact else ""
             return "" if back < _LEAST and not is_before else OTHER_LOG
-        if alike is False or is_before and (self._undone((begin, i), (i, end)) or alike is None and not is_exact):
+        if is_same is False or is_before and (self._undone((begin, i), (i, end)) or is_same is None and not is_exact):
             return OTHER_LOG
-        if alike:
+        if is_same:
             # A JVM changes its zone only for daylight saving. With any other exact jump, the machine's time was set from one zone to another.
             return "" if not is_exact else "daylight_saving" if by in (HOUR, HOUR // 2) and self._is_change(i) else "time_zone"
         if is_exact and by == HOUR and self._is_change(i):
@@ -210,7 +210,7 @@ class _Zones:
     def _ahead(self, segments: Sequence[Segment], i: int, end: int, jump: int) -> Segment | None:
         """Return the segment that begins with a jump ahead; None for a pause."""
         last = segments[-1]
-        if not self._lines.alike((last.begin, i), (i, end)):
+        if not self._lines.is_one_process((last.begin, i), (i, end)):
             earlier = self._earlier(segments, i, end)
             if earlier:
                 return earlier

@@ -61,7 +61,7 @@ class _NoColumn(Exception):
 
 
 class ManyMessages:
-    """Recognises messages.
+    """A recogniser of many messages together.
 
     Args:
         recogniser: knows the blocks.
@@ -74,7 +74,7 @@ class ManyMessages:
         """Yield the recognised messages of a logger by block; messages in no answer are left to `Recogniser.recognise`.
 
         Args:
-            logger: as printed.
+            logger: the printed logger.
             texts: messages of one line each, without blanks at either end.
         """
         index = self._recogniser.index(logger)

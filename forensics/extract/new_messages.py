@@ -9,13 +9,13 @@ import numpy as np
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints
 
 #: Maximum number of hashes kept of messages that have occurred once.
-_MOST_MET = 200_000
+_MAX_SEEN_ONCE = 200_000
 #: If this share of a source line's messages was new in two chunks, all its messages count as new for this number of chunks.
 _NEARLY_ALL, _FOR_CHUNKS = 0.95, 8
 
 
 class NewMessages:
-    """Distinguishes new messages from those that have occurred before.
+    """A memory of messages, which distinguishes new messages from those that have occurred before.
 
     Args:
         kept: messages that are kept whole, by header and bytes.
@@ -24,7 +24,7 @@ class NewMessages:
     def __init__(self, kept: Container[tuple[int, bytes]]) -> None:
         self._kept = kept
         #: Hashes of messages that have occurred once; a collision only costs time.
-        self._met: set[int] = set()
+        self._seen_once: set[int] = set()
         #: For each source line (by tail), the number of chunks in which nearly all its messages were new; and the chunk up to which that is assumed.
         self._fresh: dict[int, int] = {}
         self._always_new: dict[int, int] = {}
@@ -58,9 +58,9 @@ class NewMessages:
     def _is_new(self, header: int, text: bytes) -> bool:
         """Return True if the text has not occurred before. From its second occurrence on, it is one that is kept."""
         key = header, text
-        if key in self._kept or (mark := hash(key)) in self._met:
+        if key in self._kept or (mark := hash(key)) in self._seen_once:
             return False
-        if len(self._met) >= _MOST_MET:
-            self._met.clear()
-        self._met.add(mark)
+        if len(self._seen_once) >= _MAX_SEEN_ONCE:
+            self._seen_once.clear()
+        self._seen_once.add(mark)
         return True

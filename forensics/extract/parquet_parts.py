@@ -53,11 +53,11 @@ class _Waiting:
 
 @dataclass
 class PartWriter:
-    """Writes rows as they arrive.
+    """A writer of rows as they arrive.
 
     Args:
         folder: where to write; a folder, created if missing, or a prefix of objects.
-        schemas: of the tables.
+        schemas: schemas of the tables.
     """
 
     folder: Location
@@ -103,7 +103,7 @@ class PartWriter:
     def written(self) -> list[tuple[str, str, int]]:
         """Return table, file name and number of rows of each file, and each range's row as JSON."""
         files = [(table, name, self._rows[table]) for table, (name, _) in self._files.items()]
-        return files + [("range_row", json.dumps({**r.row, "error": r.error, "signs": r.signs, "runs": r.runs}), 1) for r in self._ranges]
+        return files + [("range_row", json.dumps({**r.row, "error": r.error, "summaries": r.summaries, "runs": r.runs}), 1) for r in self._ranges]
 
 
 def _writer(path: str, schema: pa.Schema, system: pa.fs.FileSystem | None) -> pq.ParquetWriter:

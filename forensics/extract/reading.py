@@ -37,7 +37,7 @@ def read_splits(splits: Sequence[FileSplit], tools: Tools) -> Iterator[Part]:
     """Yield all rows of some splits in batches by table, and the statistics of each split, which include what could not be read.
 
     Args:
-        splits: to be read; members of one archive are next to each other.
+        splits: splits to read; members of one archive are next to each other.
         tools: read the splits, and keep what they have learned from earlier ones.
     """
     done: set[str] = set()
@@ -55,7 +55,7 @@ class _Kind:
     """The readers for logs with one format.
 
     Args:
-        split: of one of these logs.
+        split: the split of one of these logs.
         recogniser: knows the messages.
     """
 
@@ -84,11 +84,11 @@ def _how_written(split: FileSplit) -> Profile:
 
 
 class Tools:
-    """Reads splits one after the other. Knowledge about one log is used for later logs with the same format.
+    """A reader of splits, one after the other. Knowledge about one log is used for later logs with the same format.
 
     Args:
         recogniser: knows the messages.
-        schemas: of the tables.
+        schemas: schemas of the tables.
     """
 
     def __init__(self, recogniser: Recogniser, schemas: Schemas) -> None:
@@ -187,7 +187,7 @@ def _skip_line(stream: Readable, behind: bytes = b"") -> tuple[int, bytes, bytes
 
 
 class _Task:
-    """Reads one split and owns its rows and counts; readers only yield what they find."""
+    """The reading of one split. It owns the split's rows and counts; readers only yield what they find."""
 
     def __init__(self, split: FileSplit, tools: Tools) -> None:
         self._split, self._tools = split, tools
@@ -211,8 +211,8 @@ class _Task:
                 self._rows.add(item)
                 if self._rows.full:
                     yield from self._rows.take()
-            if chunk.together is not None:
-                self._rows.add_together(chunk.together)
+            if chunk.batch is not None:
+                self._rows.add_batch(chunk.batch)
                 if self._rows.full:
                     yield from self._rows.take()
             if chunk.unread:
@@ -247,7 +247,7 @@ class _Task:
             text = "1 record" if rows.faults == 1 else f"{rows.faults:,} records"
             faults.append(f"{text} could not be processed, the first at line {line:,}: {reason}")
         row = {"file_id": split.file_id, "path": split.path, "process_id": split.process_id, **counts}
-        yield RangeRow(row, "; ".join(filter(None, faults)), rows.signs, self._statistics.runs)
+        yield RangeRow(row, "; ".join(filter(None, faults)), rows.summaries, self._statistics.runs)
 
 
 def _open_before(reader: RecordReader, zone: Zone, place: int, behind: bytes) -> int | None:

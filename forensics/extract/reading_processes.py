@@ -87,9 +87,9 @@ class Readers:
         if more > 0 and count > 1:
             self._families.append(_Family(more))
             if self._work:
-                self._families[-1].tell(*self._work)
+                self._families[-1].send_catalogue(*self._work)
 
-    def tell(self, catalogue: Catalogue, target: Path) -> None:
+    def send_catalogue(self, catalogue: Catalogue, target: Path) -> None:
         """Send the processes, once, the messages to read by and the folder for rows.
 
         Args:
@@ -98,13 +98,13 @@ class Readers:
         """
         self._work = catalogue, target
         for family in self._families:
-            family.tell(catalogue, target)
+            family.send_catalogue(catalogue, target)
 
     def read(self, partitions: Sequence[tuple[FileSplit, ...]], progress: Progress = lambda done, total: None) -> list[Written]:
         """Read partitions on this machine.
 
         Args:
-            partitions: as `splits.plan` returns them.
+            partitions: the return value of `splits.plan`.
             progress: called with the bytes of the splits that have been read, and the total.
 
         Raises:
@@ -171,7 +171,7 @@ class _Family:
         self._codes_lock = Lock()
         self._codes: dict[int, int] = {}
 
-    def tell(self, catalogue: Catalogue, target: Path) -> None:
+    def send_catalogue(self, catalogue: Catalogue, target: Path) -> None:
         """Send the parent, once, the messages to read by and the folder for rows."""
         assert self._parent.stdin is not None  # noqa: S101  (for the type checker)
         # If the parent has ended, so have its readers: the code that waits for these reports it.

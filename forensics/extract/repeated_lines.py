@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from forensics.extract.joined_parts import MOST_PARTS
-from forensics.extract.jump_signs import SET
 from forensics.extract.stream_lines import StreamLines, codes_of
+from forensics.extract.stream_summaries import SET
 from forensics.extract.stretches import REPEATED, Stretch
 from forensics.records.timestamps import SECOND
 from forensics.records.vectorized.buffers import Ints
@@ -22,12 +22,12 @@ _LEAST_IN_SECONDS = 50
 _MOMENTS = 10
 
 
-def repeats(times: Ints, said: Sequence[pa.Array], back: int) -> list[tuple[int, int, int]]:
+def repeats(times: Ints, contents: Sequence[pa.Array], back: int) -> list[tuple[int, int, int]]:
     """Find where a log goes back in time and repeats lines, because a part was joined twice or two parts overlap.
 
     Args:
-        times: of all lines.
-        said: columns that are equal for lines with the same content.
+        times: times of all lines.
+        contents: columns that are equal for lines with the same content.
         back: minimum step back in time, microseconds.
 
     Returns:
@@ -36,11 +36,11 @@ def repeats(times: Ints, said: Sequence[pa.Array], back: int) -> list[tuple[int,
     backs = (np.flatnonzero(np.diff(times) <= -back) + 1).tolist()
     if not 0 < len(backs) < MOST_PARTS:
         return []
-    keys = np.stack([times, *(codes_of(column) for column in said)])
-    alike = np.lexsort(keys)
-    begins = np.flatnonzero(np.append(True, (np.diff(keys[:, alike], axis=1) != 0).any(axis=0)))
+    keys = np.stack([times, *(codes_of(column) for column in contents)])
+    order = np.lexsort(keys)
+    begins = np.flatnonzero(np.append(True, (np.diff(keys[:, order], axis=1) != 0).any(axis=0)))
     first = np.empty(len(times), np.int64)
-    first[alike] = np.repeat(alike[begins], np.diff(np.append(begins, len(times))))
+    first[order] = np.repeat(order[begins], np.diff(np.append(begins, len(times))))
     parts = np.searchsorted(backs, np.arange(len(times)), side="right")
     # A log may well contain equal lines with one time within one part.
     again = np.flatnonzero(parts > parts[first])

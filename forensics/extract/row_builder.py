@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 
 from forensics.extract.arrays import array_of, sparse_array
 from forensics.extract.chunks import Found, RecordBatch
-from forensics.extract.jump_signs import Sign, signs_of
 from forensics.extract.many_messages import Columns
 from forensics.extract.splits import FileSplit
+from forensics.extract.stream_summaries import StreamSummary, summaries_of
 from forensics.extract.understanding import COUNT, EVENT, KINDS, NONE, OTHER, BulkClassification, Classification, Understanding
 from forensics.records.line_reader import Record
 from forensics.records.vectorized.buffers import Ints
@@ -70,13 +70,13 @@ class _Joined:
     """Records of a table that were read together.
 
     Attributes:
-        said: distinct contents, each with its classification.
+        contents: distinct contents, each with its classification.
         many: contents that were classified as columns.
-        index: content of each record, by chunk: an index into `said`, or -1, -2 and so on for the concatenated rows of `many`.
+        index: content of each record, by chunk: an index into `contents`, or -1, -2 and so on for the concatenated rows of `many`.
         placed: columns of their positions and times, by chunk.
     """
 
-    said: list[tuple[Record, Classification]] = field(default_factory=list)
+    contents: list[tuple[Record, Classification]] = field(default_factory=list)
     many: list[BulkClassification] = field(default_factory=list)
     index: list[Ints] = field(default_factory=list)
     placed: list[Columns] = field(default_factory=list)
@@ -84,10 +84,10 @@ class _Joined:
     _rows: int = 0
 
     def place_of(self, record: Record, classified: Classification) -> int:
-        """Return the index into `said` of a record's content; append it if it is new."""
-        place = self._places.setdefault(id(record), len(self.said))
-        if place == len(self.said):
-            self.said.append((record, classified))
+        """Return the index into `contents` of a record's content; append it if it is new."""
+        place = self._places.setdefault(id(record), len(self.contents))
+        if place == len(self.contents):
+            self.contents.append((record, classified))
         return place
 
     def places_of(self, many: BulkClassification) -> Ints:
@@ -97,17 +97,17 @@ class _Joined:
         return np.arange(len(many.rows) - self._rows - 1, -self._rows - 1, -1)
 
     def places(self) -> Ints:
-        """Return the content of each record as an index into `said` followed by `many`."""
+        """Return the content of each record as an index into `contents` followed by `many`."""
         index = np.concatenate(self.index)
-        return np.where(index < 0, len(self.said) - 1 - index, index)
+        return np.where(index < 0, len(self.contents) - 1 - index, index)
 
 
 class RowBuilder:
-    """Collects rows of one file, column by column.
+    """A collector of the rows of one file, column by column.
 
     Args:
         understanding: classifies records.
-        schemas: of the tables.
+        schemas: schemas of the tables.
         split: the part of the file that is read.
     """
 
@@ -122,7 +122,7 @@ class RowBuilder:
         self.faults = 0
         self.first_fault: tuple[int, str] | None = None
         #: Summaries of the rows that were taken, by stream.
-        self.signs: list[Sign] = []
+        self.summaries: list[StreamSummary] = []
         self._seen_at = (-1, 0)
         self._clear()
 
@@ -147,7 +147,7 @@ class RowBuilder:
         else:
             self._add_record(item)
 
-    def add_together(self, items: RecordBatch) -> None:
+    def add_batch(self, items: RecordBatch) -> None:
         """Add records that were read together, with the same result as `add` for each of them."""
         kinds, places = self._understood(items)
         kind = kinds[items.which]
@@ -167,10 +167,10 @@ class RowBuilder:
 
     def _understood(self, items: RecordBatch) -> tuple[Ints, Ints]:
         """Return the kind of each distinct content of the records, and its index among those of its table."""
-        kinds = np.full(len(items.said) + sum(len(m.texts) for m in items.messages), NONE, np.int64)
+        kinds = np.full(len(items.contents) + sum(len(m.texts) for m in items.messages), NONE, np.int64)
         places = np.zeros(len(kinds), np.int64)
-        one_by_one = [(i, record, False) for i, record in enumerate(items.said) if record is not None]
-        first = len(items.said)
+        one_by_one = [(i, record, False) for i, record in enumerate(items.contents) if record is not None]
+        first = len(items.contents)
         for messages in items.messages:
             left = np.ones(len(messages.texts), bool)
             for many in self._understanding.of_many(messages):
@@ -192,31 +192,31 @@ class RowBuilder:
     def _joined_rows(self, table: str, joined: _Joined) -> Rows:
         """Return a table's rows of records that were read together; content that several share is converted once."""
         schema, index = self._schemas.by_table[table], joined.places()
-        count, said = len(index), {name: array_of(values, schema.field(name).type) for name, values in self._said(table, joined)}
-        said = self._with_many(schema, joined, {**said, **(self._taken_captures(schema, len(joined.said)) if table == EVENTS else {})})
-        said = _cleaned(said)
-        different = len(said["event" if table != UNRECOGNISED else "text"])
+        count, contents = len(index), {name: array_of(values, schema.field(name).type) for name, values in self._content_columns(table, joined)}
+        contents = self._with_many(schema, joined, {**contents, **(self._taken_captures(schema, len(joined.contents)) if table == EVENTS else {})})
+        contents = _cleaned(contents)
+        different = len(contents["event" if table != UNRECOGNISED else "text"])
         if count != different or (index[1:] < index[:-1]).any():
             places = pa.array(index)
-            said = {name: column.take(places) for name, column in said.items()}
+            contents = {name: column.take(places) for name, column in contents.items()}
         placed = {name: pa.concat_arrays([part[name] for part in joined.placed]) for name in joined.placed[0]}
         same = {"process_id": self._split.process_id, "path": self._split.path, "file_id": self._split.file_id}
         repeated = {name: pa.repeat(pa.scalar(value, pa.string()), count) for name, value in same.items() if name in schema.names}
-        return Rows(table, _batch(schema, count, {**repeated, **placed, **said}))
+        return Rows(table, _batch(schema, count, {**repeated, **placed, **contents}))
 
-    def _with_many(self, schema: pa.Schema, joined: _Joined, said: Columns) -> Columns:
+    def _with_many(self, schema: pa.Schema, joined: _Joined, contents: Columns) -> Columns:
         """Return the columns of contents, followed by those that were classified as columns."""
         if not joined.many:
-            return said
+            return contents
         counts = [len(many.rows) for many in joined.many]
         which = pa.array(np.repeat(np.arange(len(counts)), counts))
-        names = {*joined.many[0].same, *({"process_id"} & said.keys())}
+        names = {*joined.many[0].same, *({"process_id"} & contents.keys())}
         same = {name: [many.same.get(name, self._split.process_id) for many in joined.many] for name in names}
         several = [pa.table(many.columns) for many in joined.many if many.columns]
         behind = pa.concat_tables(several, promote_options="default").combine_chunks() if several else pa.table({})
         columns = {name: behind[name].chunk(0) for name in behind.column_names}
         columns |= {name: array_of(values, schema.field(name).type).take(which) for name, values in same.items()}
-        parts = [pa.table(x) for x, count in ((said, len(joined.said)), (columns, sum(counts))) if count]
+        parts = [pa.table(x) for x, count in ((contents, len(joined.contents)), (columns, sum(counts))) if count]
         whole = pa.concat_tables(parts, promote_options="default").combine_chunks()
         return {name: whole[name].chunk(0) for name in whole.column_names}
 
@@ -225,9 +225,9 @@ class RowBuilder:
         taken, self._captures = self._captures, {}
         return {name: sparse_array(*column, count, schema.field(name).type) for name, column in taken.items()}
 
-    def _said(self, table: str, joined: _Joined) -> Iterator[tuple[str, list[Any]]]:
+    def _content_columns(self, table: str, joined: _Joined) -> Iterator[tuple[str, list[Any]]]:
         """Yield columns of the records' contents; captures are collected with those of single records."""
-        records = [record for record, _ in joined.said]
+        records = [record for record, _ in joined.contents]
         yield "level", [record.level for record in records]
         yield "logger", [record.logger for record in records]
         if any(record.source for record in records):
@@ -235,9 +235,9 @@ class RowBuilder:
         if table == UNRECOGNISED:
             yield "text", [record.message[: MOST_TEXT + _OVERLAP] for record in records]
             return
-        found = [classified.found for _, classified in joined.said if classified.found is not None]
+        found = [classified.found for _, classified in joined.contents if classified.found is not None]
         yield "event", [f.event for f in found]
-        yield "releases", [classified.releases for _, classified in joined.said]
+        yield "releases", [classified.releases for _, classified in joined.contents]
         if table == COUNTED:
             return
         yield "thread", [record.thread for record in records]
@@ -374,7 +374,7 @@ class RowBuilder:
     def take(self) -> Iterator[Rows]:
         """Yield the rows so far; the builder is empty afterwards."""
         rows = list(self._taken())
-        self.signs += signs_of(part.batch for part in rows if part.table != UNRECOGNISED)
+        self.summaries += summaries_of(part.batch for part in rows if part.table != UNRECOGNISED)
         self._clear()
         yield from rows
 

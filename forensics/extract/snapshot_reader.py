@@ -17,7 +17,7 @@ _BLOCK = 64 << 10
 
 
 class SnapshotReader:
-    """Reads a snapshot.
+    """A reader of a snapshot.
 
     Args:
         kind: kind of snapshot; see `snapshots.detection`.

@@ -51,7 +51,7 @@ class EvidenceSource(DataSource):
 
 
 class EvidenceReader(DataSourceReader):
-    """Reads the tasks of a job.
+    """A reader of the tasks of a job.
 
     Args:
         tasks: pickled splits of each task.

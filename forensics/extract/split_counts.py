@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from forensics.extract.chunks import Chunk
-from forensics.extract.jump_signs import Sign
 from forensics.extract.row_builder import MOST_TEXT
-from forensics.records.line_reader import HOLE_BYTES, decode
+from forensics.extract.stream_summaries import StreamSummary
+from forensics.records.line_reader import MIN_ZERO_RUN, decode
 from forensics.records.timestamps import SECOND
 from forensics.redaction import scrub
 
@@ -82,8 +82,8 @@ class Statistics:
     cut_line: int = 0
     broken: int = 0
     broken_line: int = 0
-    hole_bytes: int = 0
-    first_hole: tuple[int, int] | None = None
+    zero_bytes: int = 0
+    first_zero_run: tuple[int, int] | None = None
 
     def add(self, chunk: Chunk) -> None:
         """Count the contents of a chunk, except the records that it found."""
@@ -101,9 +101,9 @@ class Statistics:
         self.broken_line = self.broken_line or next(iter(chunk.broken), 0)
         self.no_times += len(chunk.no_times)
         self.no_time_line = self.no_time_line or next(iter(chunk.no_times), 0)
-        for line, place, size in chunk.holes:
-            self.hole_bytes += size
-            self.first_hole = self.first_hole or (line, place)
+        for line, place, size in chunk.zero_runs:
+            self.zero_bytes += size
+            self.first_zero_run = self.first_zero_run or (line, place)
 
     def _add_times(self, times: Iterable[int], in_order: bool) -> None:
         array = np.asarray(times, np.int64) if isinstance(times, np.ndarray) else np.fromiter(times, np.int64)
@@ -119,16 +119,16 @@ class Statistics:
     def faults(self) -> list[str]:
         """Describe what could not be read."""
         faults = []
-        if self.first_hole:
-            line, place = self.first_hole
+        if self.first_zero_run:
+            line, place = self.first_zero_run
             faults.append(
-                f"{self.hole_bytes:,} zero bytes, the first in line {line:,} (byte {place:,}), in runs of at least {HOLE_BYTES}: text was lost or never written"
+                f"{self.zero_bytes:,} zero bytes, the first in line {line:,} (byte {place:,}), in runs of at least {MIN_ZERO_RUN}: text was lost or never written"
             )
         if self.cuts:
             faults.append(f"{_some(self.cuts, 'line is', 'lines are')} longer than 1 MiB and truncated, the first is line {self.cut_line:,}")
         if self.broken:
-            said = _some(self.broken, "record of the document is not valid JSON", "records of the document are not valid JSON")
-            faults.append(f"{said}, the first in line {self.broken_line:,}: read as far as possible")
+            text = _some(self.broken, "record of the document is not valid JSON", "records of the document are not valid JSON")
+            faults.append(f"{text}, the first in line {self.broken_line:,}: read as far as possible")
         if self.no_times:
             has = _some(self.no_times, "record has", "records have")
             faults.append(f"{has} an impossible time, the first at line {self.no_time_line:,}: read without the time")
@@ -154,13 +154,13 @@ class RangeRow:
     Attributes:
         row: its columns.
         error: reason why the range could not be read to its end; empty if it could.
-        signs: summaries of its rows, by stream.
-        runs: of its records.
+        summaries: summaries of its rows, by stream.
+        runs: runs of its records.
     """
 
     row: Mapping[str, Any]
     error: str
-    signs: Sequence[Sign] = ()
+    summaries: Sequence[StreamSummary] = ()
     runs: Sequence[Run] = ()
 
 

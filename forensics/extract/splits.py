@@ -124,7 +124,7 @@ def _may_be_cut(e: Evidence) -> bool:
     """Return True if any of its lines can be read without those before it and, for packed evidence, if it is one whole text."""
     alone = e.text.plain or (e.place.member is None and e.text.encoding == "utf-8" and e.note is None)
     profile = e.format.profile
-    return alone and e.format.kind == LOG and not (profile.holes or profile.headings) and profile.document is None
+    return alone and e.format.kind == LOG and not (profile.zero_runs or profile.headings) and profile.document is None
 
 
 def _packed_range(size: int, share: int) -> int:

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from forensics.extract.jump_signs import NAMES
 from forensics.extract.splits import FILE_BITS
+from forensics.extract.stream_summaries import NAMES
 from forensics.records.vectorized.buffers import Ints
 from forensics.schema import table_schema
 
@@ -30,8 +30,8 @@ _OF_OTHERS = frozenset({"leader_assigning", "leader_assigned", "leader_revocatio
 #: Each of these columns distinguishes one client of a process from another.
 CLIENT = ("thread", "context", "client_id", "task")
 #: Columns that are equal for lines with the same content.
-SAID = ("event", "message", *CLIENT)
-_COLUMNS = ("stream_pos", "ts", "path", "category", "component", "group_id", "generation", *SAID, *_WHO)
+CONTENT_COLUMNS = ("event", "message", *CLIENT)
+_COLUMNS = ("stream_pos", "ts", "path", "category", "component", "group_id", "generation", *CONTENT_COLUMNS, *_WHO)
 _Bools = npt.NDArray[np.bool_]
 
 
@@ -39,8 +39,8 @@ class StreamLines:
     """Lines of one stream, in their order. A part of them is a pair of numbers: its first line, and the line after its last.
 
     Args:
-        name: of the stream.
-        rows: of the lines.
+        name: the name of the stream.
+        rows: rows of the lines.
         ids: returns the IDs of their events, if there are any.
     """
 
@@ -52,7 +52,7 @@ class StreamLines:
         """Read the lines of a stream.
 
         Args:
-            name: of the stream.
+            name: the name of the stream.
             files: hold its rows.
             alone: True if every row of the files belongs to this stream.
         """
@@ -139,10 +139,10 @@ class StreamLines:
         return (self.memberships | _is_in(self._rows["event"], {"group_stabilized"})) & known
 
     @cached_property
-    def who(self) -> dict[str, Said]:
+    def who(self) -> dict[str, StreamColumn]:
         """Return the contents of each column that identifies the process or client of a line."""
         own = ~_is_in(self._rows["event"], _OF_OTHERS)
-        return {name: Said(self._rows[name], own if name == "member_id" else None) for name in _WHO}
+        return {name: StreamColumn(self._rows[name], own if name == "member_id" else None) for name in _WHO}
 
     @cached_property
     def member_of(self) -> dict[int, int]:
@@ -152,10 +152,10 @@ class StreamLines:
     def names(self, part: tuple[int, int]) -> frozenset[tuple[str, int]]:
         """Return the names that the process of a part has."""
         for column in NAMES:
-            said = self.who[column]
-            if said.any(*part):
+            values = self.who[column]
+            if values.any(*part):
                 # Brokers name each other, but most of a broker's lines are about itself.
-                return frozenset((column, name) for name in ([said.most(part)] if column == "broker_id" else said.kinds(part)))
+                return frozenset((column, name) for name in ([values.most_frequent(part)] if column == "broker_id" else values.kinds(part)))
         return frozenset()
 
     def places(self, begin: int, end: int) -> tuple[int, int]:
@@ -163,7 +163,7 @@ class StreamLines:
         first = int(self.pos[begin]) if begin else int(self.pos[0]) >> FILE_BITS << FILE_BITS
         return first, int(self.pos[end]) if end < len(self.pos) else (int(self.pos[-1]) >> FILE_BITS) + 1 << FILE_BITS
 
-    def alike(self, one: tuple[int, int], other: tuple[int, int]) -> bool | None:
+    def is_one_process(self, one: tuple[int, int], other: tuple[int, int]) -> bool | None:
         """Return whether two parts of the stream belong to one process, by the identities in both; None if they have none in common."""
         same_name = self.named(one, other)
         if same_name is not None:
@@ -174,19 +174,23 @@ class StreamLines:
     def named(self, one: tuple[int, int], other: tuple[int, int]) -> bool | None:
         """Return whether two parts of the stream have the same name; None if one of them has no name."""
         for column in NAMES:
-            said = self.who[column]
-            if said.any(*one) and said.any(*other):
+            values = self.who[column]
+            if values.any(*one) and values.any(*other):
                 # Brokers name each other, but most of a broker's lines are about itself.
-                return said.most(one) == said.most(other) if column == "broker_id" else not said.kinds(one).isdisjoint(said.kinds(other))
+                return (
+                    values.most_frequent(one) == values.most_frequent(other)
+                    if column == "broker_id"
+                    else not values.kinds(one).isdisjoint(values.kinds(other))
+                )
         return None
 
     @cached_property
     def _ids(self) -> pa.ChunkedArray:
         return self._find_ids()
 
-    def events(self, which: Iterable[int], most: int | None = None) -> tuple[str, ...]:
+    def events(self, which: Iterable[int], most_frequent: int | None = None) -> tuple[str, ...]:
         """Return the IDs of the first events among the given lines; a line that is only counted has none."""
-        return tuple(islice((found for i in which if (found := self._ids[i].as_py()) is not None), most))
+        return tuple(islice((found for i in which if (found := self._ids[i].as_py()) is not None), most_frequent))
 
 
 def rows_of(files: Iterable[Path], columns: Sequence[str], condition: pc.Expression | None = None) -> pa.Table:
@@ -250,7 +254,7 @@ def _has_value(column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
     return known
 
 
-class Said:
+class StreamColumn:
     """One column of a stream's lines, as numbers for its values. Most lines have no value, and long parts are queried repeatedly.
 
     Args:
@@ -286,7 +290,7 @@ class Said:
         where = self._slice(begin, end)
         return bool(where.start < where.stop)
 
-    def any_again(self, begin: int, end: int) -> bool:
+    def any_recurs(self, begin: int, end: int) -> bool:
         """Return True if a value in this part occurs again from `end` on."""
         return bool(self._last[self._slice(begin, end)].max(initial=-1) >= end)
 
@@ -296,6 +300,6 @@ class Said:
             self._kinds[part] = frozenset(np.unique(self._codes[self._slice(*part)]).tolist())
         return self._kinds[part]
 
-    def most(self, part: tuple[int, int]) -> int:
+    def most_frequent(self, part: tuple[int, int]) -> int:
         """Return the most frequent value in a part that has one."""
         return int(np.bincount(self._codes[self._slice(*part)]).argmax())

@@ -45,7 +45,7 @@ class Stretch:
         owner: process that the lines belong to.
         why: `daylight_saving`, `time_zone`, `other_log`, `earlier_part`, or `repeated` (its lines appear earlier in the log, so its rows are
             removed). Empty if the stretch only ends that of other lines.
-        path: of the file in which it begins.
+        path: the path of the file in which it begins.
         jump: times before and after the jump, as printed; for repeated lines, those at their end.
         until: when the process prints again, in the part of its log that follows; None if there is no such part.
         since: when the process printed last; None means the last of these lines.
@@ -75,7 +75,7 @@ def apply(found: Sequence[Stretch], files: Iterable[Path], ranges: Sequence[Mapp
     """Give the rows of stretches their own times, positions and processes.
 
     Args:
-        found: of all streams.
+        found: stretches of all streams.
         files: hold the rows; files with lines of a stretch are rewritten.
         ranges: rows of `range_row`.
 

@@ -61,7 +61,7 @@ class BulkClassification:
 
 
 class Understanding:
-    """Classifies records. Logs repeat their own and each other's content: the same object is classified once.
+    """A classifier of records. Logs repeat their own and each other's content: the same object is classified once.
 
     Args:
         recogniser: knows the messages.
@@ -97,7 +97,7 @@ class Understanding:
             fault = reason_of(e)
         if fault:
             return Classification(OTHER, fault=fault)
-        return Classification(OTHER) if self._recogniser.is_worth_a_row(record.logger, record.level, record.message) else NOTHING
+        return Classification(OTHER) if self._recogniser.needs_row(record.logger, record.level, record.message) else NOTHING
 
     def of_many(self, messages: Messages) -> list[BulkClassification]:
         """Classify messages of one source line with the results of `understand`. Messages in no answer are left to `understand`."""
@@ -118,7 +118,7 @@ class Understanding:
                 yield BulkClassification(EVENT, found.rows, whole, columns)
                 continue
             informative = np.zeros(len(found.rows), bool)
-            for name in found.captures.keys() & self._recogniser.telling:
+            for name in found.captures.keys() & self._recogniser.row_captures:
                 informative |= found.captures[name].is_valid().to_numpy(zero_copy_only=False)
             if informative.any():
                 yield BulkClassification(

@@ -18,7 +18,7 @@ _NEAR = 1_000
 
 
 class WordSearch:
-    """Searches for words.
+    """A search for words.
 
     Args:
         words: ASCII words.

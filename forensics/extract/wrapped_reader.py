@@ -8,7 +8,7 @@ from forensics.errors import reason_of
 from forensics.evidence.streams import BLOCK, Readable
 from forensics.extract.chunks import Chunk, Found
 from forensics.records.json_documents import Document
-from forensics.records.line_reader import HOLE, MOST_RECORD_BYTES, Assembler, Between, PlacedRecord, RecordReader, utc
+from forensics.records.line_reader import MOST_RECORD_BYTES, ZERO_RUN, Assembler, Between, PlacedRecord, RecordReader, utc
 from forensics.records.timestamps import Zone
 
 #: Maximum number of records in a chunk, and of their bytes.
@@ -17,7 +17,7 @@ _MOST_BYTES = 4 << 20
 
 
 class WrappedReader:
-    """Reads a text, or a range of one, in which lines of several processes may alternate.
+    """A reader of a text, or a range of one, in which lines of several processes may alternate.
 
     Args:
         reader: unwraps lines.
@@ -97,7 +97,7 @@ class WrappedReader:
 
     @property
     def _is_full(self) -> bool:
-        noted = len(self._chunk.holes) + len(self._chunk.cut) + len(self._chunk.broken)
+        noted = len(self._chunk.zero_runs) + len(self._chunk.cut) + len(self._chunk.broken)
         return len(self._found) + noted >= _MOST_RECORDS or self._bytes >= _MOST_BYTES
 
     def _take(self, ended: Iterable[PlacedRecord], start: int, end: int | None) -> None:
@@ -130,10 +130,10 @@ class WrappedReader:
                 dropping = False
                 at += len(part) + 1
                 line += 1
-            if held.endswith(HOLE) or len(held) > MOST_RECORD_BYTES:
+            if held.endswith(ZERO_RUN) or len(held) > MOST_RECORD_BYTES:
                 if not dropping:
                     yield from self._written(at, line, held)
-                dropping = not held.endswith(HOLE)
+                dropping = not held.endswith(ZERO_RUN)
                 at += len(held)
                 held = b""
         if held and not dropping:
@@ -148,4 +148,4 @@ class WrappedReader:
                 part = part[:MOST_RECORD_BYTES] + b"\n" * raw.endswith(b"\n")
             yield at + place, line, part, cut
         if left:
-            self._chunk.holes.append((line, at, left))
+            self._chunk.zero_runs.append((line, at, left))

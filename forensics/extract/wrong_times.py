@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from forensics.extract.jump_signs import HOUR, SET
 from forensics.extract.parquet_parts import rewrite, with_columns
 from forensics.extract.split_counts import NOTHING, Run, gaps_between, joined
 from forensics.extract.splits import byte_of
+from forensics.extract.stream_summaries import HOUR, SET
 from forensics.records.timestamps import SECOND
 
 #: A time that is this far ahead of the lines before and after it is wrong, microseconds.
@@ -111,7 +111,7 @@ class _Log:
     """The runs of all files, and the order of the files of each process.
 
     Args:
-        runs: of each path.
+        runs: runs of each path.
         streams: for each path, its process and its position among the files of the process.
     """
 

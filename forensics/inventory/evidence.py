@@ -117,13 +117,13 @@ class Origin:
     Attributes:
         process_id: the process.
         host: the host on which it ran.
-        host_told: True if the user specified the host.
+        is_host_given: True if the user specified the host.
         ordinal: position of the file among the files of its process.
     """
 
     process_id: str | None = None
     host: str | None = None
-    host_told: bool = False
+    is_host_given: bool = False
     ordinal: int | None = None
 
 
@@ -157,7 +157,7 @@ class Evidence:
 
     @property
     def root(self) -> str:
-        """The ingested folder."""
+        """Return the ingested folder."""
         place = self.place
         whole = f"{place.location}/{place.member.replace(SEPARATOR, '/')}" if place.member else place.location
         return whole.removesuffix(self.below or self.path).rstrip("/")
@@ -169,12 +169,12 @@ class Evidence:
 
     @property
     def is_live(self) -> bool:
-        """True for a log that is read."""
+        """Return True for a log that is read."""
         return self.status == READ and self.format.kind == LOG
 
     @property
     def process(self) -> str | None:
-        """The process that wrote it. A log without a known process is its own process; a snapshot has none."""
+        """Return the process that wrote it. A log without a known process is its own process; a snapshot has none."""
         return (self.origin.process_id or self.path) if self.format.kind == LOG else None
 
     def of(self, process_id: str | None, ordinal: int | None) -> Evidence:
@@ -191,7 +191,7 @@ class Evidence:
             "ordinal": self.origin.ordinal, "status": self.status, "note": self.note, "kind": self.format.kind,
             "start_id": self.fingerprint.start_id, "encoding": self.text.encoding, "plain": self.text.plain, "pattern": self.format.pattern,
             "text_bytes": self.text.size, "below": self.below, "segment": self.segment, "first": self.times.first, "last": self.times.last,
-            "host_told": self.origin.host_told, "filtered": self.format.profile.filtered or None, "literal": self.format.profile.literal or None,
+            "host_told": self.origin.is_host_given, "filtered": self.format.profile.filtered or None, "literal": self.format.profile.literal or None,
         }  # fmt: skip
 
     @classmethod

@@ -21,7 +21,7 @@ from forensics.inventory.source_options import SourceOptions
 from forensics.inventory.walk import FileFound
 from forensics.records.layout_detection import SAMPLE_BYTES, ends_of, profile_of, zone_beside
 from forensics.records.layouts import Layouts, packaged
-from forensics.records.line_reader import HOLE, Profile, without_holes
+from forensics.records.line_reader import ZERO_RUN, Profile, without_zero_runs
 from forensics.records.timestamps import Moment
 from forensics.snapshots.detection import kind_of
 
@@ -95,7 +95,7 @@ def _examined(evidence: Evidence, content: Content, layouts: Layouts, step: Call
     profile = Profile()
     if not is_binary(sample):
         profile = profile_of(sample, layouts, tail if counter.written > SAMPLE_BYTES + _TAIL_BYTES else b"", _changed(evidence.place))
-    profile = replace(profile, holes=counter.holes)
+    profile = replace(profile, zero_runs=counter.zero_runs)
     # A layout that was learned from the file itself also fits the output of a tool.
     fitting = 0 if profile.learned else profile.fitting
     kind = kind_of(sample, fitting=fitting, lines=profile.lines) if not is_binary(sample) else None
@@ -208,7 +208,7 @@ class _TextCounter:
 
     Attributes:
         written: size without file holes.
-        holes: True if there is a file hole, or a line that begins with a zero byte.
+        zero_runs: True if there is a file hole, or a line that begins with a zero byte.
     """
 
     size: int = 0
@@ -216,7 +216,7 @@ class _TextCounter:
     lines: int = 0
     last: bytes = b""
     counts: list[int] = field(default_factory=list)
-    holes: bool = False
+    zero_runs: bool = False
     sample: bytearray = field(default_factory=bytearray)
     tail: deque[bytes] = field(default_factory=deque)
 
@@ -239,8 +239,8 @@ class _TextCounter:
         self.size += len(data)
         self.last = data[-1:]
         if b"\0" in data:
-            self.holes = self.holes or HOLE in data or b"\n\0" in data or (self.size == len(data) and data[:1] == b"\0")
-            data = without_holes(data)
+            self.zero_runs = self.zero_runs or ZERO_RUN in data or b"\n\0" in data or (self.size == len(data) and data[:1] == b"\0")
+            data = without_zero_runs(data)
         self.written += len(data)
         if len(self.sample) < SAMPLE_BYTES:
             self.sample += data[: SAMPLE_BYTES - len(self.sample)]

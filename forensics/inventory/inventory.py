@@ -78,11 +78,11 @@ def find_evidence(
 
 
 def _with_zone(evidence: Evidence, options: SourceOptions) -> Evidence:
-    said, found = options.time_zone(evidence.path, evidence.place.location), evidence.times
-    zone, ends = Zone(said or found.zone or "UTC"), found.ends
+    given, found = options.time_zone(evidence.path, evidence.place.location), evidence.times
+    zone, ends = Zone(given or found.zone or "UTC"), found.ends
     offset = next((m.offset_us for m in ends if m is not None and m.offset_us is not None), None)
     first, last = (None if m is None else zone.utc(m) for m in ends)
-    how = "layout" if offset is not None else "told" if said else found.how or "assumed"
+    how = "layout" if offset is not None else "told" if given else found.how or "assumed"
     return replace(evidence, times=Times(zone.name, how, found.by, ends, first, last))
 
 
@@ -107,12 +107,12 @@ def _with_zone_of(evidence: Evidence, gc_logs: Sequence[Evidence]) -> Evidence:
     zone = Zone(offset_name(found.pop() // (60 * SECOND)))
     first, last = zone.utc(ends[0]), zone.utc(ends[1])
     # A log that the zone would move away from the GC log comes from another machine.
-    if any(_apart(first, last, g) > _apart(evidence.times.first, evidence.times.last, g) for g in gc_logs):
+    if any(_distance_us(first, last, g) > _distance_us(evidence.times.first, evidence.times.last, g) for g in gc_logs):
         return evidence
     return replace(evidence, times=Times(zone.name, "gc_log", evidence.times.by, ends, first, last))
 
 
-def _apart(first: int | None, last: int | None, other: Evidence) -> int:
+def _distance_us(first: int | None, last: int | None, other: Evidence) -> int:
     """Return the microseconds between two logs; 0 if they overlap or the times of one are unknown."""
     begin, end = other.times.first, other.times.last
     return 0 if first is None or last is None or begin is None or end is None else max(0, begin - last, first - end)

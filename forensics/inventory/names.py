@@ -33,12 +33,12 @@ def _labels(evidence: Iterable[Evidence]) -> dict[str, str]:
 def _paths(evidence: Sequence[Evidence]) -> dict[Place, str]:
     """Return the path of each file of a case by its place: relative to the ingested folder, prefixed with the folder's name where two would be equal."""
     labels = _labels(evidence)
-    alike: dict[str, dict[Place, Evidence]] = {}
+    by_name: dict[str, dict[Place, Evidence]] = {}
     for e in evidence:
-        alike.setdefault(e.below, {}).setdefault(e.place, e)
+        by_name.setdefault(e.below, {}).setdefault(e.place, e)
     paths: dict[Place, str] = {}
     taken: set[str] = set()
-    for below, files in sorted(alike.items(), key=lambda item: (len(item[1]) > 1, item[0])):
+    for below, files in sorted(by_name.items(), key=lambda item: (len(item[1]) > 1, item[0])):
         for place, e in sorted(files.items(), key=lambda item: (item[1].root, item[0].location, item[0].member or "")):
             path = below if len(files) == 1 else f"{labels[e.root]}/{below}"
             number = 1
@@ -146,7 +146,7 @@ def with_hosts(evidence: Sequence[Evidence]) -> list[Evidence]:
     several_roots = len({e.root for e in evidence if e.is_live}) > 1
     result = []
     for e in evidence:
-        if e.status == READ and not e.origin.host_told:
+        if e.status == READ and not e.origin.is_host_given:
             host = _CONTAINER.sub(r"\1", host_of(e.below) or "") or (Path(e.root).name if several_roots and e.format.kind == LOG else None)
             e = replace(e, origin=replace(e.origin, host=host))
         result.append(e)

@@ -49,15 +49,15 @@ def without_repeats(evidence: Sequence[Evidence], known: Sequence[Evidence], opt
         elif twin is not None:
             result.append(_left_out(e, f"same content as {twin.path}"))
             continue
-        alike = by_start.get(e.fingerprint.start_id, [])
-        longer = next((o for o in alike if _begins(e, o)), None)
+        candidates = by_start.get(e.fingerprint.start_id, [])
+        longer = next((o for o in candidates if _begins(e, o)), None)
         if longer is not None:
             result.append(_left_out(e, f"the beginning of {longer.path}"))
             continue
-        for older in [o for o in alike if _begins(o, e)]:
+        for older in [o for o in candidates if _begins(o, e)]:
             superseded.append(replace(older, status=SUPERSEDED, note=GREW + e.path))
             e = e.of(_inherited(e, older, natural), older.origin.ordinal)
-            alike.remove(older)
+            candidates.remove(older)
         by_hash[e.fingerprint.sha256] = e
         by_start.setdefault(e.fingerprint.start_id, []).append(e)
         result.append(e)

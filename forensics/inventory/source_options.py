@@ -11,7 +11,7 @@ from forensics.evidence.objects import S3Path
 from forensics.records.layouts import packaged
 from forensics.records.timestamps import Zone
 
-Said = tuple[tuple[str, str], ...]
+ByGlob = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class SourceOptions:
         hosts: glob and name.
     """
 
-    time_zones: Said = ()
-    layouts: Said = ()
-    hosts: Said = ()
+    time_zones: ByGlob = ()
+    layouts: ByGlob = ()
+    hosts: ByGlob = ()
 
     @classmethod
     def parse(cls, time_zones: Iterable[str] = (), layouts: Iterable[str] = (), hosts: Iterable[str] = ()) -> SourceOptions:
@@ -62,7 +62,7 @@ class SourceOptions:
         return _last(self.hosts, path, location)
 
 
-def _last(entries: Said, path: str, location: str) -> str | None:
+def _last(entries: ByGlob, path: str, location: str) -> str | None:
     """Return the value of the last matching entry."""
     return next((value for glob, value in reversed(entries) if fnmatchcase(path, glob) or fnmatchcase(location, glob)), None)
 

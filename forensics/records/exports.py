@@ -52,7 +52,7 @@ def layout_of_export(lines: Sequence[str], layouts: Layouts) -> Layout | None:
 def _begins(messages: Sequence[str], layouts: Layouts) -> str:
     """Return a pattern for the beginning of messages that are whole records. In a record of several lines, later columns are in the last one."""
     firsts = [text.split("\n")[0] for text in messages]
-    found = {start[0].head for untimed in (False, True) for text in firsts if (start := layouts.find_telling(text, untimed))}
+    found = {start[0].head for untimed in (False, True) for text in firsts if (start := layouts.find_specific(text, untimed))}
     return "|".join(re.sub(r"\(\?P<\w+>", "(?:", head) for head in sorted(found))
 
 

@@ -23,7 +23,7 @@ class Prefix:
     """A text before a message that identifies who printed it.
 
     Attributes:
-        name: as in the file.
+        name: its name in the file.
         pattern: matches the whole prefix.
         pairs: captures by the keys in its group `pairs`.
         numbers: captures that are numbers.

@@ -132,7 +132,7 @@ def _with_learned(profile: Profile, looked: _LayoutScore, lines: Sequence[str], 
     tried: set[tuple[Layout, ...]] = set()
     # The collector's text is not part of a layout.
     others = (bare,) if profile.untimed and bare != lines else (lines, *(_unwrapped(lines, w, layouts) for w in layouts.wrappers))
-    for text in (described.unsaid, *others):
+    for text in (described.unnamed, *others):
         learned = infer(text) if text else ()
         if not learned or learned in tried:
             continue
@@ -229,13 +229,13 @@ class _LayoutScore:
 
     Attributes:
         points: one for each time, date and level, two for each logger of a record, minus one for each line that belongs to no record.
-        unsaid: lines that begin a record without a logger, or belong to no record.
+        unnamed: lines that begin a record without a logger, or belong to no record.
         share: share of these among records and lines of none.
         collected: True if most records have their collector's time.
     """
 
     points: int
-    unsaid: list[str]
+    unnamed: list[str]
     share: float
     collected: bool
 
@@ -244,26 +244,26 @@ class _LayoutScore:
         reader = RecordReader(layouts, profile)
         assembler = Assembler(reader)
         records: list[PlacedRecord] = []
-        unsaid: list[str] = []
+        unnamed: list[str] = []
         swallowed: list[str] = []
         for number, text in enumerate(lines):
             done, fits = assembler.feed(number, number, text.encode("utf-8", "replace"))
             records.extend(done)
             if not fits:
-                unsaid.append(reader.unwrap(text).text)
+                unnamed.append(reader.unwrap(text).text)
             elif not done and _LOOKS_TIMED.match((line := reader.unwrap(text)).text) and reader.start(line) is None:
                 swallowed.append(line.text)  # it continues a record, but begins like one
         records.extend(assembler.close())
-        unsaid += swallowed
-        score = -len(unsaid)
+        unnamed += swallowed
+        score = -len(unnamed)
         for placed in records:
             r = placed.record
             dated = r.moment is not None and r.moment.wall_us is not None
             score += (r.moment is not None) + dated + (r.level is not None) + 2 * (r.logger is not None)
             if r.logger is None and (r.layout not in layouts.nameless or _KEY_OF_CLASS.match(r.message)):
-                unsaid.append(reader.unwrap(lines[placed.line]).text)
+                unnamed.append(reader.unwrap(lines[placed.line]).text)
         collected = sum(placed.collector is not None for placed in records) > _MOSTLY * len(records)
-        return cls(score, unsaid, len(unsaid) / max(1, len(records) + len(unsaid)), collected)
+        return cls(score, unnamed, len(unnamed) / max(1, len(records) + len(unnamed)), collected)
 
 
 def _both_as_lines(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) -> tuple[bytes, bytes]:
@@ -354,7 +354,7 @@ def _chain(text: str, layouts: Layouts, untimed: bool, depth: int, *, specific: 
     """
     if untimed and (names := _collected(text, layouts, depth)) is not None:
         return names
-    if layouts.find_telling(text, untimed):
+    if layouts.find_specific(text, untimed):
         return []
     if text.startswith("{") and (found := read_json(text)) is not None:
         message = layouts.keys.get("message", found)
@@ -394,7 +394,7 @@ def _held(message: str, layouts: Layouts, untimed: bool, depth: int) -> list[str
     if message.startswith("{"):
         held = read_json(message)
         return ["json in json"] if held and layouts.keys.get("message", held) is not None else None
-    if layouts.find_telling(message, untimed):
+    if layouts.find_specific(message, untimed):
         return ["json wrapper"]
     inner = _chain(message, layouts, untimed, max(depth - 1, 0))
     return ["json wrapper", *inner] if inner else None

@@ -99,7 +99,7 @@ class Guess:
 
     Attributes:
         head: regular expression up to the message, or up to where it would begin without the last cell.
-        format: of its time; empty if it has none.
+        format: the format of its time; empty if it has none.
         cells: its components: T time, P level, C logger, B brackets, N number, W word.
         shorter: the guess without its last brackets, which may belong to the message.
     """
@@ -190,7 +190,7 @@ def guess(line: str, *, names: bool = True) -> Guess | None:
 
 
 class _Cells:
-    """Parses the cells of one line."""
+    """A parser of the cells of one line."""
 
     def __init__(self, line: str, names: bool) -> None:
         self._line, self._names = line, names

@@ -61,7 +61,7 @@ class Layout:
     """A format of records.
 
     Attributes:
-        name: as in the file; users see it in `source_file.layout`.
+        name: its name in the file; users see it in `source_file.layout`.
         head: regular expression at the beginning of a record, with groups.
         tails: regular expressions at the end of a line, in order of trial.
         time: format of the group ts, None if there is none.
@@ -103,7 +103,7 @@ class Wrapper:
     """A text before every line of a collected or pasted log.
 
     Attributes:
-        name: as in the file.
+        name: its name in the file.
         head: regular expression at the beginning of a line, with the groups ts and source.
         time: format of the group ts, None if there is none.
         bare: True if it contains neither name nor time.
@@ -125,7 +125,7 @@ class Heading:
     """A line that a tool puts before the lines of each of several files.
 
     Attributes:
-        name: as in the file.
+        name: its name in the file.
         head: regular expression of the whole line, with the group source; without it, the line is a decoration.
         alone: True if one such line counts by itself: it names no file.
     """
@@ -183,7 +183,7 @@ class Layouts:
     Attributes:
         layouts: the user's own first.
         wrappers: wrappers to try.
-        keys: for JSON lines.
+        keys: keys of JSON lines.
         learned: layouts that come from a file or the user.
         headings: lines that name the file of the lines below them.
     """
@@ -250,7 +250,7 @@ class Layouts:
         return None
 
     def _alternations(self, untimed: bool) -> tuple[tuple[tuple[Layout, ...], re.Pattern[str]], ...]:
-        """Return the candidates in order, with one expression for each run of them: described ones are compiled once, whatever a file adds."""
+        """Return the candidates in order, with one expression for each run of them: described ones are compiled once, regardless of what a file adds."""
         known = self._any.get(untimed)
         if known is None:
             tried = self.candidates(untimed)
@@ -258,7 +258,7 @@ class Layouts:
             known = self._any[untimed] = tuple((run, _alternation(tuple(x.bare_head for x in run))) for run in runs)
         return known
 
-    def find_telling(self, line: str, untimed: bool = False) -> tuple[Layout, re.Match[str]] | None:
+    def find_specific(self, line: str, untimed: bool = False) -> tuple[Layout, re.Match[str]] | None:
         """Do the same as `find`, but return None also if the layout contains little."""
         found = self.find(line, untimed)
         return found if found and not found[0].general else None
@@ -325,7 +325,7 @@ class BrokenJson(dict[str, Any]):
 
 
 def read_json_as_far(text: str) -> dict[str, Any]:
-    """Return the object in a text. For a broken one, return its text values: each ends where the next key begins, whatever it contains.
+    """Return the object in a text. For a broken one, return its text values: each ends where the next key begins, regardless of its content.
 
     Keys of objects inside a broken one are flat, with dots (`content.timestamp`).
     """

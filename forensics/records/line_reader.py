@@ -19,15 +19,15 @@ from forensics.records.timestamps import SECOND, Moment, TimeFormat, Zone, momen
 #: A line that begins further than this after its record's first byte does not belong to it, and longer records are truncated.
 MOST_RECORD_BYTES = 1 << 20
 #: Minimum number of consecutive zero bytes that mean lost text: a crash, or a program that goes on writing to a truncated log, leaves them.
-HOLE_BYTES = 16
-HOLE = bytes(HOLE_BYTES)
-_HOLE = re.compile(rb"\0{%d,}" % HOLE_BYTES)
+MIN_ZERO_RUN = 16
+ZERO_RUN = bytes(MIN_ZERO_RUN)
+_ZERO_RUNS = re.compile(rb"\0{%d,}" % MIN_ZERO_RUN)
 _NESTED_WRAPPERS = 3
 #: Docker's json-file driver splits lines that are longer than 16 KiB; only the last part ends with a line break.
 _DOCKER_PART = 16 * 1024
 #: It also splits multi-byte characters, which are then replaced by others.
 _DOCKER_CUT = 16
-#: The beginning of a time, whatever is wrong with the rest.
+#: The beginning of a time, even if the rest is wrong.
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
 _ANY_TIME = TimeFormat("ANY")
 #: A collector receives a line within this time, milliseconds.
@@ -48,7 +48,7 @@ class Profile:
         newest_first: True if the file begins with its newest lines.
         learned: layouts inferred from the file's own lines.
         learned_first: True if those are tried before the described ones.
-        holes: True if it contains zero bytes in place of text.
+        zero_runs: True if it contains zero bytes in place of text.
         document: path of the records if it is a JSON document; see `json_documents`.
         folded: number of characters after which longer lines were broken and continue in the next line; 0 if they were not.
         collected: True if its lines have no time, or no date, and get that of their collector.
@@ -68,7 +68,7 @@ class Profile:
     newest_first: bool = False
     learned: tuple[Layout, ...] = ()
     learned_first: bool = True
-    holes: bool = False
+    zero_runs: bool = False
     document: tuple[str, ...] | None = None
     folded: int = 0
     collected: bool = False
@@ -90,7 +90,7 @@ class Profile:
         return not (
             self.wrappers
             or self.colours
-            or self.holes
+            or self.zero_runs
             or self.folded
             or self.headings
             or self.is_table
@@ -159,11 +159,11 @@ Start = tuple[Layout, re.Match[str]] | Mapping[str, Any]
 
 
 class RecordReader:
-    """Reads the lines of one file.
+    """A reader of the lines of one file.
 
     Args:
         layouts: layouts to try, without those that the profile adds.
-        profile: of the file.
+        profile: the profile of the file.
 
     Attributes:
         layouts: all layouts to try.
@@ -198,7 +198,7 @@ class RecordReader:
         if match is None or not match.end():
             return False
         rest = line.text[match.end() :]
-        find = self.layouts.find_telling
+        find = self.layouts.find_specific
         if wrapper.weak and find(line.text, self.profile.untimed) and not find(rest, self.profile.untimed):
             return False
         if wrapper.words and match[0] not in self.profile.words and not self._begins(rest, _NESTED_WRAPPERS):
@@ -225,7 +225,7 @@ class RecordReader:
 
     def _begins(self, text: str, depth: int) -> bool:
         """Return True if a record begins here or after further words, and contains more than a time."""
-        if self.profile.json and text.startswith('{"') or self.layouts.find_telling(text, self.profile.untimed):
+        if self.profile.json and text.startswith('{"') or self.layouts.find_specific(text, self.profile.untimed):
             return True
         words = next((w for w in self._wrappers if w.words), None)
         match = self.layouts.compiled(words.head).match(text) if words and depth else None
@@ -342,11 +342,11 @@ class RecordReader:
             if wrapper and not outer:
                 continue
             rest = texts[0][outer.end() :] if outer else texts[0]
-            inner = self._described.find_telling(rest)
+            inner = self._described.find_specific(rest)
             if inner is not None:
                 texts[0] = rest
                 return inner, outer.groupdict().get("source") if outer else None
-        whole = self._described.find_telling(texts[0], untimed=True)  # its writer leaves the time to the table
+        whole = self._described.find_specific(texts[0], untimed=True)  # its writer leaves the time to the table
         return (whole, None) if whole else None
 
 
@@ -468,10 +468,10 @@ class _Open:
 
 
 class Assembler:
-    """Joins lines to records; lines of several processes may alternate, each with its own open record.
+    """A joiner of lines to records; lines of several processes may alternate, each with its own open record.
 
     Args:
-        reader: of the file.
+        reader: the reader of the file.
 
     Attributes:
         fault: number of the first line that could not be processed, and the reason; None if there is none.
@@ -562,7 +562,7 @@ def read_records(
 
     Args:
         content: UTF-8.
-        reader: of the file.
+        reader: the reader of the file.
         unfit: called with offset, line number and bytes of each line that belongs to no record and is not blank.
 
     Returns:
@@ -603,9 +603,9 @@ def _lines(content: bytes) -> Iterable[bytes]:
         yield last
 
 
-def without_holes(data: bytes) -> bytes:
+def without_zero_runs(data: bytes) -> bytes:
     """Return the bytes without runs of zero bytes."""
-    return _HOLE.sub(b"", data) if HOLE in data else data
+    return _ZERO_RUNS.sub(b"", data) if ZERO_RUN in data else data
 
 
 class Between:
@@ -616,18 +616,18 @@ class Between:
 
     def split(self, raw: bytes) -> Iterator[tuple[int, bytes, bool]]:
         """Yield each written part of a line: its position, its bytes, and whether a run of zero bytes precedes it."""
-        if not self._cut and HOLE not in raw:
+        if not self._cut and ZERO_RUN not in raw:
             yield 0, raw, False
             return
         at = 0
-        for hole in (*_HOLE.finditer(raw), None):
-            part = raw[at : hole.start() if hole else None]
+        for run in (*_ZERO_RUNS.finditer(raw), None):
+            part = raw[at : run.start() if run else None]
             rest = part.lstrip(b"\0") if self._cut else part
-            if rest.strip(b"\r\n") or (hole is None and rest):
+            if rest.strip(b"\r\n") or (run is None and rest):
                 yield at + len(part) - len(rest), rest, self._cut
                 self._cut = False
-            if hole:
-                at, self._cut = hole.end(), True
+            if run:
+                at, self._cut = run.end(), True
 
 
 def decode(raw: bytes) -> str:

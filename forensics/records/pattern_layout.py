@@ -123,7 +123,7 @@ def compile_pattern(pattern: str) -> CompiledPattern:
     """Compile a PatternLayout string.
 
     Args:
-        pattern: as in log4j.properties, log4j2.yaml or logback.xml. `%d{ANY}` reads any ISO 8601 time.
+        pattern: a pattern of log4j.properties, log4j2.yaml or logback.xml. `%d{ANY}` reads any ISO 8601 time.
 
     Raises:
         UsageError: it has no message, or an unknown conversion.

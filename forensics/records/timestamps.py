@@ -123,7 +123,7 @@ class TimeFormat:
         """Read one time; return None if it is invalid (31 February, for example).
 
         Args:
-            text: as printed.
+            text: the printed time.
             until: a date without a year is the last one that is not after this date; if None, such a date is invalid.
         """
         match = self._regex.fullmatch(text)
@@ -233,7 +233,7 @@ def day_of(wall_us: int) -> date:
 
 
 class Zone:
-    """Converts wall time to UTC, for times without an offset.
+    """A converter of wall time to UTC, for times without an offset.
 
     An hour that a clock change repeats is interpreted as the first one, a skipped hour with the offset before the change.
 

@@ -18,7 +18,7 @@ Rewrite = Callable[[str, str], str]
 
 
 class _Copy:
-    """Reads big-endian bytes and writes a copy at the same time; raises `ValueError` for bytes that do not fit."""
+    """A reader of big-endian bytes that writes a copy at the same time; raises `ValueError` for bytes that do not fit."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0

@@ -20,7 +20,7 @@ def copy_paths(paths: Iterable[str], rename: Callable[[str], str]) -> Mapping[st
     archive allows. Files of one log, whose names differ after the first dot, keep the part before it in common.
 
     Args:
-        paths: of files, with `/` between folders.
+        paths: paths of files, with `/` between folders.
         rename: returns the name of a folder or file in the copy.
     """
     folders: dict[tuple[str, str], str] = {}

@@ -31,7 +31,7 @@ from forensics.records.layouts import Layouts, packaged
 from forensics.records.line_reader import RecordReader
 from forensics.redact.copy_paths import copy_paths
 from forensics.redact.pseudonyms import Pseudonyms, partition_of
-from forensics.redact.records import Collector, Counts, RecordRewriter, Whole, group_records, message_only
+from forensics.redact.records import Collector, Counts, GroupedRecord, RecordRewriter, group_records, message_only
 from forensics.redact.snapshots import SnapshotRewriter, observations
 from forensics.redact.text import Names, Rewriter
 from forensics.redact.vocabulary import Vocabulary, vocabulary_of
@@ -339,7 +339,7 @@ class _Redaction:
                 self._written[self._paths[evidence.path]] = evidence
             done += evidence.text.size or 0
             self._progress("writing without names", done, self._total)
-        numbers = {told: len(self._replaced(*kinds)) for told, kinds in _KINDS_IN_WORDS.items()}
+        numbers = {label: len(self._replaced(*kinds)) for label, kinds in _KINDS_IN_WORDS.items()}
         self.summary.replaced = [f"{number:,} {one if number == 1 else several}" for (one, several), number in numbers.items() if number]
 
     def _replaced(self, *kinds: str) -> dict[str, str]:
@@ -412,7 +412,7 @@ class _Redaction:
         }  # fmt: skip
 
 
-def _collected(collector: Collector, reader: RecordReader, whole: Whole) -> bool:
+def _collected(collector: Collector, reader: RecordReader, whole: GroupedRecord) -> bool:
     """Collect the names of a record; return True if it matches an event."""
     try:
         return collector.collect(reader.finish(whole.start, whole.texts)) if whole.start else collector.collect(message_only(whole.texts))

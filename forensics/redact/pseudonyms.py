@@ -83,7 +83,7 @@ class Pseudonyms:
     """Words and addresses with their pseudonyms.
 
     Attributes:
-        key: of the hash; anyone who has it can try names.
+        key: key of the hash; anyone who has it can try names.
         vocabulary: words that stay.
         words: pseudonym by word, chosen when it is first needed.
         addresses: pseudonym by address.

@@ -86,7 +86,7 @@ class Piece:
 
 
 @dataclass(slots=True)
-class Whole:
+class GroupedRecord:
     """A record with its lines; or lines that belong to no record, without a start."""
 
     start: Start | None
@@ -100,9 +100,9 @@ class Whole:
         return [text for piece in self.pieces for text in piece.texts]
 
 
-def group_records(lines: Iterable[bytes], reader: RecordReader) -> Iterator[Whole]:
+def group_records(lines: Iterable[bytes], reader: RecordReader) -> Iterator[GroupedRecord]:
     """Yield the records of a text, and the lines that belong to none. Lines of several processes may alternate; a record is yielded once complete."""
-    open_: dict[str | None, Whole] = {}
+    open_: dict[str | None, GroupedRecord] = {}
     latest: str | None = None
     untimed = reader.profile.untimed
     for number, raw in enumerate(lines):
@@ -113,7 +113,7 @@ def group_records(lines: Iterable[bytes], reader: RecordReader) -> Iterator[Whol
         except Exception:  # a faulty line does not stop the others
             line, start = None, None
         if line is None:
-            yield Whole(None, [Piece(text, None, [text])], [number])
+            yield GroupedRecord(None, [Piece(text, None, [text])], [number])
             continue
         key = line.source
         if start is None and line.wrapped and untimed and line.text[:1] not in ("", " ", "\t"):
@@ -122,7 +122,7 @@ def group_records(lines: Iterable[bytes], reader: RecordReader) -> Iterator[Whol
         if start is not None:
             if key in open_:
                 yield open_.pop(key)
-            open_[key] = Whole(start, [piece], [number], len(raw))
+            open_[key] = GroupedRecord(start, [piece], [number], len(raw))
             latest = key
             continue
         if not line.wrapped and key not in open_:
@@ -131,7 +131,7 @@ def group_records(lines: Iterable[bytes], reader: RecordReader) -> Iterator[Whol
         if whole is None or whole.size > MOST_RECORD_BYTES:
             if whole is not None:
                 yield open_.pop(key)
-            yield Whole(None, [piece], [number])
+            yield GroupedRecord(None, [piece], [number])
             continue
         if bare := whole.pieces[0].line.bare if whole.pieces[0].line else "":
             piece.texts = line.text.removeprefix(bare).split("\n")
@@ -150,7 +150,7 @@ def message_only(texts: Sequence[str]) -> Record:
 
 
 class Collector:
-    """Collects the names in records.
+    """A collector of the names in records.
 
     Args:
         recogniser: knows the events.
@@ -248,12 +248,12 @@ def _collect_settings(names: Names, settings: Mapping[str, Any]) -> None:
 
 
 class RecordRewriter:
-    """Rewrites records without names.
+    """A rewriter of records without names.
 
     Args:
-        reader: of the file.
+        reader: the reader of the file.
         recogniser: knows the events.
-        rewriter: of names and text.
+        rewriter: rewriter of names and text.
         keep_unrecognised: keep the messages of records that match no event, with every word replaced that is neither Kafka's nor plain English.
     """
 
@@ -274,7 +274,7 @@ class RecordRewriter:
 
         Args:
             raw: its lines.
-            known: for each of its records, whether it matches an event; unknown for records after the end.
+            known: True for each record that matches an event; unknown for records after the end.
         """
         waiting: dict[int, str] = {}
         given = 0
@@ -290,7 +290,7 @@ class RecordRewriter:
         for number in sorted(waiting):
             yield waiting[number]
 
-    def rewrite(self, whole: Whole) -> list[str]:
+    def rewrite(self, whole: GroupedRecord) -> list[str]:
         """Return the lines of a record, each without names; their number stays."""
         self.counts.lines += len(whole.pieces)
         if whole.start is None:
@@ -306,7 +306,7 @@ class RecordRewriter:
             result.append(self._wrapped(piece, mine))
         return result
 
-    def _texts(self, whole: Whole) -> list[str]:
+    def _texts(self, whole: GroupedRecord) -> list[str]:
         start, texts = whole.start, whole.texts
         assert start is not None  # noqa: S101  (for the type checker)
         old = self._read(start, texts)
@@ -318,7 +318,7 @@ class RecordRewriter:
                 return new
         elif self._keep and not old.fault:
             new = self._attempt(start, old, texts, None)
-            if new is not None and self._is_alike(old, new) and not self._rewriter.leaks("\n".join(new)):
+            if new is not None and self._is_equivalent(old, new) and not self._rewriter.leaks("\n".join(new)):
                 self.counts.kept += 1
                 return new
         if known:
@@ -377,13 +377,13 @@ class RecordRewriter:
     def _timed(record: Record) -> bool:
         return record.layout != "message only"
 
-    def _is_alike(self, old: Record, texts: list[str]) -> bool:
+    def _is_equivalent(self, old: Record, texts: list[str]) -> bool:
         """Return True if rewritten lines are still a record that matches no event, and are as relevant as before."""
         new = self._again(texts)
         if new is None or new.fault or self._known(new) is not None or (new.moment, new.level) != (old.moment, old.level):
             return False
-        worth = self._recogniser.is_worth_a_row
-        return worth(new.logger, new.level, new.message) == worth(old.logger, old.level, old.message)
+        needs_row = self._recogniser.needs_row
+        return needs_row(new.logger, new.level, new.message) == needs_row(old.logger, old.level, old.message)
 
     def _withheld(self, start: Start, old: Record, texts: list[str]) -> list[str]:
         """Return a record without its message. The prefix that identifies its client stays if nothing else identifies it."""

@@ -52,10 +52,10 @@ def observations(kind: str, content: bytes) -> Iterator[Observation]:
 
 
 class SnapshotRewriter:
-    """Rewrites snapshots.
+    """A rewriter of snapshots.
 
     Args:
-        rewriter: of names and text.
+        rewriter: rewriter of names and text.
         fields: the captures.
     """
 

@@ -113,10 +113,10 @@ class Names:
 
 
 class Rewriter:
-    """Replaces names.
+    """A replacer of names.
 
     Args:
-        pseudonyms: of words and addresses.
+        pseudonyms: pseudonyms of words and addresses.
         names: all names in the evidence.
         literals: text of the catalogue's patterns, in which names are not replaced.
         keys: JSON keys that patterns use.

@@ -25,12 +25,12 @@ class Vocabulary:
     """Words that name nothing.
 
     Attributes:
-        running: in lower case; they stay in running text.
+        running: words in lower case that stay in running text.
         inside: they stay inside names too.
         topics: whole topic names that everyone has.
-        files: in lower case; they stay in names of files and folders.
-        keys: in lower case; they stay in keys of JSON.
-        settings: in lower case; they stay in keys of settings.
+        files: words in lower case that stay in names of files and folders.
+        keys: words in lower case that stay in keys of JSON.
+        settings: words in lower case that stay in keys of settings.
     """
 
     running: frozenset[str]

@@ -119,7 +119,7 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
 def _matters(report: Report, clock: Clock, *, without_splits: bool) -> list[_Matter]:
     """Return what the lines may report, the gravest first: incidents, and findings without one. Most notes are left to the findings."""
     found, of = [], by_incident(report.findings)
-    alike: dict[tuple[str, str], list[Row]] = {}
+    by_kind: dict[tuple[str, str], list[Row]] = {}
     for incident in report.incidents:
         mine = of.get(incident["incident_id"], [])
         if not is_reported(incident, mine):
@@ -127,8 +127,8 @@ def _matters(report: Report, clock: Clock, *, without_splits: bool) -> list[_Mat
         if without_splits and incident["code"] == "unexplained" and all(f["rule"] in verdict.SPLIT_BRAIN_RULES for f in mine):
             continue
         kind = incident["cause"] if incident["cause"] in _MERGED_CAUSES else incident["incident_id"]
-        alike.setdefault((kind, incident["severity"]), []).append(incident)
-    for (_, severity), (first, *more) in alike.items():
+        by_kind.setdefault((kind, incident["severity"]), []).append(incident)
+    for (_, severity), (first, *more) in by_kind.items():
         mine = of.get(first["incident_id"], [])
         others = [of[i["incident_id"]][0]["headline"] if i["incident_id"] in of else str(i["headline"]) for i in more]
         text = "; ".join([_cause_and_effects(report, first, mine, clock), *others[:_MAX_MERGED]])

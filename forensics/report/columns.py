@@ -38,7 +38,7 @@ def lay_out(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int
     Args:
         columns: their names; whether they are numbers, and whether they are kept unbroken if possible.
         rows: their cells; a cell may have several lines.
-        width: of the page.
+        width: the width of the page.
         records: the number of columns side by side if not all fit; the others are below, each with its name. 0: as many as fit.
     """
     beside, widths = _fitted(columns, rows, width)

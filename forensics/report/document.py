@@ -88,7 +88,7 @@ class Raw:
 
 @dataclass(frozen=True)
 class Code:
-    """Something to copy unchanged: lines of a configuration, commands."""
+    """A text to copy unchanged: lines of a configuration, commands."""
 
     text: str
     label: str

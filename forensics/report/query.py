@@ -273,7 +273,7 @@ def _open(engine: Engine, case: Case, statements: Sequence[str]) -> None:
 
     Does not use open.sql: in a copied case it may name the original's rows, and the sender of a case may have put anything into it.
     """
-    for statement in _needed(open_sql.opening(case.tables(), case.views(), case.knobs), statements):
+    for statement in _needed(open_sql.opening(case.tables(), case.views(), case.thresholds), statements):
         engine.sql(statement)
 
 

@@ -36,7 +36,7 @@ _SAID_BY_FINDING = ("unexplained", "clock_wrong")
 
 @dataclass(frozen=True)
 class Step:
-    """Something that happened.
+    """An event of an incident.
 
     Attributes:
         lo, hi: bounds of the moment, or start and end (UTC); None: unknown.

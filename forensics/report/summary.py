@@ -76,10 +76,10 @@ def incidents(report: Report, names: Names) -> list[Story]:
 
 def _merged(shown_stories: Iterable[Story]) -> list[Story]:
     """Merge the steps of similar incidents into the first of them."""
-    alike: dict[tuple[object, ...], list[Story]] = {}
+    by_kind: dict[tuple[object, ...], list[Story]] = {}
     for s in shown_stories:
-        alike.setdefault(_kind(s), []).append(s)
-    return [_as_one(same) if len(same) > 1 else same[0] for same in alike.values()]
+        by_kind.setdefault(_kind(s), []).append(s)
+    return [_as_one(same) if len(same) > 1 else same[0] for same in by_kind.values()]
 
 
 def _kind(story: Story) -> tuple[object, ...]:

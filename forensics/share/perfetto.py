@@ -106,7 +106,7 @@ class _Drawing:
     """Rows as slices.
 
     Args:
-        tracks: where they are drawn.
+        tracks: the tracks to draw on.
         first: beginning of the case, and of slices without a beginning.
         last: end of the case.
     """

@@ -54,10 +54,10 @@ def _rows(case: CaseLike, report: Report) -> Iterator[Row]:
     for overlap in report.split_brain:
         at = overlap["from_hi"] or overlap["from_lo"]
         if at is not None and overlap["verdict"] != "refuted":
-            said = (
+            text = (
                 f"{overlap['verdict']}: {overlap['process_a']} and {overlap['process_b']} both had {overlap['resource_kind']} {overlap['resource']}"
             )
-            yield _line(at, said, f"Two owners: {overlap['kind']}", overlap, (), {"tag": ["split-brain", overlap["verdict"]]})
+            yield _line(at, text, f"Two owners: {overlap['kind']}", overlap, (), {"tag": ["split-brain", overlap["verdict"]]})
 
 
 def _events(paths: Sequence[str]) -> Iterator[Row]:
@@ -68,11 +68,11 @@ def _events(paths: Sequence[str]) -> Iterator[Row]:
 
 def _placed(own: datetime, clock: Row | None) -> tuple[datetime, dict[str, Any]]:
     """Convert a time of a process's own clock to the reference clock."""
-    said = {"own_datetime": own.isoformat()}
+    attributes = {"own_datetime": own.isoformat()}
     if clock is None or clock["lo_ms"] is None or clock["hi_ms"] is None:
-        return own, said
+        return own, attributes
     middle = (clock["lo_ms"] + clock["hi_ms"]) / 2
-    return own - timedelta(milliseconds=middle), said | {"clock_bounds_ms": (clock["hi_ms"] - clock["lo_ms"]) / 2}
+    return own - timedelta(milliseconds=middle), attributes | {"clock_bounds_ms": (clock["hi_ms"] - clock["lo_ms"]) / 2}
 
 
 def _line(at: datetime, message: str, what: str, row: Row, without: Sequence[str], more: Mapping[str, Any]) -> Row:

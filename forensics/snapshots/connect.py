@@ -98,7 +98,7 @@ def read_rest(lines: Iterable[Line]) -> Iterator[Item]:
 
 
 class _Place:
-    """Converts a position in the text to a line."""
+    """A converter of positions in the text to lines."""
 
     def __init__(self, where: Documents, starts: list[int], text: str, first: Line) -> None:
         self._where, self._starts, self._text, self._first = where, starts, text, first

@@ -28,7 +28,7 @@ _ASSIGNMENTS = ("CURRENT-ASSIGNMENT", "ASSIGNMENT", "ASSIGNMENTS")
 
 
 class GroupTables:
-    """Reads such output line by line."""
+    """A reader of such output, line by line."""
 
     def __init__(self) -> None:
         self._columns: list[tuple[str, int]] = []

@@ -35,7 +35,7 @@ class Observation:
         raw: its bytes, from which its ID is computed; never stored.
         event: name of the event.
         message: text without secrets.
-        captures: by name, as in `fields.toml`.
+        captures: captures by their names in `fields.toml`.
         ts: time of the fact, microseconds UTC; None if the snapshot does not contain it.
     """
 

@@ -39,7 +39,7 @@ _TYPES = {0: "offset", 1: "offset", 2: "group", 3: "group", 6: "target_epoch", 5
 
 
 class OffsetsDump:
-    """Reads records one by one; yields the last commits at the end."""
+    """A reader of records, one by one, which yields the last commits at the end."""
 
     def __init__(self) -> None:
         self._commits: dict[tuple[str, str], Observation] = {}

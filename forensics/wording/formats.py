@@ -32,7 +32,7 @@ def iso(ts: datetime | None, zone: tzinfo = UTC) -> str | None:
 
 
 class Clock:
-    """Prints times in the reader's zone, without the date if the whole report covers a single day.
+    """A printer of times in the reader's zone, without the date if the whole report covers a single day.
 
     Args:
         times: all times that the report may print (UTC); they determine whether dates are needed.
@@ -108,7 +108,7 @@ def span(ms: float | None, unknown: str = "?") -> str:
 
 
 def about(ms: float, *, up: bool = False) -> str:
-    """A span for a headline: whole seconds above ten, which a bound from below rounds down and one from above up.
+    """Return a span for a headline: whole seconds above ten, rounded down for a lower bound and up for an upper bound.
 
     Args:
         ms: milliseconds.

@@ -76,7 +76,7 @@ def times(number: int | None) -> str:
 
 
 def seconds(ms: int | None, up: bool = False) -> str:
-    """A span in a headline: whole seconds above ten, rounded down, or up where it is a bound from above."""
+    """Return a span for a headline: whole seconds above ten, rounded down, or up for an upper bound."""
     return formats.about(ms, up=up) if ms is not None else "?"
 
 

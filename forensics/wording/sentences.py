@@ -25,10 +25,10 @@ def findings(
     """Return the rows with their sentences.
 
     Args:
-        rows: of the view `finding`: `rule`, `code`, `facts` (JSON text) and the columns above. A row without a code keeps the sentences that it has.
+        rows: rows of the view `finding`: `rule`, `code`, `facts` (JSON text) and the columns above. A row without a code keeps the sentences that it has.
         types: the Arrow type of each rule's facts, a struct: what is NULL is not in the JSON text, at any depth, and is None here.
         zone: the reader's time zone; UTC when None.
-        names: what to call processes, by process_id; as their id where it has none.
+        names: names of processes, by process_id; a process without one is called by its ID.
 
     Raises:
         ForensicsError: a rule has no words for a code, or they use an unknown fact.
@@ -82,9 +82,9 @@ def of_view(name: str, rows: Iterable[Mapping[str, Any]], zone: tzinfo | None = 
 
     Args:
         name: name of the view.
-        rows: of the view.
+        rows: rows of the view.
         zone: the reader's time zone; UTC when None.
-        names: what to call processes, by process_id.
+        names: names of processes, by process_id.
 
     Raises:
         ForensicsError: the view has no words for a code, or they use a name that the row does not have.

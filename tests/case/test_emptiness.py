@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from forensics.case import emptiness, materialise, open_sql, view_files
-from forensics.case.emptiness import EMPTY, Known
+from forensics.case.emptiness import EMPTY, RelationProperties
 from forensics.case.ingestion import ingest
 
 KNOWN = {
     "event": emptiness.of_rows(pa.table({"event": ["joined", "synced", None], "ok": [True, True, None], "n": [0, 3, None], "text": ["a", "b", "c"]})),
-    "falses": Known(values={"ok": frozenset({False}), "maybe": frozenset()}),
-    "anything": Known(),
+    "falses": RelationProperties(values={"ok": frozenset({False}), "maybe": frozenset()}),
+    "anything": RelationProperties(),
     "nothing": EMPTY,
 }
 VARIABLES = {"limit_ms": 5, "unset_ms": None}
@@ -253,7 +253,7 @@ def test_a_database_finds_no_rows_where_none_are_claimed(rows: Sequence[Sequence
 
 def test_every_view_is_empty_over_nothing() -> None:
     """A case without one event, but for the few views that count what there is not."""
-    known: dict[str, Known] = dict.fromkeys(("event_row", "unrecognised_row", "counted_row", "range_row", "evidence_file"), EMPTY)
+    known: dict[str, RelationProperties] = dict.fromkeys(("event_row", "unrecognised_row", "counted_row", "range_row", "evidence_file"), EMPTY)
     for name, view in view_files.views().items():
         known[name] = emptiness.of_query(view.query, known)
     # What is known of the releases comes from this program, and not from a case.
@@ -276,7 +276,7 @@ def test_what_is_claimed_of_a_sample_is_true(sample: str, sample_case) -> None:
     known = {name: emptiness.of_rows(ds.dataset([ds.dataset(p) for p in paths]).to_table()) for name, paths in case.tables().items()}
     empty, claimed = [], []
     for name, view in view_files.views().items():
-        found = emptiness.of_query(view.query, known, view_files.knob_values())
+        found = emptiness.of_query(view.query, known, view_files.threshold_values())
         known[name] = emptiness.of_rows(ds.dataset(case.views()[name]).to_table()) if view.kept else found
         empty += [name] if view.kept and known[name].empty else []
         if found.empty:

@@ -66,12 +66,12 @@ def test_views_can_be_left_to_the_next_report(log: Path, tmp_path: Path) -> None
     assert "no views" in done.stderr
     opened = case_folder.open_case(case)
     assert opened.views() == {}
-    assert opened.knobs == {"assume_skew_ms": 7}
+    assert opened.thresholds == {"assume_skew_ms": 7}
     assert "VIEW event_row" in (case / "open.sql").read_text()
     assert CliRunner().invoke(app, ["report", "--case", str(case)]).exit_code == 0
     opened = case_folder.open_case(case)
     assert opened.views().keys() == KEPT
-    assert opened.knobs == {"assume_skew_ms": 7}
+    assert opened.thresholds == {"assume_skew_ms": 7}
 
     subprocess.run(["bash", "-c", f"rm {case}/views/*/{{split_brain,finding}}/*.parquet"], check=True)
     shown = CliRunner().invoke(app, ["report", "--case", str(case), "--fail-on", "any"])

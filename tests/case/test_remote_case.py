@@ -197,7 +197,7 @@ def test_a_writer_that_dies_leaves_the_last_case_or_the_new_one(
         on(machine)
         expected = tmp_path / ("new" if step == "sql" else "old")
         assert rows(CASE) == rows(expected)
-        assert open_case(CASE).knobs == open_case(expected).knobs
+        assert open_case(CASE).thresholds == open_case(expected).thresholds
     again = told("ingest", logs / "w2", "--case", CASE, "--no-views", "--assume-skew", 7, "--jobs", 1)
     assert again.exit_code == 0, again.output
     assert rows(CASE) == rows(tmp_path / "new")

@@ -59,7 +59,7 @@ def test_statements_are_put_into_sails_words(given: str, sent: str) -> None:
 
 def test_variables_are_declared_and_set() -> None:
     variables = Variables()
-    for statement in view_files.statements(view_files.knobs({"assume_skew_ms": 5})):
+    for statement in view_files.statements(view_files.thresholds_sql({"assume_skew_ms": 5})):
         assert variables.take(statement)
     assert variables.texts()["assume_skew_ms"] == "CAST(5 AS BIGINT)"
     assert variables.take("SET VAR Gap_Ms = 1 + 1")

@@ -205,7 +205,7 @@ def test_messages_that_all_differ_are_read_as_columns_as_they_are_one_by_one(
     for name, value in (
         ("column_reader.FEW", 2),
         ("column_reader.CHUNK", 100_000),
-        ("new_messages._MOST_MET", 3_000),
+        ("new_messages._MAX_SEEN_ONCE", 3_000),
         ("new_messages._FOR_CHUNKS", 2),
     ):
         monkeypatch.setattr(f"forensics.extract.{name}", value)

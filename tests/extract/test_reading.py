@@ -96,7 +96,7 @@ def test_what_goes_wrong_in_a_reading_process_is_said(tmp_path: Path) -> None:
     catalogue = load(())
     partitions = plan(find_evidence([SAMPLE]))
     with reading.Readers(2) as readers, pytest.raises(OSError, match="File exists|Not a directory"):
-        readers.tell(catalogue, tmp_path / "file")
+        readers.send_catalogue(catalogue, tmp_path / "file")
         readers.read([partitions[0], partitions[0]])
 
 

@@ -95,7 +95,7 @@ def give(runs: Engine, case: Case, reads: Iterable[str], given: Mapping[str, Seq
 
 @cache
 def _thresholds() -> list[str]:
-    return view_files.statements(view_files.knobs())
+    return view_files.statements(view_files.thresholds_sql())
 
 
 def _stored(rows: pa.Table) -> pa.Table:

@@ -206,7 +206,7 @@ def test_a_copied_case_gives_the_rows_beside_it_whatever_open_sql_says(tmp_path:
     shutil.copytree(original, copy)
 
     case = open_case(copy)
-    said = "\n".join(open_sql.opening(case.tables(), case.views(), case.knobs))
+    said = "\n".join(open_sql.opening(case.tables(), case.views(), case.thresholds))
     assert "origin" not in said
     assert f"parquet.`{literal(str(copy))}/tables/event_row/segment-000`" in said
 

@@ -32,7 +32,7 @@ class Buffer:
 
     Args:
         room: `PAD` bytes, the data, and at least `PAD` bytes more.
-        size: of the data.
+        size: the size of the data.
     """
 
     def __init__(self, room: bytes | mmap.mmap, size: int) -> None:

@@ -57,7 +57,7 @@ class _Found:
 
 
 class RecordStartFinder:
-    """Finds first lines.
+    """A finder of first lines.
 
     Args:
         layouts: layouts to try.

@@ -1,4 +1,4 @@
-"""Summarise the times and names of streams while a task has their rows, so that only streams with jumps are read again."""
+"""Summarise the times and names of streams while a task has their rows in memory, so that only streams with jumps are read again."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PLACED = ("process_id", "stream_pos", "ts")
 _ENOUGH = 2
 
 
-class Sign(NamedTuple):
+class StreamSummary(NamedTuple):
     """A summary of consecutive rows of one stream.
 
     Attributes:
@@ -50,14 +50,14 @@ class Sign(NamedTuple):
     ends: tuple[str, str] = ("", "")
 
 
-def signs_of(tables: Iterable[pa.RecordBatch]) -> Iterator[Sign]:
-    """Yield signs of the events and counted records in one part of a file, given in any order."""
+def summaries_of(tables: Iterable[pa.RecordBatch]) -> Iterator[StreamSummary]:
+    """Yield summaries of the events and counted records in one part of a file, given in any order."""
     parts = [pa.table({name: table[name] for name in (*_PLACED, *NAMES, "message") if name in table.schema.names}) for table in tables]
     if not parts:
         return
     rows = pa.concat_tables(parts, promote_options="default")
     if rows["process_id"].null_count:
-        yield Sign(None)
+        yield StreamSummary(None)
         rows = rows.filter(pc.is_valid(rows["process_id"]))
     if rows["ts"].null_count:
         rows = rows.filter(pc.is_valid(rows["ts"]))
@@ -69,7 +69,7 @@ def signs_of(tables: Iterable[pa.RecordBatch]) -> Iterator[Sign]:
     named = [(who[at], codes, texts) for at, codes, texts in (_present(rows[name]) for name in NAMES if name in rows.column_names)]
     # Each message is compared with those near it in the order of its stream; their numbers suffice for that.
     messages = rows["message"].combine_chunks().dictionary_encode() if "message" in rows.column_names else None
-    said = messages.indices.fill_null(-1).to_numpy().astype(np.int64) if messages is not None else np.full(len(who), -1, np.int64)
+    contents = messages.indices.fill_null(-1).to_numpy().astype(np.int64) if messages is not None else np.full(len(who), -1, np.int64)
     for number, name in enumerate(process.dictionary.to_pylist()):
         mine = np.flatnonzero(who == number) if len(process.dictionary) > 1 else np.arange(len(who))
         mine = mine[np.argsort(pos[mine], kind="stable")]
@@ -77,45 +77,45 @@ def signs_of(tables: Iterable[pa.RecordBatch]) -> Iterator[Sign]:
         names = tuple([texts[c] for c in np.unique(codes[of == number])[:_ENOUGH].tolist()] for of, codes, texts in named)
         first, last = ((int(places[i]), int(times[i])) for i in (0, -1))
         jumps = bool(is_jump(np.diff(times)).any() or len(falls_back(times, JITTER)))
-        its = said[mine]
+        its = contents[mine]
         known = its >= 0
-        doubled = bool(len(said_again(times[known], np.ones(np.count_nonzero(known), np.bool_), [its[known]])[1]))
+        doubled = bool(len(repeated_pairs(times[known], np.ones(np.count_nonzero(known), np.bool_), [its[known]])[1]))
         begin, end = (messages.dictionary[int(c)].as_py() if messages is not None and c >= 0 else "" for c in its[[0, -1]])
-        yield Sign(name, first, last, jumps, names, doubled, (begin, end))
+        yield StreamSummary(name, first, last, jumps, names, doubled, (begin, end))
 
 
-def said_again(times: Ints, exact: npt.NDArray[np.bool_], said: Sequence[Ints]) -> tuple[Ints, Ints]:
+def repeated_pairs(times: Ints, exact: npt.NDArray[np.bool_], contents: Sequence[Ints]) -> tuple[Ints, Ints]:
     """Find lines that repeat a line just before them at the same time.
 
     Args:
-        times: of lines of one stream, in their order.
+        times: times of lines of one stream, in their order.
         exact: True if a line's time is finer than seconds. Other lines of the same moment may appear between two such lines, but not between others.
-        said: columns of numbers, equal where the lines' contents are equal.
+        contents: columns of numbers, equal for lines with equal contents.
 
     Returns:
         The earlier line of each pair, and the line that repeats it.
     """
     moment = np.append(0, np.cumsum(np.abs(np.diff(times)) >= JITTER))[: len(times)]
-    keys = (moment, times, *said)
+    keys = (moment, times, *contents)
     order = np.lexsort(keys)
-    alike = np.logical_and.reduce([key[order[1:]] == key[order[:-1]] for key in keys])
-    first, again = order[:-1][alike], order[1:][alike]
+    equal = np.logical_and.reduce([key[order[1:]] == key[order[:-1]] for key in keys])
+    first, again = order[:-1][equal], order[1:][equal]
     sure = exact[again] | (again == first + 1)
     first, again = first[sure], again[sure]
     by_place = np.argsort(again)
     return first[by_place], again[by_place]
 
 
-def streams_with_doubles(signs: Iterable[Sign]) -> list[str]:
+def streams_with_doubles(summaries: Iterable[StreamSummary]) -> list[str]:
     """Return streams in which two rows near each other have the same time and message."""
     found: set[str] = set()
-    last: dict[str, Sign] = {}
-    for sign in sorted((s for s in signs if s.process_id is not None), key=lambda s: s.first):
-        name = str(sign.process_id)
+    last: dict[str, StreamSummary] = {}
+    for summary in sorted((s for s in summaries if s.process_id is not None), key=lambda s: s.first):
+        name = str(summary.process_id)
         before = last.get(name)
-        if sign.doubled or before and before.last[1] == sign.first[1] and before.ends[1] == sign.ends[0] != "":
+        if summary.doubled or before and before.last[1] == summary.first[1] and before.ends[1] == summary.ends[0] != "":
             found.add(name)
-        last[name] = sign
+        last[name] = summary
     return sorted(found)
 
 
@@ -139,18 +139,18 @@ def falls_back(times: npt.NDArray[np.int64], by: int) -> npt.NDArray[np.int64]:
     return np.flatnonzero(fallen >= by) + 2
 
 
-def streams_to_read(signs: Iterable[Sign]) -> tuple[list[str], bool]:
+def streams_to_read(summaries: Iterable[StreamSummary]) -> tuple[list[str], bool]:
     """Return streams in which time jumps or a name changes, and whether all rows belong to one stream."""
-    by_process: dict[str | None, list[Sign]] = defaultdict(list)
-    for sign in signs:
-        by_process[sign.process_id].append(sign)
+    by_process: dict[str | None, list[StreamSummary]] = defaultdict(list)
+    for summary in summaries:
+        by_process[summary.process_id].append(summary)
     wanted = []
     for process, mine in by_process.items():
         if process is None:
             continue
-        mine.sort(key=lambda sign: sign.first)
+        mine.sort(key=lambda summary: summary.first)
         between = np.array([b.first[1] - a.last[1] for a, b in zip(mine, mine[1:], strict=False)], np.int64)
-        names = [set(chain.from_iterable(said)) for said in zip(*(sign.names for sign in mine if sign.names), strict=True)]
-        if any(len(said) > 1 for said in names) or any(sign.jumps for sign in mine) or is_jump(between).any():
+        names = [set(chain.from_iterable(found)) for found in zip(*(summary.names for summary in mine if summary.names), strict=True)]
+        if any(len(found) > 1 for found in names) or any(summary.jumps for summary in mine) or is_jump(between).any():
             wanted.append(process)
     return sorted(wanted), len(by_process) == 1 and None not in by_process

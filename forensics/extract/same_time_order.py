@@ -18,10 +18,10 @@ from forensics.extract.stream_lines import codes_of, in_order, joined, rows_of
 from forensics.records.vectorized.buffers import Flags, Ints
 
 #: Minimum number of pairs of lines that must show the reverse order, and their minimum ratio to the pairs that show the opposite.
-_LEAST, _TIMES_AS_MANY = 5, 2
+_MIN_PAIRS, _TIMES_AS_MANY = 5, 2
 
 
-def set_right(events: Sequence[Path], others: Sequence[Path], paths: Iterable[str]) -> None:
+def restore(events: Sequence[Path], others: Sequence[Path], paths: Iterable[str]) -> None:
     """Give lines of the same time the order in which they were printed, if a log has them in that order and its times in reverse.
 
     Args:
@@ -35,45 +35,45 @@ def set_right(events: Sequence[Path], others: Sequence[Path], paths: Iterable[st
         if lines.num_rows == 0:
             continue
         pos, ts = lines["stream_pos"].to_numpy(), lines["ts"].cast(pa.int64()).to_numpy()
-        if are_turned_round(ts, codes_of(joined(lines["event"]))):
-            now = pos[_turned(ts)]
+        if is_reversed(ts, codes_of(joined(lines["event"]))):
+            now = pos[_swapped(ts)]
             for file in (*events, *others):
                 _write(file, path, pos, now)
 
 
-def are_turned_round(ts: Ints, said: Ints) -> bool:
+def is_reversed(ts: Ints, contents: Ints) -> bool:
     """Return True if lines of the same time follow each other in the reverse order of lines of different times.
 
     Args:
         ts: times of lines that are in order, except within the same time.
-        said: number of each line's content; -1 if unknown.
+        contents: number of each line's content; -1 if unknown.
     """
-    first, second, later = said[:-1], said[1:], np.diff(ts)
+    first, second, later = contents[:-1], contents[1:], np.diff(ts)
     known = (first >= 0) & (second >= 0) & (first != second)
-    most = int(said.max(initial=-1)) + 1
-    follows, before = first * most + second, second * most + first
-    seen = np.bincount(follows[known & (later > 0)], minlength=most * most)
+    size = int(contents.max(initial=-1)) + 1
+    follows, before = first * size + second, second * size + first
+    seen = np.bincount(follows[known & (later > 0)], minlength=size * size)
     tied: Flags = known & (later == 0)
     usual, unusual = seen[follows[tied]], seen[before[tied]]
     against, for_it = int((usual < unusual).sum()), int((usual > unusual).sum())
-    return against >= _LEAST and against > _TIMES_AS_MANY * for_it
+    return against >= _MIN_PAIRS and against > _TIMES_AS_MANY * for_it
 
 
-def _turned(ts: Ints) -> Ints:
+def _swapped(ts: Ints) -> Ints:
     """Return for each of some ordered lines the index of the line that it changes places with."""
     begins = np.flatnonzero(np.append(True, np.diff(ts) != 0))
     sizes = np.diff(np.append(begins, len(ts)))
     begin = np.repeat(begins, sizes)
-    turned: Ints = 2 * begin + np.repeat(sizes, sizes) - 1 - np.arange(len(ts))
-    return turned
+    swapped: Ints = 2 * begin + np.repeat(sizes, sizes) - 1 - np.arange(len(ts))
+    return swapped
 
 
-def _write(file: Path, path: str, pos: Ints, turned: Ints) -> None:
-    """Give the lines of one log in a file, which are at the positions `pos`, the positions `turned`."""
+def _write(file: Path, path: str, pos: Ints, swapped: Ints) -> None:
+    """Give the lines of one log in a file, which are at the positions `pos`, the positions `swapped`."""
     table = pq.read_table(file)
     was = table["stream_pos"].to_numpy()
     here = np.flatnonzero(pc.and_(pc.equal(table["path"], path), pc.is_valid(table["ts"])).to_numpy())
     if len(here):
         now = was.copy()
-        now[here] = turned[np.searchsorted(pos, was[here])]
+        now[here] = swapped[np.searchsorted(pos, was[here])]
         rewrite(file, with_columns(table, {"stream_pos": pa.chunked_array([pa.array(now)])}))

@@ -14,7 +14,7 @@ from places import ROOT
 
 from forensics.case.folder import open_case
 from forensics.case.ingestion import ingest
-from forensics.extract.tied_lines import are_turned_round
+from forensics.extract.same_time_order import is_reversed
 
 LOG = ROOT / "sample_logs/split-brain-frozen-worker-3.9.1/logs/w2/connect.log"
 HEAD = re.compile(r"^\[(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d),(\d{3})\] ", re.MULTILINE)
@@ -56,5 +56,5 @@ def test_a_log_with_its_newest_lines_first_is_read_in_the_order_in_which_it_was_
 
 def test_few_lines_of_one_moment_turn_nothing_round() -> None:
     ts, said_ = np.array([1, 2, 3, 4, 5, 5, 6, 6]), np.array([0, 1, 0, 1, 1, 0, 1, 0])
-    assert not are_turned_round(ts, said_)
-    assert not are_turned_round(ts[:0], said_[:0])
+    assert not is_reversed(ts, said_)
+    assert not is_reversed(ts[:0], said_[:0])
