@@ -72,7 +72,7 @@ def sizes(runs: Engine, case: Case) -> dict[str, Counter[str]]:
         patch.object(materialise._Build, "_rows", fetched),
         patch.object(type(runs), "keep_rows", kept),
     ):
-        materialise.build(runs, case.tables(), Path(folder) / "views", small=is_small(case), overrides=case.knobs)
+        materialise.build(runs, case.tables(), Path(folder) / "views", small=is_small(case), overrides=case.thresholds)
     return found
 
 
