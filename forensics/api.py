@@ -39,7 +39,7 @@ AnyPath = str | os.PathLike[str]
 #: Logs smaller than this are read before a JVM has warmed up.
 _LITTLE_BYTES = 100 << 20
 #: Maximum number of rows that a notebook shows.
-_MOST_SHOWN = 200
+_MAX_SHOWN = 200
 
 
 class ReportFormat(StrEnum):
@@ -462,7 +462,7 @@ class Rows(list[dict[str, Any]]):
         def cells(tag: str, texts: Iterable[object]) -> str:
             return "<tr>" + "".join(f"<{tag}>{escape(printable('' if text is None else str(text)))}</{tag}>" for text in texts) + "</tr>"
 
-        shown = self[:_MOST_SHOWN]
+        shown = self[:_MAX_SHOWN]
         body = "".join(cells("td", row.values()) for row in shown)
         more = f"<p>{len(shown):,} of {len(self):,} rows</p>" if len(self) > len(shown) else ""
         return f"<table><thead>{cells('th', self[0] if self else ())}</thead><tbody>{body}</tbody></table>{more}"

@@ -774,7 +774,7 @@ def cache(
     typer.echo(f"{cache.where()}")
     typer.echo(f"{count(len(held), 'entry', 'entries')}, {sum(one.size for one in held) / 1e6:,.1f} MB")
     if not clear:
-        typer.echo(f"Entries unused for {cache.MOST_DAYS} days are deleted, then the least recently used ones above {cache.MOST_BYTES >> 20} MiB.")
+        typer.echo(f"Entries unused for {cache.MAX_DAYS} days are deleted, then the least recently used ones above {cache.MAX_BYTES >> 20} MiB.")
 
 
 @app.command("offsets-topic", short_help="Show what each broker failure would break; write a reassignment.")

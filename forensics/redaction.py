@@ -89,7 +89,7 @@ _WORD = re.compile(r"[a-z]+|[A-Z][a-z]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 #: Number of texts that are compared with known ones; number of known texts that are kept, and their maximum length; and the number of characters above
 #: which RE2 is faster than Python.
-_MOST_REMEMBERED, _MOST_KNOWN, _LONGEST_KNOWN, _MUCH = 5_000, 20_000, 1_000, 8_000
+_MAX_REMEMBERED, _MAX_KNOWN, _LONGEST_KNOWN, _MUCH = 5_000, 20_000, 1_000, 8_000
 _COUNT, _LONG_COUNT = re.compile(r"\{(?:\d*,)?(\d+)"), 40
 _JAVA_CLASS = re.compile(r"(?:[a-z]\w*\.){1,12}[A-Z]\w*:?")
 #: An object as Java, Go, JSON and YAML print it; its secrets have keys of their own, or are its `value`.
@@ -168,7 +168,7 @@ _CHANGED = regex.compile(
 _SYNTAX = {"token", "tokens"}
 _STRONG = re.compile(r"pass|pwd|pw$|passphrase|kennwort|_|[a-z]\.[a-z]", re.IGNORECASE)
 _URL = regex.compile(r"(?<=://)(?:(?!://)[^\s\"'<>])++")
-_LEAST_TOKEN, _LEAST_WHOLE, _LONGEST_VALUE = 20, 6, 400
+_MIN_TOKEN, _MIN_WHOLE, _LONGEST_VALUE = 20, 6, 400
 #: Words of keys: marks (in lower case) of which every match of the sieve of words contains one; they are searched first, because Python finds them faster.
 _MARKS_OF_KEYS = (
     "pass", "pwd", "pw", "secret", "credential", "token", "jaas", "private", "user", "webhook", "cookie", "string", "ription", "assertion", "kennwort", "contrase",
@@ -318,13 +318,13 @@ class _CleanTexts:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        if len(texts) > _MOST_REMEMBERED:
+        if len(texts) > _MAX_REMEMBERED:
             found = _sifted(texts)
             return found if pc.any(found).as_py() else None
         values = texts.to_pylist()
         new = {*values} - self._known - {None}
         matching = _matching(new)
-        if len(self._known) > _MOST_KNOWN:
+        if len(self._known) > _MAX_KNOWN:
             self._known.clear()
         self._known.update(text for text in new - matching if len(text) <= _LONGEST_KNOWN)
         return pa.array([text in matching for text in values]) if matching else None
@@ -421,7 +421,7 @@ def _without_userinfo(rest: str) -> str:
         return rest  # the `@` follows the host, in a path or a word
     if colon:
         return f"{user}:{password if password in _EMPTY else REDACTED}@{host}"
-    return f"{REDACTED}@{host}" if len(user) >= _LEAST_TOKEN else rest
+    return f"{REDACTED}@{host}" if len(user) >= _MIN_TOKEN else rest
 
 
 def _without_values(text: str) -> Iterator[str]:
@@ -541,7 +541,7 @@ def _value(text: str, found: regex.Match[str], key: str, depth: int, stop: int |
         return None
     last = m.start("value") + len(value)
     if last == m.end():
-        is_whole = len(value) >= _LEAST_WHOLE and _LOOKS_SECRET.fullmatch(value) is not None
+        is_whole = len(value) >= _MIN_WHOLE and _LOOKS_SECRET.fullmatch(value) is not None
         rest = _REST if is_whole and not _LINE_START.search(text, max(0, found.start() - 40), found.start()) else _REST_OF_LINE
         more = rest.match(text, last, stop)
         last = more.end() if more else last

@@ -21,7 +21,7 @@ from forensics.evidence.objects import Location, S3Path, opened
 from forensics.inventory.walk import walk
 
 #: Entries unused for this long are deleted, then the least recently used ones until the cache fits this size.
-MOST_DAYS, MOST_BYTES = 30, 512 << 20
+MAX_DAYS, MAX_BYTES = 30, 512 << 20
 #: Entries used within this many seconds are kept.
 _RECENT_SECONDS = 600
 _DAY = 24 * 3600
@@ -148,7 +148,7 @@ def kept() -> list[Kept]:
 
 
 def tidy(*, everything: bool = False) -> tuple[int, int]:
-    """Delete entries unused for `MOST_DAYS`, then the least recently used ones while the cache exceeds `MOST_BYTES`.
+    """Delete entries unused for `MAX_DAYS`, then the least recently used ones while the cache exceeds `MAX_BYTES`.
 
     Entries that are being written, or were used within the last ten minutes, are kept.
 
@@ -162,7 +162,7 @@ def tidy(*, everything: bool = False) -> tuple[int, int]:
     for one in kept():
         total += one.size
         age = now - one.used
-        if everything or (age > _RECENT_SECONDS and (age > MOST_DAYS * _DAY or total > MOST_BYTES)):
+        if everything or (age > _RECENT_SECONDS and (age > MAX_DAYS * _DAY or total > MAX_BYTES)):
             with suppress(OSError), ExitStack() as held:  # `Timeout` is an OSError
                 if (one.path / ".lock").is_file():
                     held.enter_context(FileLock(one.path / ".lock", timeout=0))

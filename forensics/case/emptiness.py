@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 #: Columns with more distinct values than this are not tracked; the second number limits the first, quick check.
-_MOST_VALUES, _LOOKED_AT = 500, 10_000
+_MAX_VALUES, _LOOKED_AT = 500, 10_000
 #: Functions that sqlglot parses as anonymous and that are not aggregates.
 _PER_ROW = frozenset({"timestamp_millis", "get", "map_entries", "array_union"})
 
@@ -104,7 +104,7 @@ def of_rows(table: pa.Table) -> RelationProperties:
         kind = table.schema.field(name).type
         if types.is_string(kind) or types.is_boolean(kind) or types.is_integer(kind):
             column = table.column(name)
-            if len(pc.unique(column.slice(0, _LOOKED_AT))) <= _MOST_VALUES and len(found := pc.unique(column)) <= _MOST_VALUES:
+            if len(pc.unique(column.slice(0, _LOOKED_AT))) <= _MAX_VALUES and len(found := pc.unique(column)) <= _MAX_VALUES:
                 values[name.lower()] = frozenset(found.to_pylist()) - {None}
     return RelationProperties(not table.num_rows, values)
 

@@ -44,12 +44,12 @@ _SEGMENT = re.compile(r"segment-\d{1,9}(~\d{1,9})?")
 _BUILD = re.compile(r"build-\d{1,9}")
 _VIEW_FOLDER = re.compile(rf"views/{_BUILD.pattern}/\w+")
 #: Maximum bytes of a manifest; each evidence file takes less than 1 kB of it.
-_MOST_MANIFEST = 256 << 20
+_MAX_MANIFEST = 256 << 20
 _KINDS = {
     "root": str, "tables": dict, "views": dict, "files": list, "contents": dict,
     "tool_version": str, "catalogue_hash": str, "command_line": list, "created": str, "updated": str, "keep_all": bool,
 }  # fmt: skip
-_MOST_NUMBER = 2**63
+_MAX_NUMBER = 2**63
 _REQUIRED = ("root", "tables", "views", "files", "contents")
 
 
@@ -165,9 +165,9 @@ def _manifest(file: Path) -> Any:  # noqa: ANN401  (JSON)
         OSError, ValueError, RecursionError: it cannot be read.
     """
     with opened(file, links=False) as content:
-        text = content.read(_MOST_MANIFEST + 1)
-    if len(text) > _MOST_MANIFEST:
-        raise ValueError(f"it has more than {_MOST_MANIFEST:,} bytes")
+        text = content.read(_MAX_MANIFEST + 1)
+    if len(text) > _MAX_MANIFEST:
+        raise ValueError(f"it has more than {_MAX_MANIFEST:,} bytes")
     found = json.loads(text)
     json.dumps(found, ensure_ascii=False).encode()  # a lone surrogate, which no table can hold, raises ValueError
     return found
@@ -198,9 +198,7 @@ def _fault(manifest: Mapping[str, Any]) -> str:
         if not isinstance(folder, str) or not _VIEW_FOLDER.fullmatch(folder):
             return f"names a wrong folder of the view `{name}`"
     thresholds = manifest.get("knobs", {})
-    if not isinstance(thresholds, dict) or not all(
-        type(v) is int and abs(v) < _MOST_NUMBER and name.isidentifier() for name, v in thresholds.items()
-    ):
+    if not isinstance(thresholds, dict) or not all(type(v) is int and abs(v) < _MAX_NUMBER and name.isidentifier() for name, v in thresholds.items()):
         return "has thresholds that are not numbers"
     if not all(map(is_record, manifest["files"])):
         return "lists a file without all required fields"

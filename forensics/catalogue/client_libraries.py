@@ -18,7 +18,7 @@ from typing import Any
 Pairs = Mapping[str, Any]
 
 #: Maximum number of positions in a text that are tried; a client's line contains its words once.
-_MOST_PLACES = 8
+_MAX_PLACES = 8
 #: Words whose beginning has this length identify a client by themselves. Shorter ones, and those that need keys and values, must not be part of a
 #: sentence.
 _DISTINCTIVE = 12
@@ -76,7 +76,7 @@ def interpretations(message: str, pairs: Pairs | None) -> Iterator[Interpretatio
 def places(text: str, beginnings: re.Pattern[str]) -> Iterator[tuple[int, str]]:
     """Yield the positions where words may begin in the first line of a text, each with its beginning."""
     stop = text.find("\n")
-    for found in islice(beginnings.finditer(text, 0, len(text) if stop < 0 else stop), _MOST_PLACES):
+    for found in islice(beginnings.finditer(text, 0, len(text) if stop < 0 else stop), _MAX_PLACES):
         yield found.start(), found[0]
 
 

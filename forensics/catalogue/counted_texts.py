@@ -14,7 +14,7 @@ from forensics.catalogue.literals import requirements
 from forensics.catalogue.pattern_files import EventPattern
 
 #: A block with more rivals is not worth the checks.
-_MOST_RIVALS = 24
+_MAX_RIVALS = 24
 _GROUP = re.compile(r"\?P<(\w+)>")
 #: Escapes with the same meaning in both syntaxes, for ASCII texts.
 _SAME = frozenset("dDsSwWbBntr")
@@ -55,7 +55,7 @@ def counted_texts(events: Sequence[EventPattern], row_captures: Collection[str])
         events: all blocks of the logger.
         row_captures: captures that make a record a row.
     """
-    if len(events) > _MOST_RIVALS:
+    if len(events) > _MAX_RIVALS:
         return
     for event in events:
         expression = re2(event.pattern)

@@ -10,7 +10,7 @@ import struct
 from typing import Any
 
 _CONNECTOR_TASK = -1
-_MOST_ENTRIES = 100_000
+_MAX_ENTRIES = 100_000
 
 
 class _Reader:
@@ -39,13 +39,13 @@ class _Reader:
 
     def numbers_by_name(self) -> list[tuple[str, list[int]]]:
         count = self.number(">i")
-        if not -1 <= count <= _MOST_ENTRIES:
+        if not -1 <= count <= _MAX_ENTRIES:
             raise ValueError
         found = []
         for _ in range(max(count, 0)):
             name = self.string()
             many = self.number(">i")
-            if name is None or not 0 <= many <= _MOST_ENTRIES:
+            if name is None or not 0 <= many <= _MAX_ENTRIES:
                 raise ValueError
             found.append((name, [self.number(">i") for _ in range(many)]))
         return found

@@ -14,7 +14,7 @@ from typing import Any
 
 _PARSER: Any = importlib.import_module("re._parser")
 _NAMED_GROUP = re.compile(r"\(\?P<\w+>")
-_MOST_ALTERNATIVES = 16
+_MAX_ALTERNATIVES = 16
 #: A text of this length is rare enough: beyond it, having few alternatives matters more than length.
 _SELECTIVE = 12
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
@@ -107,7 +107,7 @@ def _texts(items: Any) -> tuple[Texts, bool]:  # noqa: ANN401  (nodes of re's ow
     for name, arg in _joined(items):
         more, whole = _alternatives(name, arg)
         grown = frozenset(a + b for a in found for b in more)
-        if len(grown) > _MOST_ALTERNATIVES:
+        if len(grown) > _MAX_ALTERNATIVES:
             return found, False
         found = grown
         if not whole:
@@ -141,13 +141,13 @@ def _runs(items: Any) -> Iterator[Texts]:  # noqa: ANN401
     for name, arg in _joined(items):
         more, whole = _alternatives(name, arg)
         grown = frozenset(a + b for a in run for b in more)
-        fits = len(grown) <= _MOST_ALTERNATIVES
+        fits = len(grown) <= _MAX_ALTERNATIVES
         if fits and whole:
             run = grown
             continue
         yield grown if fits else run
         yield from _inside(name, arg)
-        run = more if whole and len(more) <= _MOST_ALTERNATIVES else frozenset([""])
+        run = more if whole and len(more) <= _MAX_ALTERNATIVES else frozenset([""])
     yield run
 
 

@@ -44,9 +44,9 @@ OTHER_FILES = {"fields.toml", "layouts.toml", "exceptions.toml", "kafka_words.to
 #: Longer messages are matched under a time limit, because log lines are untrusted.
 LONG_MESSAGE = 2_000
 MATCH_SECONDS = 1.0
-LEAST_SECONDS = 0.02
+MIN_SECONDS = 0.02
 #: Minimum length of the literal text at the beginning of words that may occur anywhere.
-LEAST_WORDS = 5
+MIN_WORDS = 5
 
 
 @dataclass(frozen=True)
@@ -271,12 +271,12 @@ def check_pattern(event: EventPattern, fields: Mapping[str, Field]) -> Iterator[
             fix="Name some words of the message; for alternatives, some in each.",
         )
 
-    if event.anywhere and any(len(p) < LEAST_WORDS for p in requirements(event.pattern).prefixes):
+    if event.anywhere and any(len(p) < MIN_WORDS for p in requirements(event.pattern).prefixes):
         yield CatalogueError(
             f"The pattern of `{event.name}` does not begin with words.",
             why="a block with `anywhere` is found by the literal text that it begins with",
             where=f"{event.file}:{event.pattern_line}",
-            fix=f"Begin each alternative with at least {LEAST_WORDS} characters that are always the same.",
+            fix=f"Begin each alternative with at least {MIN_WORDS} characters that are always the same.",
         )
 
 

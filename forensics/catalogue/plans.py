@@ -11,7 +11,7 @@ import regex
 from forensics.catalogue.converters import CONVERTERS, EXPANDING, LISTS
 from forensics.catalogue.literals import captures_once, requirements
 from forensics.catalogue.pattern_files import EventPattern
-from forensics.catalogue.patterns import LEAST_SECONDS, LONG_MESSAGE, MATCH_SECONDS, compiled, convert
+from forensics.catalogue.patterns import LONG_MESSAGE, MATCH_SECONDS, MIN_SECONDS, compiled, convert
 from forensics.schema import Field
 
 _KEY = 5
@@ -55,7 +55,7 @@ class Plan:
             return self._fullmatch(text, timeout=self._seconds)
         except TimeoutError:
             # A file of such lines must not delay the reading: each gets half the time of the one before.
-            self._seconds = max(self._seconds / 2, LEAST_SECONDS)
+            self._seconds = max(self._seconds / 2, MIN_SECONDS)
             return None
 
     def match(self, text: str) -> dict[str, Any] | None:

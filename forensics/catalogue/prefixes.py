@@ -15,7 +15,7 @@ from forensics.catalogue.converters import is_blanked, to_int
 from forensics.errors import CatalogueError
 from forensics.records.kafka_words import WHERE, Captures, KafkaWords, Prefix, kafka_words
 
-_MOST_CACHED = 8_192
+_MAX_CACHED = 8_192
 
 
 class Prefixes:
@@ -76,7 +76,7 @@ class Prefixes:
 
     def _learn(self, head: str) -> tuple[Captures, str | None] | None:
         parsed = parse_prefix(head)
-        if len(self._known) >= _MOST_CACHED:
+        if len(self._known) >= _MAX_CACHED:
             self._known.clear()
         self._known[head] = parsed
         return parsed

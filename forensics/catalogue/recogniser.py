@@ -29,7 +29,7 @@ _WORD = regex.compile(r"[A-Za-z]{1,15}[.!]?|(?i:shutting\ down|starting\ up)[.!]
 #: The rest of a logger after the message if the line was truncated within the logger.
 _CUT_LOGGER = regex.compile(r"\ \((?:|or?|org(?:\.[\w.$]*(?::\d*)?)?|ka?|kafk?|kafka(?:\.[\w.$]*(?::\d*)?)?)$", regex.MULTILINE)
 _COLUMN = regex.compile(r"\[(?:\[[^\[\]]{0,80}\]|[^\[\]]){0,80}\]:?\ ")
-_MOST_CACHED = 20_000
+_MAX_CACHED = 20_000
 _LONGEST_CACHED = 400
 
 
@@ -231,7 +231,7 @@ class Recogniser:
             try:
                 found = self._cache[key]
             except KeyError:
-                if len(self._cache) >= _MOST_CACHED:
+                if len(self._cache) >= _MAX_CACHED:
                     self._cache.clear()
                 found = self._cache[key] = self._recognise(logger, message)
         return self._with_surroundings(found, thread, context) if thread or context else found
@@ -334,7 +334,7 @@ class Recogniser:
     def _simple_name(self, logger: str) -> str:
         name = self._simple.get(logger)
         if name is None:
-            if len(self._simple) >= _MOST_CACHED:
+            if len(self._simple) >= _MAX_CACHED:
                 self._simple.clear()
             name = self._simple[logger] = self._dispatched(logger)
         return name

@@ -19,10 +19,10 @@ import numpy as np
 import pyarrow as pa
 from zlib_ng import zlib_ng
 
-MOST_DEPTH = 6
-MOST_MEMBERS = 100_000
+MAX_DEPTH = 6
+MAX_MEMBERS = 100_000
 #: Logs shrink to between a tenth and a fiftieth of their size; very repetitive ones to a hundredth.
-MOST_RATIO = 250
+MAX_RATIO = 250
 #: A small archive may expand more, up to this many bytes.
 HARMLESS_BYTES = 32 << 20
 _SMALL_RATIO = 1_000
@@ -36,7 +36,7 @@ _STEP = 64 << 10
 _ZSTD_STEP = 4 << 10
 WRONG_BYTES = "its checksum does not match: some of the bytes that were read are not the original ones"
 #: Memory limit for xz; its strongest setting needs 65 MiB.
-_MOST_MEMORY = 256 << 20
+_MAX_MEMORY = 256 << 20
 # Its stub takes the class for an instance.
 _ZLIB_ERROR: type[Exception] = zlib_ng.error  # type: ignore[assignment]
 #: Errors that reading hostile or broken evidence may raise.
@@ -120,7 +120,7 @@ class Budget:
     """
 
     def __init__(self, size: int) -> None:
-        self._bytes = max(MOST_RATIO * size, min(HARMLESS_BYTES, _SMALL_RATIO * size))
+        self._bytes = max(MAX_RATIO * size, min(HARMLESS_BYTES, _SMALL_RATIO * size))
         self._lines = max(LINES_A_BYTE * size, min(HARMLESS_LINES, _SMALL_LINES_A_BYTE * size))
         self.most_unread = _SMALL_RATIO * size
         self._members = 0
@@ -129,7 +129,7 @@ class Budget:
         """Return as many of the next bytes as may be read, and the reason if that is not all."""
         kept, reason = data, ""
         if len(kept) > self._bytes:
-            kept, reason = kept[: self._bytes], f"it expands to more than {MOST_RATIO} times its size"
+            kept, reason = kept[: self._bytes], f"it expands to more than {MAX_RATIO} times its size"
         lines = count_lines(kept)
         if lines > self._lines:
             kept, reason = _first_lines(kept, self._lines), "it expands to more lines than logs of its size have"
@@ -140,10 +140,10 @@ class Budget:
 
     def enter(self, depth: int) -> None:
         self._members += 1
-        if self._members > MOST_MEMBERS:
-            raise ValueError(f"it has more than {MOST_MEMBERS:,} members")
-        if depth > MOST_DEPTH:
-            raise ValueError(f"archives are nested more than {MOST_DEPTH} deep")
+        if self._members > MAX_MEMBERS:
+            raise ValueError(f"it has more than {MAX_MEMBERS:,} members")
+        if depth > MAX_DEPTH:
+            raise ValueError(f"archives are nested more than {MAX_DEPTH} deep")
 
 
 def count_lines(data: bytes) -> int:
@@ -462,7 +462,7 @@ def deflated(stream: Readable, budget: Budget) -> Inflating:
 COMPRESSION: tuple[tuple[bytes, Callable[[Readable, Budget], Readable]], ...] = (
     (b"\x1f\x8b", lambda s, b: Inflating(s, lambda: _Zlib(31), b)),
     (b"BZh", lambda s, b: Inflating(s, bz2.BZ2Decompressor, b)),
-    (b"\xfd7zXZ\0", lambda s, b: Inflating(s, lambda: lzma.LZMADecompressor(memlimit=_MOST_MEMORY), b)),
+    (b"\xfd7zXZ\0", lambda s, b: Inflating(s, lambda: lzma.LZMADecompressor(memlimit=_MAX_MEMORY), b)),
     (b"\x28\xb5\x2f\xfd", partial(Framed, codec="zstd")),
     (b"\x04\x22\x4d\x18", partial(Framed, codec="lz4")),
     # A skippable frame: pzstd writes one before each of its own.

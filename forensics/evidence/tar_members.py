@@ -15,8 +15,8 @@ from forensics.evidence.streams import BLOCK, Budget, Lost, Part, Readable, faul
 
 _HEADER = 512
 #: Maximum length of long names and pax records, and maximum number of parts of a sparse file.
-_MOST_EXTENSION, _MOST_PARTS = 1 << 20, 50_000
-_MOST_SIZE = 1 << 63
+_MAX_EXTENSION, _MAX_PARTS = 1 << 20, 50_000
+_MAX_SIZE = 1 << 63
 _LONG_NAME, _LONG_LINK, _PAX, _GLOBAL_PAX, _SPARSE = b"L", b"K", b"xX", b"g", b"S"
 #: Types that have data: files and unknown types. Links, devices and folders have none.
 _FILES, _WITHOUT_DATA = b"0\0" + b"7" + _SPARSE, b"123456"
@@ -133,7 +133,7 @@ class TarMembers:
             whole = _number(header.block[483:495])
             parts = _numbers(header.block, 386, _IN_HEADER)
             more = header.block[482]
-            while more and len(parts) < _MOST_PARTS:
+            while more and len(parts) < _MAX_PARTS:
                 block = _exactly(self._stream, _HEADER)
                 if len(block) < _HEADER:
                     break
@@ -144,7 +144,7 @@ class TarMembers:
             parts, used = self._leading_map(size)
         elif b"GNU.sparse.map" in records or b"GNU.sparse.size" in records:
             whole = _decimal(records.get(b"GNU.sparse.size", records.get(b"GNU.sparse.realsize", b"")))
-            parts = [_decimal(text) for text in records.get(b"GNU.sparse.map", b"").split(b",")[: 2 * _MOST_PARTS]]
+            parts = [_decimal(text) for text in records.get(b"GNU.sparse.map", b"").split(b",")[: 2 * _MAX_PARTS]]
         else:
             return None, size, 0
         map_, end = [], 0
@@ -161,14 +161,14 @@ class TarMembers:
     def _leading_map(self, size: int) -> tuple[list[int | None], int]:
         """Return the numbers of a map before a file's data (GNU 1.0), and the bytes that it takes."""
         data, used, wanted = b"", 0, 1
-        while used + _HEADER <= min(size, _MOST_EXTENSION):
+        while used + _HEADER <= min(size, _MAX_EXTENSION):
             block = _exactly(self._stream, _HEADER)
             used += len(block)
             data += block
             lines = data.split(b"\n") if used == _HEADER or data.count(b"\n") >= wanted else []
             if lines:
                 count = _decimal(lines[0])
-                if count is None or count > _MOST_PARTS:
+                if count is None or count > _MAX_PARTS:
                     return [None], used
                 wanted = 2 * count + 1
                 if len(lines) > wanted:
@@ -200,7 +200,7 @@ class TarMembers:
 
     def _extension(self, size: int) -> bytes:
         """Return the data after a header that extends the next; none if it is longer than any program writes."""
-        if size > _MOST_EXTENSION:
+        if size > _MAX_EXTENSION:
             self._note("a name or an extended header is longer than a megabyte")
             self._skip(size)
             return b""
@@ -274,7 +274,7 @@ def _numbers(block: bytes, at: int, count: int) -> list[int | None]:
 
 def _decimal(text: bytes) -> int | None:
     number = int(text) if _NUMBER.fullmatch(text) else None
-    return number if number is not None and number < _MOST_SIZE else None
+    return number if number is not None and number < _MAX_SIZE else None
 
 
 def _text(field: bytes) -> bytes:

@@ -22,7 +22,7 @@ from forensics.extract.counted_records import CountedRecords
 from forensics.extract.many_messages import FEW
 from forensics.extract.new_messages import NewMessages
 from forensics.extract.word_search import WordSearch
-from forensics.records.line_reader import MOST_RECORD_BYTES, Line, Record, RecordReader, decode
+from forensics.records.line_reader import MAX_RECORD_BYTES, Line, Record, RecordReader, decode
 from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints, Window
 from forensics.records.vectorized.line_fields import NO_TAIL, NO_TIME, Tail, Tails
@@ -32,12 +32,12 @@ CHUNK = 8 << 20
 _LITERAL = 10
 _FEW = 200
 #: Number of messages whose reading is kept, because a log often repeats the messages of the previous few megabytes.
-_MOST_SEEN = 20_000
+_MAX_SEEN = 20_000
 _LONGEST_SEEN = 4_000
 #: Longer messages, in characters, are read one by one.
 _LONGEST_OF_MANY = 1_000
 #: Number of line ends that are kept, more than any program has.
-_MOST_TAILS = 20_000
+_MAX_TAILS = 20_000
 _DELIMITED = "(?:^|[^A-Za-z0-9_])(?:{})(?:[^A-Za-z0-9_]|$)"
 
 
@@ -100,7 +100,7 @@ class ColumnReader:
     @property
     def full(self) -> bool:
         """Return True if the caches are so large that a new reader should start with empty ones."""
-        return len(self._tails.found) >= _MOST_TAILS
+        return len(self._tails.found) >= _MAX_TAILS
 
     def read(self, stream: Readable, start: int, end: int | None, first_line: int, before: int | None) -> Iterator[Chunk]:
         """Yield the records that begin at or after `start` and before `end`.
@@ -112,7 +112,7 @@ class ColumnReader:
             first_line: number of its first line.
             before: position where the record that is open at `start` begins; None if none is open.
         """
-        window = Window(stream, start, end, chunk=CHUNK, longest=MOST_RECORD_BYTES)
+        window = Window(stream, start, end, chunk=CHUNK, longest=MAX_RECORD_BYTES)
         line, drop = first_line, 0
         while True:
             more = window.advance(drop)
@@ -125,7 +125,7 @@ class ColumnReader:
             first = int(begun[0]) if len(begun) else len(starts)
             _see_unfit(chunk, page, 0, min(first, page.limit), before)
             complete = owned
-            if owned == len(begun) and owned and more and window.whole and buffer.size - int(starts[begun[-1]]) < MOST_RECORD_BYTES:
+            if owned == len(begun) and owned and more and window.whole and buffer.size - int(starts[begun[-1]]) < MAX_RECORD_BYTES:
                 complete -= 1  # its end may be in the next window
             upto = int(begun[complete]) if complete < len(begun) else len(starts)
             chunk.lines = min(upto, page.limit)
@@ -144,10 +144,10 @@ class ColumnReader:
         """Return the lines of a window whose first line has the number `line`; add lines that are cut to `chunk`."""
         buffer, at = window.buffer, window.base
         starts, breaks = buffer.lines()
-        for i in np.flatnonzero(breaks - starts > MOST_RECORD_BYTES).tolist():
+        for i in np.flatnonzero(breaks - starts > MAX_RECORD_BYTES).tolist():
             if end is None or at + int(starts[i]) < end:
                 chunk.cut.append(line + i)
-        if not window.whole and breaks[-1] - starts[-1] == MOST_RECORD_BYTES and (end is None or at + int(starts[-1]) < end):
+        if not window.whole and breaks[-1] - starts[-1] == MAX_RECORD_BYTES and (end is None or at + int(starts[-1]) < end):
             chunk.cut.append(line + len(starts) - 1)
         ends = _text_ends(buffer, starts, breaks)
         limit = len(starts) if end is None else int(np.searchsorted(starts, end - at))
@@ -163,8 +163,8 @@ class ColumnReader:
         begins, ends = starts[firsts], page.ends[firsts]
         borders = np.append(starts, buffer.size)
         stops = borders[lasts]
-        for i in np.flatnonzero(stops - begins > MOST_RECORD_BYTES):
-            lasts[i] = max(int(np.searchsorted(starts, begins[i] + MOST_RECORD_BYTES)), int(firsts[i]) + 1)
+        for i in np.flatnonzero(stops - begins > MAX_RECORD_BYTES):
+            lasts[i] = max(int(np.searchsorted(starts, begins[i] + MAX_RECORD_BYTES)), int(firsts[i]) + 1)
             stop = int(borders[lasts[i]])
             next_ = int(begun.lines[i + 1]) if i + 1 < count else upto
             _see_unfit(chunk, page, int(lasts[i]), min(next_, page.limit), None)
@@ -210,7 +210,7 @@ class ColumnReader:
         if not len(which):
             return None
         buffer, begun = page.buffer, page.begun
-        stops = np.minimum(places.stops[which], places.begins[which] + MOST_RECORD_BYTES)
+        stops = np.minimum(places.stops[which], places.begins[which] + MAX_RECORD_BYTES)
         headers = begun.headers[which]
         resolutions = np.ones(len(which), np.int64)
         index = np.empty(len(which), np.int64)
@@ -339,7 +339,7 @@ class ColumnReader:
 
     def _keep(self, key: tuple[int, bytes], record: Record | None) -> Record | None:
         """Keep a record for later records with the same key; return it."""
-        if len(self._seen) >= _MOST_SEEN:
+        if len(self._seen) >= _MAX_SEEN:
             self._seen.clear()
         self._seen[key] = record
         return record
@@ -350,7 +350,7 @@ class ColumnReader:
         """Return a record of the fixed layout; its time is not read."""
         tail = self._tails.found[tail_index] if tail_index >= 0 else NO_TAIL
         if not tail.size or last - first > 1:
-            return self._one(buffer.slice(begin, min(stop, begin + MOST_RECORD_BYTES)))
+            return self._one(buffer.slice(begin, min(stop, begin + MAX_RECORD_BYTES)))
         found = self._finder.headers[header].endings[ending]
         text = decode(buffer.slice(begin + found.end, end - tail.size)).rstrip()
         return Record("", None, found.level, tail.thread, tail.logger, tail.source_line, None, text)
@@ -448,7 +448,7 @@ def _different(buffer: Buffer, begins: Ints, stops: Ints, kinds: Ints) -> tuple[
 def _see_unfit(chunk: Chunk, page: _Page, begin: int, stop: int, before: int | None) -> None:
     """Count lines that no record can claim; `before` is where a record begins that may continue in them."""
     if before is not None:
-        begin = max(begin, min(int(np.searchsorted(page.starts, before - page.at + MOST_RECORD_BYTES)), stop))
+        begin = max(begin, min(int(np.searchsorted(page.starts, before - page.at + MAX_RECORD_BYTES)), stop))
     if begin >= stop:
         return
     unfit = np.flatnonzero(~page.buffer.blank(page.starts[begin:stop], page.ends[begin:stop]))
@@ -470,7 +470,7 @@ def _decoded(buffer: Buffer, starts: Ints, stops: Ints) -> list[str]:
 
 def _text_ends(buffer: Buffer, starts: Ints, breaks: Ints) -> Ints:
     """Return the ends of lines without carriage returns; an overlong line ends at the maximum length of a record."""
-    ends = np.minimum(breaks, starts + MOST_RECORD_BYTES)
+    ends = np.minimum(breaks, starts + MAX_RECORD_BYTES)
     while True:
         returns = (ends > starts) & (buffer.at(np.maximum(ends - 1, 0)) == 13)
         if not returns.any():
@@ -480,6 +480,6 @@ def _text_ends(buffer: Buffer, starts: Ints, breaks: Ints) -> Ints:
 
 def _decode_lines(raw: bytes) -> list[str]:
     """Return the lines of a record as `line_reader.decode` returns each of them."""
-    if b"\r" not in raw and b"\0" not in raw and b"\xef\xbb\xbf" not in raw and len(raw) < MOST_RECORD_BYTES:
+    if b"\r" not in raw and b"\0" not in raw and b"\xef\xbb\xbf" not in raw and len(raw) < MAX_RECORD_BYTES:
         return raw.removesuffix(b"\n").decode("utf-8", "replace").split("\n")
-    return [decode(x[:MOST_RECORD_BYTES]) for x in raw.removesuffix(b"\n").split(b"\n")]
+    return [decode(x[:MAX_RECORD_BYTES]) for x in raw.removesuffix(b"\n").split(b"\n")]

@@ -19,7 +19,7 @@ from forensics.records.vectorized.line_fields import Header, Tail
 _FEW = 200
 _LONGEST = 1_000
 _BLANK, _LAST = ord(" "), ord("~")
-_MOST_ENDINGS, _MOST_BLOCKS = 1 << 12, 64
+_MAX_ENDINGS, _MAX_BLOCKS = 1 << 12, 64
 
 
 class CountedRecords:
@@ -56,8 +56,8 @@ class CountedRecords:
         loggers = np.append(np.array(self._of_tail, np.int64), -1)[tails]
         if not (loggers >= 0).any():
             return found
-        keys, key = np.unique(headers * _MOST_ENDINGS + endings, return_inverse=True)
-        heads = [self._headers[k // _MOST_ENDINGS].endings[k % _MOST_ENDINGS] for k in keys.tolist()]
+        keys, key = np.unique(headers * _MAX_ENDINGS + endings, return_inverse=True)
+        heads = [self._headers[k // _MAX_ENDINGS].endings[k % _MAX_ENDINGS] for k in keys.tolist()]
         sizes = np.append(np.array([tail.size for tail in self._tails], np.int64), 0)
         starts, stops = begins + np.array([h.end for h in heads], np.int64)[key], ends - sizes[tails]
         may_be = (loggers >= 0) & (stops - starts > 1) & (stops - starts <= _LONGEST)
@@ -74,7 +74,7 @@ class CountedRecords:
                 mine = np.flatnonzero(_matching(texts, block.expression))
                 mine = mine[~self._doubtful(texts if len(mine) == len(texts) else texts.take(pa.array(mine)), block)]
                 at = which[mine]
-                found[at] = (tails[at] * len(keys) + key[at]) * _MOST_BLOCKS + number
+                found[at] = (tails[at] * len(keys) + key[at]) * _MAX_BLOCKS + number
         return found
 
     def _doubtful(self, texts: pa.Array, block: CountedTexts) -> Flags:

@@ -38,7 +38,7 @@ _MANY = 0.05
 #: Fewer different lines that appear twice say nothing about what writes the log.
 _FEW = 3
 #: In a log with fewer lines, a few lines of two clients may be equal by chance.
-_LEAST = 50
+_MIN_LINES = 50
 
 
 def leave_out(files: Sequence[Path], summaries: Iterable[StreamSummary], ranges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -80,7 +80,7 @@ def _doubles(lines: pa.Table, settings: Mapping[int, int]) -> tuple[Ints, Ints, 
     # A message that one thread prints a hundred times counts once.
     different = len(np.setdiff1d(first, again))
     share = different / max(len(lines) - len(again), 1) if different >= _FEW else 0.0
-    if len(lines) >= _LEAST and share >= _ALL and exact.all():
+    if len(lines) >= _MIN_LINES and share >= _ALL and exact.all():
         return first, again, True
     known = np.any([lines[name].is_valid().to_numpy() for name in _WHO], axis=0)
     known |= ~pc.is_in(lines["category"].cast(pa.string()), pa.array(sorted(_OF_CLIENTS))).to_numpy()

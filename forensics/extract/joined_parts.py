@@ -15,9 +15,9 @@ from forensics.records.timestamps import SECOND
 from forensics.records.vectorized.buffers import Ints
 
 #: A log with more parts in the wrong order is not sorted.
-MOST_PARTS = 200
+MAX_PARTS = 200
 #: If more lines of each part overlap, two processes print side by side.
-_MOST_CUT = 4
+_MAX_CUT = 4
 #: A part that follows this soon belongs to the same process if neither part names its process.
 _SOON = 900 * SECOND
 _EARLIER = "earlier_part"
@@ -126,7 +126,7 @@ def _ordered(group: Sequence[Part], times: Ints, jitter: int) -> list[Part]:
         if _span(part, times)[1] > next_begins:
             cut = part.begin + int(np.argmax(times[part.begin : part.end] > next_begins))
             before, behind = replace(part, end=cut), replace(part, begin=cut)
-            if cut == part.begin or _span(before, times)[1] > next_begins or len(whole) >= _MOST_CUT * len(group):
+            if cut == part.begin or _span(before, times)[1] > next_begins or len(whole) >= _MAX_CUT * len(group):
                 return []
             whole = by_time([*whole[:at], before, *whole[at + 1 :], behind])
         at += 1
@@ -144,7 +144,7 @@ def reordered(lines: StreamLines, backs: Sequence[int]) -> list[Segment]:
 
 
 def _reordered_at(lines: StreamLines, backs: Sequence[int], jitter: int) -> list[Segment]:
-    if not 0 < len(backs) < MOST_PARTS:
+    if not 0 < len(backs) < MAX_PARTS:
         return []
     begins = [0, *backs]
     runs = in_order(parts_of(lines, begins, range(len(begins))), lines.ts, jitter, _SOON, EXACT)

@@ -27,11 +27,11 @@ from forensics.records.timestamps import SECOND
 
 _QUARTER = 900 * SECOND
 #: A smaller jump is not a change of zone.
-_LEAST = 14 * 60 * SECOND
+_MIN_CHANGE = 14 * 60 * SECOND
 #: Largest difference between two time zones.
-_MOST = 26 * HOUR
+_MAX_DIFFERENCE = 26 * HOUR
 #: More jumps than this that are not process starts mean lines out of order, not concatenated logs.
-_MOST_STRETCHES = 8
+_MAX_STRETCHES = 8
 
 
 def separate(
@@ -115,7 +115,7 @@ class _Zones:
         """Return the segments of a log, each beginning where lines of another process or zone begin."""
         ts = self._lines.ts
         whole = [Segment(0, 0, 0, "")]
-        if sum(not self._starts(i) for i in backs) > _MOST_STRETCHES:
+        if sum(not self._starts(i) for i in backs) > _MAX_STRETCHES:
             return whole
         back, renamed = frozenset(backs), self._renamed()
         places = sorted({*backs, *(np.flatnonzero(np.diff(ts) >= HOUR) + 1).tolist(), *renamed})
@@ -187,7 +187,7 @@ class _Zones:
         """Return the reason for a jump back; empty for a clock step."""
         by = -(-back // _QUARTER) * _QUARTER
         # No zone change is a whole day.
-        is_zone = back >= _LEAST and by <= _MOST and by != 24 * HOUR and not self._zoned
+        is_zone = back >= _MIN_CHANGE and by <= _MAX_DIFFERENCE and by != 24 * HOUR and not self._zoned
         is_exact = is_zone and by - back <= EXACT
         is_same = self._lines.is_one_process((begin, i), (i, end))
         # A clock that is set back repeats times that it has already shown; files in the wrong order do not.
@@ -197,7 +197,7 @@ class _Zones:
                 return OTHER_LOG
             if self._continued((begin, i), (i, end)):
                 return "time_zone" if is_exact else ""
-            return "" if back < _LEAST and not is_before else OTHER_LOG
+            return "" if back < _MIN_CHANGE and not is_before else OTHER_LOG
         if is_same is False or is_before and (self._undone((begin, i), (i, end)) or is_same is None and not is_exact):
             return OTHER_LOG
         if is_same:

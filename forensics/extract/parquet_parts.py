@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from forensics.evidence.objects import Location, arrow
-from forensics.extract.row_builder import MOST_BYTES, MOST_ROWS, Rows, Schemas
+from forensics.extract.row_builder import MAX_BYTES, MAX_ROWS, Rows, Schemas
 from forensics.extract.split_counts import RangeRow
 
 #: Columns of positions and times. They rise from row to row, so it is enough to write the differences. Their values and the IDs are unique, so a
@@ -91,7 +91,7 @@ class PartWriter:
         self._rows[part.table] = self._rows.get(part.table, 0) + part.batch.num_rows
         waiting = self._waiting.setdefault(part.table, _Waiting())
         waiting.add(part.batch)
-        if waiting.rows >= MOST_ROWS or waiting.bytes >= MOST_BYTES:
+        if waiting.rows >= MAX_ROWS or waiting.bytes >= MAX_BYTES:
             self._flush(part.table)
 
     def _flush(self, table: str) -> None:

@@ -22,7 +22,7 @@ from forensics.extract.understanding import Understanding
 from forensics.extract.wrapped_reader import WrappedReader
 from forensics.inventory.evidence import LOG
 from forensics.records.layouts import packaged
-from forensics.records.line_reader import MOST_RECORD_BYTES, Profile, RecordReader
+from forensics.records.line_reader import MAX_RECORD_BYTES, Profile, RecordReader
 from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer
 from forensics.records.vectorized.record_starts import RecordStartFinder
@@ -30,7 +30,7 @@ from forensics.records.vectorized.record_starts import RecordStartFinder
 Part = Rows | RangeRow
 _LOOK_BACK = 64 << 10
 #: Number of readers that are kept for logs of different formats.
-_MOST_KINDS = 4
+_MAX_KINDS = 4
 
 
 def read_splits(splits: Sequence[FileSplit], tools: Tools) -> Iterator[Part]:
@@ -101,7 +101,7 @@ class Tools:
         found = next((kind for kind in self._kinds if kind.fits(split)), None)
         if found is None:
             found = _Kind(split, self._recogniser)
-            self._kinds = [found, *self._kinds[: _MOST_KINDS - 1]]
+            self._kinds = [found, *self._kinds[: _MAX_KINDS - 1]]
         return found
 
 
@@ -133,7 +133,7 @@ def _read_plain(split: FileSplit, tools: Tools) -> Iterator[Part]:
                     place, line = split.start + _skip_line(file)[0], line + 1
             if split.end is not None and place >= split.end:
                 return
-            look = min(place, MOST_RECORD_BYTES)
+            look = min(place, MAX_RECORD_BYTES)
             file.seek(place - look)
             behind = _read_exactly(file, look)
             yield from task.run(Limited(file, split.text.size - place), place, line, behind, None)
@@ -150,7 +150,7 @@ def _read_packed(split: FileSplit, tools: Tools) -> Iterator[Part]:
             behind = b""
             while place < split.start and (data := text.read(min(BLOCK, split.start - place))):
                 place += len(data)
-                if place > split.start - MOST_RECORD_BYTES:
+                if place > split.start - MAX_RECORD_BYTES:
                     behind += data
             if place < split.start:
                 yield from task.fault(EOFError(content.error or f"it ends at byte {place:,}"))
@@ -160,7 +160,7 @@ def _read_packed(split: FileSplit, tools: Tools) -> Iterator[Part]:
                 skipped, behind, rest = _skip_line(text, behind)
                 place, line = place + skipped, line + 1
             if split.end is None or place < split.end:
-                yield from task.run(Limited(_Joined(rest, text), split.text.size - place), place, line, behind[-MOST_RECORD_BYTES:], content)
+                yield from task.run(Limited(_Joined(rest, text), split.text.size - place), place, line, behind[-MAX_RECORD_BYTES:], content)
     except Exception as e:
         yield from task.fault(e)
 
@@ -180,7 +180,7 @@ def _skip_line(stream: Readable, behind: bytes = b"") -> tuple[int, bytes, bytes
     skipped = 0
     while data := stream.read(_LOOK_BACK):
         cut = data.find(b"\n") + 1 or len(data)
-        skipped, behind = skipped + cut, (behind + data[:cut])[-MOST_RECORD_BYTES:]
+        skipped, behind = skipped + cut, (behind + data[:cut])[-MAX_RECORD_BYTES:]
         if data[cut - 1 : cut] == b"\n":
             return skipped, behind, data[cut:]
     return skipped, behind, b""
@@ -252,7 +252,7 @@ class _Task:
 
 def _open_before(reader: RecordReader, zone: Zone, place: int, behind: bytes) -> int | None:
     """Return where the record that is open at a place begins, judged by the bytes before it."""
-    for size in (_LOOK_BACK, MOST_RECORD_BYTES):
+    for size in (_LOOK_BACK, MAX_RECORD_BYTES):
         part = behind[-size:] if size < len(behind) else behind
         if len(part) < place:
             part = part[part.find(b"\n") + 1 :]

@@ -36,7 +36,7 @@ Progress = Callable[[int, int], None]
 #: If there are this many bytes for each process, processes start before the files are examined. With fewer bytes, perhaps nothing is new.
 MUCH_BYTES = 32 << 20
 #: Each process needs the ends of four pipes in this process, and its own window and rows. Disks do not supply more than this many readers.
-_MOST_PROCESSES = 32
+_MAX_PROCESSES = 32
 # The child gets this process's search path, which may be a checkout's. It receives its input while it imports, so that the sender does not wait.
 _PARENT = """
 import sys
@@ -69,7 +69,7 @@ class Readers:
 
     def __init__(self, most: int | None) -> None:
         # Windows cannot fork.
-        self.most = min(most or cores(), _MOST_PROCESSES) if hasattr(os, "fork") else 1
+        self.most = min(most or cores(), _MAX_PROCESSES) if hasattr(os, "fork") else 1
         self._families: list[_Family] = []
         self._work: tuple[Catalogue, Path] | None = None
 

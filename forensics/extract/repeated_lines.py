@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from forensics.extract.joined_parts import MOST_PARTS
+from forensics.extract.joined_parts import MAX_PARTS
 from forensics.extract.stream_lines import StreamLines, codes_of
 from forensics.extract.stream_summaries import SET
 from forensics.extract.stretches import REPEATED, Stretch
@@ -15,9 +15,9 @@ from forensics.records.timestamps import SECOND
 from forensics.records.vectorized.buffers import Ints
 
 #: Fewer equal lines may be a coincidence if new lines follow.
-_LEAST = 3
+_MIN_LINES = 3
 #: Two workers can print the same lines about one rebalance within one second.
-_LEAST_IN_SECONDS = 50
+_MIN_IN_SECONDS = 50
 #: Two loops do not print the same message in this many equal milliseconds.
 _MOMENTS = 10
 
@@ -34,7 +34,7 @@ def repeats(times: Ints, contents: Sequence[pa.Array], back: int) -> list[tuple[
         The first line of each repeated run, the line after its last, and the line that the first one repeats.
     """
     backs = (np.flatnonzero(np.diff(times) <= -back) + 1).tolist()
-    if not 0 < len(backs) < MOST_PARTS:
+    if not 0 < len(backs) < MAX_PARTS:
         return []
     keys = np.stack([times, *(codes_of(column) for column in contents)])
     order = np.lexsort(keys)
@@ -56,7 +56,7 @@ def _is_no_chance(keys: Ints) -> bool:
     """Return True if lines, given as columns of time and content, are too many and too different for two processes to print the same ones."""
     is_exact = bool((keys[0] % SECOND).any())
     moments, kinds = len(np.unique(keys[0])), np.unique(keys[1:], axis=1).shape[1]
-    if keys.shape[1] < (_LEAST if is_exact else _LEAST_IN_SECONDS):
+    if keys.shape[1] < (_MIN_LINES if is_exact else _MIN_IN_SECONDS):
         return False
     return moments > 1 and kinds > 1 or is_exact and moments >= _MOMENTS
 

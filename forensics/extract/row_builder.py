@@ -25,7 +25,7 @@ from forensics.schema import TIMESTAMP, Field, table_schema
 from forensics.snapshots.observation import Observation
 
 EVENTS, UNRECOGNISED, COUNTED = "event_row", "unrecognised_row", "counted_row"
-MOST_TEXT = 2_000
+MAX_TEXT = 2_000
 #: Number of extra characters that are read, so that a password is recognised even if the limit cuts it in two.
 _OVERLAP = 500
 #: Texts that a log line cannot choose freely: IDs, and words of this program.
@@ -34,8 +34,8 @@ _ID_BYTES = 12
 #: Category of observations in snapshots.
 SNAPSHOT = "snapshot"
 #: Rows, and bytes of records, that are collected into one batch.
-MOST_ROWS = 16_384
-MOST_BYTES = 16 << 20
+MAX_ROWS = 16_384
+MAX_BYTES = 16 << 20
 _EVENT_ONLY = ("event_id", "file_id", "resolution_ms", "collector_ts", "thread", "source_line", "releases", "context", "event", "category")
 _EVERY = ("process_id", "line", "byte_offset", "stream_pos", "ts", "level", "logger", "message")
 _COUNTED_ONLY = ("resolution_ms", "releases", "event")
@@ -138,7 +138,7 @@ class RowBuilder:
     @property
     def full(self) -> bool:
         """Return True if there is enough to `take`."""
-        return self._count >= MOST_ROWS or self._bytes >= MOST_BYTES
+        return self._count >= MAX_ROWS or self._bytes >= MAX_BYTES
 
     def add(self, item: Found | Observation) -> None:
         """Add an observation, or a record if a pattern matches it, or if no pattern does but it may still be evidence."""
@@ -233,7 +233,7 @@ class RowBuilder:
         if any(record.source for record in records):
             yield "process_id", [self._process(record) for record in records]
         if table == UNRECOGNISED:
-            yield "text", [record.message[: MOST_TEXT + _OVERLAP] for record in records]
+            yield "text", [record.message[: MAX_TEXT + _OVERLAP] for record in records]
             return
         found = [classified.found for _, classified in joined.contents if classified.found is not None]
         yield "event", [f.event for f in found]
@@ -242,7 +242,7 @@ class RowBuilder:
             return
         yield "thread", [record.thread for record in records]
         yield "source_line", [record.source_line for record in records]
-        yield "message", [f.message[: MOST_TEXT + _OVERLAP] for f in found]
+        yield "message", [f.message[: MAX_TEXT + _OVERLAP] for f in found]
         yield "context", [f.context for f in found]
         yield "category", [f.category for f in found]
         for row, f in enumerate(found):
@@ -314,7 +314,7 @@ class RowBuilder:
         loggers.append(record.logger)
         if found is None:
             self.unrecognised += 1
-            more[0].append(record.message[: MOST_TEXT + _OVERLAP])
+            more[0].append(record.message[: MAX_TEXT + _OVERLAP])
             return
         self.events += 1
         resolution = None if item.ts is None else item.resolution_ms
@@ -323,7 +323,7 @@ class RowBuilder:
             for column, value in zip(more, (resolution, classified.releases, found.event), strict=True):
                 column.append(value)
             return
-        more[0].append(found.message[: MOST_TEXT + _OVERLAP])
+        more[0].append(found.message[: MAX_TEXT + _OVERLAP])
         ids, files, resolutions, collectors, threads, source_lines, releases, contexts, events, categories = self._event
         ids.append(self._event_id(raw.rstrip(b"\r\n"), offset))
         files.append(self._split.file_id)
@@ -360,7 +360,7 @@ class RowBuilder:
             seen.ts,
             None,
             None,
-            seen.message[: MOST_TEXT + _OVERLAP],
+            seen.message[: MAX_TEXT + _OVERLAP],
         )
         mine = (event_id, self._split.file_id, None if seen.ts is None else 1, None, None, None, None, None, seen.event, SNAPSHOT)
         for column, value in (*zip(self._every, every, strict=True), *zip(self._event, mine, strict=True)):
@@ -403,7 +403,7 @@ def _cleaned(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     chosen = [name for name in columns if name not in _OURS]
     cleaned = {**columns, **dict(zip(chosen, scrubbed([columns[name] for name in chosen]), strict=True))}
     for name in cleaned.keys() & {"message", "text"}:
-        cleaned[name] = pc.utf8_slice_codeunits(cleaned[name], 0, MOST_TEXT)
+        cleaned[name] = pc.utf8_slice_codeunits(cleaned[name], 0, MAX_TEXT)
     return cleaned
 
 

@@ -11,8 +11,8 @@ from forensics.records.line_reader import decode
 from forensics.snapshots.detection import READERS
 from forensics.snapshots.observation import Broken, Line, Observation, Strange
 
-_MOST_OBSERVATIONS = 4_096
-_MOST_BYTES = 4 << 20
+_MAX_OBSERVATIONS = 4_096
+_MAX_BYTES = 4 << 20
 _BLOCK = 64 << 10
 
 
@@ -47,7 +47,7 @@ class SnapshotReader:
                         self._chunk.see_unfit(item.line, item.text.encode())
                     case Broken():
                         self._chunk.error = item.reason
-                if len(self._found) >= _MOST_OBSERVATIONS or self._bytes >= _MOST_BYTES:
+                if len(self._found) >= _MAX_OBSERVATIONS or self._bytes >= _MAX_BYTES:
                     yield self._begin()
         except Exception as e:  # observations before the fault are kept
             self._chunk.error = reason_of(e)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forensics.extract.chunks import Chunk
-from forensics.extract.row_builder import MOST_TEXT
+from forensics.extract.row_builder import MAX_TEXT
 from forensics.extract.stream_summaries import StreamSummary
 from forensics.records.line_reader import MIN_ZERO_RUN, decode
 from forensics.records.timestamps import SECOND
@@ -93,7 +93,7 @@ class Statistics:
         self._add_times(chunk.times, chunk.in_order)
         if chunk.first_unfit and self.unfit_line is None:
             line, raw = chunk.first_unfit
-            self.unfit_line, self.unfit_text = line, scrub(decode(raw[: 5 * MOST_TEXT]))[:MOST_TEXT]
+            self.unfit_line, self.unfit_text = line, scrub(decode(raw[: 5 * MAX_TEXT]))[:MAX_TEXT]
         self.unfit += chunk.unfit
         self.cuts += len(chunk.cut)
         self.cut_line = self.cut_line or next(iter(chunk.cut), 0)

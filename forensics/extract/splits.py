@@ -17,9 +17,9 @@ RANGE_BYTES = 128 << 20
 #: A position in a stream consists of the file's ordinal and, in this many bits, the byte in the file.
 FILE_BITS = 40
 #: A smaller range is not worth a task of its own.
-_LEAST_BYTES = 4 << 20
+_MIN_BYTES = 4 << 20
 #: A packed text is unpacked from its beginning for each of its ranges: a smaller one is not cut, and none is cut into more ranges than this.
-_LEAST_PACKED, _MOST_PACKED = 32 << 20, 8
+_MIN_PACKED, _MAX_PACKED = 32 << 20, 8
 
 
 def byte_of(stream_pos: int) -> int:
@@ -88,7 +88,7 @@ def plan(evidence: Sequence[Evidence], range_bytes: int = RANGE_BYTES, cores: in
     """
     plain = sum(e.text.size for e in evidence if e.text.plain)
     rounds = -(-plain // (cores * range_bytes)) or 1
-    range_bytes = min(range_bytes, max(_LEAST_BYTES, -(-plain // (cores * rounds))))
+    range_bytes = min(range_bytes, max(_MIN_BYTES, -(-plain // (cores * rounds))))
     loads: list[tuple[int, list[FileSplit]]] = []
     small: list[FileSplit] = []
     by_archive: dict[str, list[FileSplit]] = {}
@@ -129,7 +129,7 @@ def _may_be_cut(e: Evidence) -> bool:
 
 def _packed_range(size: int, share: int) -> int:
     """Return the size of the ranges of a packed text, of which each core gets `share` bytes: whole blocks, whose newlines are known."""
-    count = min(size // max(share, 1) + (size % max(share, 1) > share // 2), size // _LEAST_PACKED, _MOST_PACKED)
+    count = min(size // max(share, 1) + (size % max(share, 1) > share // 2), size // _MIN_PACKED, _MAX_PACKED)
     return -(-size // (max(count, 1) * COUNT_BLOCK)) * COUNT_BLOCK
 
 

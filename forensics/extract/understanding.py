@@ -19,7 +19,7 @@ from forensics.extract.many_messages import Columns, ManyMessages
 from forensics.records.line_reader import Record
 from forensics.records.vectorized.buffers import Ints
 
-_MOST_KNOWN = 16_384
+_MAX_KNOWN = 16_384
 #: Kinds of records: an event; evidence that no pattern matches; an event that is only counted; not worth a row.
 EVENT, OTHER, COUNT, NONE = KINDS = range(4)
 
@@ -77,7 +77,7 @@ class Understanding:
         """Return the classification of a record, which may be the same object as an earlier one."""
         known = self._known.get(id(record))
         if known is None:
-            if len(self._known) >= _MOST_KNOWN:
+            if len(self._known) >= _MAX_KNOWN:
                 self._known.clear()
             known = self._known[id(record)] = (record, self.understand(record))
         return known[1]
@@ -131,7 +131,7 @@ class Understanding:
         """Return the releases that can have printed a record; there are few different source lines."""
         key = (id(block), logger, source_line, level)
         if key not in self._known_releases:
-            if len(self._known_releases) >= _MOST_KNOWN:
+            if len(self._known_releases) >= _MAX_KNOWN:
                 self._known_releases.clear()
             wording = "" if block.category == "other" else block.kafka
             self._known_releases[key] = releases_of(logger, source_line, level, wording)

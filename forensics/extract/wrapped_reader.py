@@ -8,12 +8,12 @@ from forensics.errors import reason_of
 from forensics.evidence.streams import BLOCK, Readable
 from forensics.extract.chunks import Chunk, Found
 from forensics.records.json_documents import Document
-from forensics.records.line_reader import MOST_RECORD_BYTES, ZERO_RUN, Assembler, Between, PlacedRecord, RecordReader, utc
+from forensics.records.line_reader import MAX_RECORD_BYTES, ZERO_RUN, Assembler, Between, PlacedRecord, RecordReader, utc
 from forensics.records.timestamps import Zone
 
 #: Maximum number of records in a chunk, and of their bytes.
-_MOST_RECORDS = 4_096
-_MOST_BYTES = 4 << 20
+_MAX_RECORDS = 4_096
+_MAX_BYTES = 4 << 20
 
 
 class WrappedReader:
@@ -43,7 +43,7 @@ class WrappedReader:
 
         Args:
             stream: the text from `at`, which is the beginning of a line.
-            at: position of its first byte; up to `MOST_RECORD_BYTES` before `start`, for the records that are open there.
+            at: position of its first byte; up to `MAX_RECORD_BYTES` before `start`, for the records that are open there.
             line: number of the line at `at`.
             start: first byte of the range.
             end: None for the end of the text.
@@ -52,7 +52,7 @@ class WrappedReader:
         try:
             for place, number, raw, cut in self._lines(stream, at, line):
                 beyond = end is not None and place >= end
-                if beyond and (not self._assembler.has_open(start, end) or place - (end or 0) > MOST_RECORD_BYTES):
+                if beyond and (not self._assembler.has_open(start, end) or place - (end or 0) > MAX_RECORD_BYTES):
                     break
                 mine = place >= start and not beyond
                 if mine and number != counted:
@@ -73,7 +73,7 @@ class WrappedReader:
 
     def read_document(self, stream: Readable) -> Iterator[Chunk]:
         """Yield the records of a JSON document, as if each were on a line of its own."""
-        document = Document(stream, self._reader.profile.document or (), self._reader.layouts.keys, MOST_RECORD_BYTES)
+        document = Document(stream, self._reader.profile.document or (), self._reader.layouts.keys, MAX_RECORD_BYTES)
         counted = 0
         try:
             for element in document.elements():
@@ -98,7 +98,7 @@ class WrappedReader:
     @property
     def _is_full(self) -> bool:
         noted = len(self._chunk.zero_runs) + len(self._chunk.cut) + len(self._chunk.broken)
-        return len(self._found) + noted >= _MOST_RECORDS or self._bytes >= _MOST_BYTES
+        return len(self._found) + noted >= _MAX_RECORDS or self._bytes >= _MAX_BYTES
 
     def _take(self, ended: Iterable[PlacedRecord], start: int, end: int | None) -> None:
         for placed in ended:
@@ -130,7 +130,7 @@ class WrappedReader:
                 dropping = False
                 at += len(part) + 1
                 line += 1
-            if held.endswith(ZERO_RUN) or len(held) > MOST_RECORD_BYTES:
+            if held.endswith(ZERO_RUN) or len(held) > MAX_RECORD_BYTES:
                 if not dropping:
                     yield from self._written(at, line, held)
                 dropping = not held.endswith(ZERO_RUN)
@@ -143,9 +143,9 @@ class WrappedReader:
         left = len(raw)
         for place, part, cut in self._between.split(raw):
             left -= len(part)
-            if len(part) > MOST_RECORD_BYTES + 1:
+            if len(part) > MAX_RECORD_BYTES + 1:
                 self._chunk.cut.append(line)
-                part = part[:MOST_RECORD_BYTES] + b"\n" * raw.endswith(b"\n")
+                part = part[:MAX_RECORD_BYTES] + b"\n" * raw.endswith(b"\n")
             yield at + place, line, part, cut
         if left:
             self._chunk.zero_runs.append((line, at, left))

@@ -32,8 +32,8 @@ _FAR = 28 * 24 * HOUR
 _LIKE_IT = 10
 _NEAR = 24 * HOUR
 #: More lines than this, or more such places in a file, come from another process.
-_MOST_LINES = 3
-_MOST_PLACES = 3
+_MAX_LINES = 3
+_MAX_PLACES = 3
 _MOMENT = 10 * SECOND
 #: Number of lines before and after it that must agree with each other.
 _SURE = 10
@@ -128,7 +128,7 @@ class _Log:
         if len(runs) < 2:
             return []
         first, last, low, high, records = np.array(runs, np.int64).T
-        small = (records <= _MOST_LINES) & (high - low <= _MOMENT)
+        small = (records <= _MAX_LINES) & (high - low <= _MOMENT)
         since, until = np.append(last[0], last[:-1]), np.append(first[1:], first[-1])
         goes_on = until - since >= -SET
         # Each end of the log has only one neighbour.
@@ -141,7 +141,7 @@ class _Log:
             ahead[n] = back[n] = False
         silent = [n for n in silent if self._is_alone(path, runs, n)]
         wanted = sorted({*np.flatnonzero(ahead | back).tolist(), *silent})
-        if not 0 < len(wanted) <= _MOST_PLACES:
+        if not 0 < len(wanted) <= _MAX_PLACES:
             return []
         earliest = int(np.delete(low, wanted).min(initial=np.iinfo(np.int64).max))
         certain = [n for n in wanted if n in silent or ahead[n] or high[n] <= earliest - _BEHIND]

@@ -219,7 +219,7 @@ NEEDED = frozenset({"file_id", "sha256", "path", "location", "archive_member"})
 _TEXTS = ("path", "location", "status", "kind", "below", "encoding", "start_id", "segment")
 _NUMBERS = ("bytes", "lines", "ordinal", "text_bytes", "first", "last")
 _YES_OR_NO = ("plain", "host_told")
-_MOST_NUMBER = 2**63
+_MAX_NUMBER = 2**63
 
 
 def is_record(record: object) -> bool:
@@ -228,7 +228,7 @@ def is_record(record: object) -> bool:
         return False
     for key, value in record.items():
         if key in _NUMBERS:
-            fits = value is None or (type(value) is int and abs(value) < _MOST_NUMBER)
+            fits = value is None or (type(value) is int and abs(value) < _MAX_NUMBER)
         elif key in _YES_OR_NO:
             fits = isinstance(value, bool)
         else:

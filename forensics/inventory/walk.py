@@ -13,7 +13,7 @@ from pathlib import Path
 from forensics.errors import UsageError, reason_of
 from forensics.evidence.containers import written
 from forensics.evidence.objects import Location, S3Path
-from forensics.evidence.streams import MOST_RATIO
+from forensics.evidence.streams import MAX_RATIO
 from forensics.inventory.evidence import READ, SKIPPED, UNREADABLE
 
 _LEADS_OUT = "a link that leads out of the evidence; to read its target, name it as a separate path"
@@ -21,7 +21,7 @@ _LEADS_OUT = "a link that leads out of the evidence; to read its target, name it
 
 #: A log that was truncated while its writer had it open begins with a file hole of its former length; but no log consists almost entirely of a hole.
 _HOLLOW = "almost the whole file is a sparse-file hole: only {:,} of its {:,} bytes are written; copy these bytes into another file"
-_MOST_HOLLOW, _BLOCK = 4 << 30, 512
+_MAX_HOLLOW, _BLOCK = 4 << 30, 512
 #: Objects whose metadata is requested in parallel before any is read.
 _PARALLEL_REQUESTS = 16
 
@@ -145,7 +145,7 @@ def _file(location: Path, path: str, seen: set[object]) -> Iterator[FileFound]:
     seen.add(key)
     if not stat.S_ISREG(about.st_mode):
         yield FileFound(path, location, 0, SKIPPED, "not a regular file")
-    elif about.st_size > _MOST_HOLLOW and about.st_blocks * _BLOCK * MOST_RATIO < about.st_size and _has_hole(location, about.st_size):
+    elif about.st_size > _MAX_HOLLOW and about.st_blocks * _BLOCK * MAX_RATIO < about.st_size and _has_hole(location, about.st_size):
         yield FileFound(path, location, 0, UNREADABLE, _HOLLOW.format(about.st_blocks * _BLOCK, about.st_size))
     else:
         yield FileFound(path, location, about.st_size, seen=_mark(about))

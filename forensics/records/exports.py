@@ -13,7 +13,7 @@ from forensics.records.layouts import Layout, Layouts
 from forensics.records.timestamps import TimeFormat
 
 _DELIMITERS = (",", "\t", ";")
-_MOST_ROWS = 50
+_MAX_ROWS = 50
 _LONGEST_FIELD = 1 << 20
 #: Times in exports, and their formats; a fraction and a zone may follow the first.
 _TIMES = (
@@ -36,7 +36,7 @@ def layout_of_export(lines: Sequence[str], layouts: Layouts) -> Layout | None:
             continue
         reader = csv.reader(io.StringIO("\n".join(lines[1:])), delimiter=delimiter)
         try:
-            rows = [row for row in islice(reader, _MOST_ROWS) if len(row) == len(columns)]
+            rows = [row for row in islice(reader, _MAX_ROWS) if len(row) == len(columns)]
         except csv.Error:
             continue
         for look, text in _TIMES:

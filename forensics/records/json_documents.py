@@ -25,12 +25,12 @@ _HOLDING = ("_source", "fields", "attributes", "message")
 _HOLDS = re.compile(r'"(?:_source|fields|attributes|message)"\s{0,20}:\s{0,20}\{')
 #: Maximum depth, and number of places, to search for a record.
 _DEEPEST = 8
-_MOST_TRIALS = 2_000
+_MAX_TRIALS = 2_000
 #: Maximum depth of brackets in a document of records.
-_MOST_OPEN = 10_000
+_MAX_OPEN = 10_000
 #: Maximum number of searches for the next record after a broken one, and of positions in each search.
-_MOST_MENDED = 200
-_MOST_BORDERS = 20
+_MAX_MENDED = 200
+_MAX_BORDERS = 20
 _BORDER = re.compile(r"[}\]\"]\s{0,200},\s{0,200}(?=[{\[])")
 #: Sizes of the windows of text in which a record is decoded, tried in this order.
 _WINDOWS = (8 << 10, 128 << 10, 4 << 20)
@@ -79,7 +79,7 @@ def document_path(sample: bytes, keys: JsonKeys) -> Path | None:
     if not _BEGINS.match(begins) or _TIME_IN_BRACKETS.match(begins):
         return None
     place, at, trials = _Place(), 0, 0
-    while trials < _MOST_TRIALS and len(place.path) < _MOST_OPEN and (token := _TOKEN.search(text, at)):
+    while trials < _MAX_TRIALS and len(place.path) < _MAX_OPEN and (token := _TOKEN.search(text, at)):
         begin, at = token.start(), token.end()
         if text[begin] in "{[" and (not place.path or place.path[-1] == LIST) and len(place.path) <= _DEEPEST:
             trials += 1
@@ -101,7 +101,7 @@ def document_path(sample: bytes, keys: JsonKeys) -> Path | None:
 def last_records(tail: bytes, path: Path, keys: JsonKeys) -> bytes:
     """Return the end of a document from the beginning of a record on; empty if there is none."""
     text = tail.decode(_AS_BYTES)
-    for opening, _ in zip(re.finditer("[{[]", text), range(_MOST_TRIALS), strict=False):
+    for opening, _ in zip(re.finditer("[{[]", text), range(_MAX_TRIALS), strict=False):
         found, end, _ = _decoded(text, opening.start())
         if end and (_is_pair(found) if path[-2:] == _PAIRS else _is_record(_inner(found, keys), keys)):
             return tail[opening.start() :]
@@ -172,8 +172,8 @@ class Document:
             elif kind == "}" and here == depth - 1:
                 labels = {}
             place.step(kind)
-            if len(place.path) > _MOST_OPEN:
-                self.error = f"more than {_MOST_OPEN:,} brackets are open in line {self._line_at(at):,}: it is not a document of records"
+            if len(place.path) > _MAX_OPEN:
+                self.error = f"more than {_MAX_OPEN:,} brackets are open in line {self._line_at(at):,}: it is not a document of records"
                 while self._more(len(self._text)):
                     pass
                 return
@@ -238,11 +238,11 @@ class Document:
 
     def _border(self, begin: int) -> int:
         """Return the end of a broken record: the beginning of the next complete one; 0 if none is found."""
-        if self._mended >= _MOST_MENDED:
+        if self._mended >= _MAX_MENDED:
             return 0
         self._mended += 1
         borders = _BORDER.finditer(self._text, begin + 1, begin + self._longest)
-        for _, border in zip(range(_MOST_BORDERS), borders, strict=False):
+        for _, border in zip(range(_MAX_BORDERS), borders, strict=False):
             found, end, _ = _decoded(self._text, border.end())
             if end and (_is_pair(found) if self._pairs else _is_record(_inner(found, self._keys), self._keys)):
                 return border.start() + 1

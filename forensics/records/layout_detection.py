@@ -22,8 +22,8 @@ from forensics.records.timestamps import SECOND, Moment, day_of, offset_name
 
 #: Size of the part at a file's beginning that is examined.
 SAMPLE_BYTES = 256 * 1024
-_MOST_LINES = 2_000
-_MOST_LAST = 500
+_MAX_LINES = 2_000
+_MAX_LAST = 500
 _COMMON = 0.05
 _DEPTH = 3
 _MOSTLY = 0.6
@@ -37,7 +37,7 @@ _DIGIT = re.compile("[0-9]")
 _CLOCK_FIRST = re.compile(r"\[?[0-9]{1,2}:[0-9]{2}:[0-9]{2}\b")
 #: A class after a key, among the first keys of a record whose layout has no place for a logger: Java's logging in the form of keys and values.
 _KEY_OF_CLASS = re.compile(r"(?:[\w.]{1,30}=[^ =]{1,60} ){0,3}[\w.]{1,30}=[a-z][\w$]{0,60}(?:\.[\w$]{1,60}){2,8}(?::[0-9?]{1,6})?(?= |$)")
-_MOST_TIMES = 400
+_MAX_TIMES = 400
 #: Collectors use the machine's clock when they receive the line, and an appender may delay the line.
 _QUARTER, _COLLECTED_EARLY, _COLLECTED_LATE = 900 * SECOND, SECOND, 60 * SECOND
 _FEWEST_TIMES = 5
@@ -52,7 +52,7 @@ _LAST_OF_A_YEAR = date(2000, 12, 31)
 #: Maximum distance between two leap years, for most turns of a century.
 _LEAP_YEARS = 8
 #: Maximum offset of a zone from UTC.
-_MOST_MINUTES = 14 * 60
+_MAX_MINUTES = 14 * 60
 
 
 def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date | None = None) -> Profile:
@@ -73,7 +73,7 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
     raw_lines = sample.split(b"\n")
     if len(sample) >= SAMPLE_BYTES and len(raw_lines) > 1:
         raw_lines.pop()
-    lines = [t for t in (decode(raw) for raw in (*raw_lines[: _MOST_LINES - _MOST_LAST], *tail.split(b"\n")[1:][-_MOST_LAST:])) if t.strip()]
+    lines = [t for t in (decode(raw) for raw in (*raw_lines[: _MAX_LINES - _MAX_LAST], *tail.split(b"\n")[1:][-_MAX_LAST:])) if t.strip()]
     colours = has_colours(lines)
     if colours:
         lines = [strip_colours(t) for t in lines]
@@ -96,7 +96,7 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
     profile = replace(profile, filtered=filtered, literal=common_literal(lines) if filtered else "")
     profile = replace(profile, collected=_has_no_dates(profile, lines, layouts))
     profile = replace(profile, until=_last_day(profile, lines, layouts, changed) if changed else None)
-    return replace(profile, newest_first=_newest_first(_times(lines[:_MOST_TIMES], RecordReader(layouts, profile))))
+    return replace(profile, newest_first=_newest_first(_times(lines[:_MAX_TIMES], RecordReader(layouts, profile))))
 
 
 def _headings(lines: Sequence[str], layouts: Layouts) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ def _headings(lines: Sequence[str], layouts: Layouts) -> tuple[str, ...]:
 def _as_lines(sample: bytes, path: Path, keys: JsonKeys, begin: Path = ()) -> bytes:
     """Return the complete records in a part of a document, which begins at the path `begin`, as lines."""
     elements = Document(BytesIO(sample), path, keys, SAMPLE_BYTES).elements(begin)
-    return "\n".join(e.text for e in islice(elements, _MOST_LINES) if not e.cut).encode("utf-8", "replace")
+    return "\n".join(e.text for e in islice(elements, _MAX_LINES) if not e.cut).encode("utf-8", "replace")
 
 
 def _with_learned(profile: Profile, looked: _LayoutScore, lines: Sequence[str], layouts: Layouts) -> Profile:
@@ -278,7 +278,7 @@ def ends_of(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) -> tup
     """Return the first time at the beginning of a file and the last at its end; the reverse for a file with its newest lines first."""
     head, tail = _both_as_lines(head, tail, layouts, profile)
     reader = RecordReader(layouts, profile)
-    first = _times((decode(raw) for raw in head.split(b"\n")[:_MOST_LINES]), reader, most=1)
+    first = _times((decode(raw) for raw in head.split(b"\n")[:_MAX_LINES]), reader, most=1)
     last = _times((decode(raw) for raw in reversed(tail.split(b"\n")[1:])), reader, most=1) or first
     ends = (first[0] if first else None, last[0] if last else None)
     return ends[::-1] if profile.newest_first else ends
@@ -295,7 +295,7 @@ def zone_beside(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) ->
     reader = RecordReader(layouts, profile)
     found: set[int] = set()
     seen = 0
-    for part in (head.split(b"\n")[:_MOST_TIMES], tail.split(b"\n")[1:][-_MOST_TIMES:]):
+    for part in (head.split(b"\n")[:_MAX_TIMES], tail.split(b"\n")[1:][-_MAX_TIMES:]):
         for placed in read_records(b"\n".join(part), reader):
             own, beside = placed.record.moment, placed.collector
             if own is None or own.wall_us is None or beside is None or beside.wall_us is None or beside.offset_us is None:
@@ -308,7 +308,7 @@ def zone_beside(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) ->
     if seen < _FEWEST_TIMES or len(found) != 1:
         return None
     minutes = -15 * found.pop()
-    if abs(minutes) > _MOST_MINUTES:
+    if abs(minutes) > _MAX_MINUTES:
         return None
     return offset_name(minutes) if minutes else "UTC"
 
@@ -405,7 +405,7 @@ def _rest(text: str, wrapper: Wrapper, layouts: Layouts) -> str | None:
     return text[match.end() :] if match and 0 < match.end() < len(text) else None
 
 
-def _times(lines: Iterable[str], reader: RecordReader, most: int = _MOST_TIMES) -> list[Moment]:
+def _times(lines: Iterable[str], reader: RecordReader, most: int = _MAX_TIMES) -> list[Moment]:
     """Return times of lines that begin a record, in order; at most `most`."""
     times: list[Moment] = []
     for text in lines:
@@ -425,7 +425,7 @@ def _times_of_records(lines: Sequence[str], reader: RecordReader) -> list[Moment
     """Return times of whole records, for exports, in which a single line has little content."""
     content = "\n".join(lines).encode("utf-8", "replace")
     moments = [r.record.moment or r.record.collector for r in read_records(content, reader)]
-    return [m for m in moments if m is not None and m.wall_us is not None][:_MOST_TIMES]
+    return [m for m in moments if m is not None and m.wall_us is not None][:_MAX_TIMES]
 
 
 def _newest_first(times: Sequence[Moment]) -> bool:

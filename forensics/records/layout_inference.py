@@ -16,17 +16,17 @@ from forensics.records.layouts import TAIL_WINDOW, Layout
 from forensics.records.pattern_layout import LEVELS, LOGGER
 from forensics.records.timestamps import SECOND, ZONES, TimeFormat
 
-_MOST_CELLS = 14
-_MOST_WORDS = 2
+_MAX_CELLS = 14
+_MAX_WORDS = 2
 #: Maximum number of blanks that pad a column.
-_MOST_BLANKS = 80
+_MAX_BLANKS = 80
 _LONGEST_HEAD = 400
 _COMMON = 0.05
-_MOST_LAYOUTS = 4
+_MAX_LAYOUTS = 4
 _COLUMN = 0.9
 _HAVING = 0.1
 #: Maximum offset of a zone from UTC.
-_MOST_OFFSET = 15 * 3600 * SECOND
+_MAX_OFFSET = 15 * 3600 * SECOND
 
 _LEVEL = "|".join(
     sorted(
@@ -136,7 +136,7 @@ def infer(lines: Sequence[str], *, names: bool = True) -> tuple[Layout, ...]:
     for g, n in plain.items():
         counted[_settled(g, plain)] += n
     # of two that are about equally frequent, the one with more content
-    for top in sorted(counted, key=lambda g: (counted[g] * (2 if "C" in g.cells else 1), g.rank), reverse=True)[:_MOST_LAYOUTS]:
+    for top in sorted(counted, key=lambda g: (counted[g] * (2 if "C" in g.cells else 1), g.rank), reverse=True)[:_MAX_LAYOUTS]:
         if counted[top] >= max(1, _COMMON * len(guesses)):
             layouts.append(_layout(top, lines, len(layouts)))
     return tuple(layouts)
@@ -203,7 +203,7 @@ class _Cells:
         at = 0
         words = 0
         ends: list[int] = []  # number of parts after each cell
-        while at < len(self._line) and len(self._cells) < _MOST_CELLS:
+        while at < len(self._line) and len(self._cells) < _MAX_CELLS:
             key = _KEY.match(self._line, at)
             if key:
                 self._parts.append(re.escape(key[0]))
@@ -218,7 +218,7 @@ class _Cells:
             at = after
             words = words + 1 if self._cells[-1] == "W" else 0
             ends.append(len(self._parts))
-            if words > _MOST_WORDS:
+            if words > _MAX_WORDS:
                 break
             separator = _SEPARATOR.match(self._line, at)
             assert separator is not None
@@ -374,7 +374,7 @@ class _Cells:
         before, epoch = TimeFormat(self._format).read(self._printed), TimeFormat("epoch").read(time[0])
         if before is None or epoch is None or epoch.wall_us is None or before.offset_us is not None:
             return False
-        if before.wall_us is not None and abs(before.wall_us - epoch.wall_us) > _MOST_OFFSET:
+        if before.wall_us is not None and abs(before.wall_us - epoch.wall_us) > _MAX_OFFSET:
             return False
         self._parts = [part.replace("(?P<ts>", "(?:") for part in self._parts]
         self._cells[self._cells.index("T")] = "W"
@@ -456,7 +456,7 @@ def _blanks(separator: str) -> str:
     inner = re.sub(r"(?:\\ )+", " +", re.escape(body.strip(" \t")))
     # limited, because the adjacent text may contain blanks too
     return (
-        (f" {{0,{_MOST_BLANKS}}}" if begin.strip("\t") or not begin else r"\t")
+        (f" {{0,{_MAX_BLANKS}}}" if begin.strip("\t") or not begin else r"\t")
         + inner
-        + (" " if end == " " else rf"[ \t]{{0,{_MOST_BLANKS}}}" if end else "")
+        + (" " if end == " " else rf"[ \t]{{0,{_MAX_BLANKS}}}" if end else "")
     )

@@ -22,9 +22,9 @@ from forensics.resources import parsers_dir
 TAIL_WINDOW = 500
 JSON_LAYOUT = "json"
 #: Maximum length of a heading.
-_MOST_HEADING = 500
+_MAX_HEADING = 500
 #: Number of first characters of lines that are cached.
-_MOST_FIRST = 256
+_MAX_FIRST = 256
 #: Rests of markup after a pasted line: marks of code and of bold, the end of a paragraph.
 _MARKDOWN = r"(?:[`*]{1,3}|</[a-z]+>)?"
 #: The rest of a colour that has lost its escape character; it begins with one certain character, so that the search is fast.
@@ -41,7 +41,7 @@ _BROKEN_PAIR = re.compile(
 _BROKEN_ENDS = re.compile(r"[\s}]{0,40},?")
 _BROKEN_OBJECT = re.compile(r'\s{0,20}"(?P<key>[^"]{1,60})"\s{0,20}:\s{0,20}\{')
 _BROKEN_LIST = re.compile(r'\s{0,20}"[^"]{1,60}"\s{0,20}:\s{0,20}\[[^\[\]]{0,2000}\]')
-_MOST_NESTED = 8
+_MAX_NESTED = 8
 _GROUP = re.compile(r"\(\?P<\w+>")
 _PLAIN = re.compile(r"\\[^A-Za-z0-9]|[A-Za-z0-9 \"\',:;=-]")
 _PLAIN_RUN = re.compile(rf"(?:(?:{_PLAIN.pattern})(?![*+?{{|]))*")
@@ -220,13 +220,13 @@ class Layouts:
         if found is None:
             byte = first.encode("utf-8", "replace")[:1]
             found = tuple(w for w in self.wrappers if not byte or byte[0] in first_bytes(w.head))
-            if len(self._wrapping) < _MOST_FIRST:
+            if len(self._wrapping) < _MAX_FIRST:
                 self._wrapping[first] = found
         return found
 
     def heading(self, line: str, names: Sequence[str] | None = None) -> tuple[Heading, str | None] | None:
         """Return the heading that a line is (of the given names, or any), and the file that it names; None for any other line."""
-        if len(line) > _MOST_HEADING:
+        if len(line) > _MAX_HEADING:
             return None
         for heading in self.headings:
             if names is None or heading.name in names:
@@ -339,7 +339,7 @@ def read_json_as_far(text: str) -> dict[str, Any]:
             del outer[max(len(outer) - ends[0].count("}"), 0) :]
         if passed := _BROKEN_LIST.match(text, at):
             at = passed.end()
-        elif (opened := _BROKEN_OBJECT.match(text, at)) and len(outer) < _MOST_NESTED:
+        elif (opened := _BROKEN_OBJECT.match(text, at)) and len(outer) < _MAX_NESTED:
             outer.append(opened["key"])
             at = opened.end()
         elif match := _BROKEN_PAIR.match(text, at):

@@ -17,7 +17,7 @@ from forensics.records.layouts import JSON_LAYOUT, BrokenJson, JsonKeys, Layout,
 from forensics.records.timestamps import SECOND, Moment, TimeFormat, Zone, moment_of
 
 #: A line that begins further than this after its record's first byte does not belong to it, and longer records are truncated.
-MOST_RECORD_BYTES = 1 << 20
+MAX_RECORD_BYTES = 1 << 20
 #: Minimum number of consecutive zero bytes that mean lost text: a crash, or a program that goes on writing to a truncated log, leaves them.
 MIN_ZERO_RUN = 16
 ZERO_RUN = bytes(MIN_ZERO_RUN)
@@ -445,7 +445,7 @@ class PlacedRecord:
 
     Attributes:
         offset, line: position of its first byte and its line number in the content, from 0 and 1.
-        raw: the bytes of its lines only, at most `MOST_RECORD_BYTES`.
+        raw: the bytes of its lines only, at most `MAX_RECORD_BYTES`.
         collector: time of the first line's wrapper.
     """
 
@@ -501,7 +501,7 @@ class Assembler:
             Records that it ends, and False if it belongs to no record although it is not blank.
         """
         try:
-            whole = decode(raw[:MOST_RECORD_BYTES]) if text is None else text
+            whole = decode(raw[:MAX_RECORD_BYTES]) if text is None else text
             heading = self._reader.heading(whole)
             line = self._reader.unwrap(whole)
             start = self._reader.start(line)
@@ -530,7 +530,7 @@ class Assembler:
         if open_ is None:
             is_header = number == 1 and self._reader.profile.is_table
             return [], is_header or not line.text.strip()
-        if offset - open_.offset >= MOST_RECORD_BYTES:
+        if offset - open_.offset >= MAX_RECORD_BYTES:
             return [self._finish(key)], not line.text.strip()
         texts = (line.text.removeprefix(open_.first.bare) if open_.first.bare else line.text).split("\n")
         if open_.unended:
@@ -552,7 +552,7 @@ class Assembler:
         collector = open_.first.collector or record.collector
         if self._reader.profile.collected and not record.no_time and (record.moment is None or record.moment.wall_us is None):
             record.moment = replace(collector, resolution_ms=max(collector.resolution_ms, _COLLECTED_MS)) if collector else record.moment
-        return PlacedRecord(record, open_.offset, open_.line, b"".join(open_.raws)[:MOST_RECORD_BYTES], collector)
+        return PlacedRecord(record, open_.offset, open_.line, b"".join(open_.raws)[:MAX_RECORD_BYTES], collector)
 
 
 def read_records(

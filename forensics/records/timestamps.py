@@ -21,7 +21,7 @@ _OFFSET = re.compile(r"([+-])([0-9]{2}):?([0-9]{2})?")
 #: A time before 1970 or after 2199 is a broken field or an attack, and no engine could represent all such times.
 _FIRST_US, _LAST_US = 0, int((datetime(2200, 1, 1) - _EPOCH).total_seconds()) * SECOND  # noqa: DTZ001
 #: Maximum offset of a zone from UTC, in hours.
-_MOST_OFFSET = 18
+_MAX_OFFSET = 18
 
 #: Names of formats in log4j 1, log4j 2 and logback. ISO8601 means both forms, with a space and with a T.
 NAMED = {
@@ -221,7 +221,7 @@ def _zone_offset(text: str | None) -> int | None:
     if text in _ABBREVIATED:
         return _ABBREVIATED[text] * 3600 * SECOND
     match = _OFFSET.fullmatch(text)
-    if not match or int(match[2]) > _MOST_OFFSET or int(match[3] or 0) > 59:
+    if not match or int(match[2]) > _MAX_OFFSET or int(match[3] or 0) > 59:
         return None
     seconds = int(match[2]) * 3600 + int(match[3] or 0) * 60
     return (-seconds if match[1] == "-" else seconds) * SECOND

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 _ODD = re.compile(r"[^\w.~@+=,-]")
 #: On most systems names may have 255 bytes and whole paths 4,096.
 _LONGEST, _HEAD, _TAIL = 200, 120, 60
-_MOST_FOLDERS, _LAST_FOLDERS = 15, 3
+_MAX_FOLDERS, _LAST_FOLDERS = 15, 3
 
 
 def copy_paths(paths: Iterable[str], rename: Callable[[str], str]) -> Mapping[str, str]:
@@ -50,8 +50,8 @@ def copy_paths(paths: Iterable[str], rename: Callable[[str], str]) -> Mapping[st
 
     for path in sorted(set(paths)):
         *parts, name = path.split("/")
-        if len(parts) > _MOST_FOLDERS:
-            parts = parts[: _MOST_FOLDERS - _LAST_FOLDERS] + parts[-_LAST_FOLDERS:]
+        if len(parts) > _MAX_FOLDERS:
+            parts = parts[: _MAX_FOLDERS - _LAST_FOLDERS] + parts[-_LAST_FOLDERS:]
         inside = ""
         for part in parts:
             if (inside, part) not in folders:

@@ -28,7 +28,7 @@ _SYLLABLES = 5
 _FOUR, _FOUR_BITS = int(ipaddress.IPv4Address("198.18.0.0")), 17
 _SIX = int(ipaddress.IPv6Address("2001:db8::"))
 #: Maximum number of hashes that are tried to keep a group in its partition.
-_MOST_TRIES = 200_000
+_MAX_TRIES = 200_000
 _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 UUID = re.compile(_UUID)
 #: Four numbers directly after a library's name, before its file extension: `snappy-java-1.1.10.5.jar`.
@@ -304,7 +304,7 @@ class Pseudonyms:
     def _choose(self, word: str, groups: Iterable[str], name_of: Callable[[str], str], counts: Collection[int]) -> None:
         wanted = {group: [partition_of(group, n) for n in counts] for group in groups}
         best, best_count = None, -1
-        for attempt in range(_MOST_TRIES if len(wanted) * len(counts) <= _OFTEN else 1):
+        for attempt in range(_MAX_TRIES if len(wanted) * len(counts) <= _OFTEN else 1):
             made = self._candidate(word, attempt)
             if not self._may_be_given(made):
                 continue

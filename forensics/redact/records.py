@@ -18,7 +18,7 @@ from forensics.catalogue.prefixes import Prefixes, captures_of_thread
 from forensics.catalogue.recogniser import Recognised, Recogniser
 from forensics.records.kafka_words import kafka_words
 from forensics.records.layouts import strip_colours
-from forensics.records.line_reader import MOST_RECORD_BYTES, Line, Record, RecordReader, Start, decode
+from forensics.records.line_reader import MAX_RECORD_BYTES, Line, Record, RecordReader, Start, decode
 from forensics.redact.assignment_bytes import rewritten_decimals
 from forensics.redact.text import Names, Rewriter, kind_of_setting, names_something
 from forensics.redaction import scrub
@@ -106,7 +106,7 @@ def group_records(lines: Iterable[bytes], reader: RecordReader) -> Iterator[Grou
     latest: str | None = None
     untimed = reader.profile.untimed
     for number, raw in enumerate(lines):
-        text = decode(raw[:MOST_RECORD_BYTES])
+        text = decode(raw[:MAX_RECORD_BYTES])
         try:
             line: Line | None = reader.unwrap(text)
             start = reader.start(line) if line else None
@@ -128,7 +128,7 @@ def group_records(lines: Iterable[bytes], reader: RecordReader) -> Iterator[Grou
         if not line.wrapped and key not in open_:
             key = latest
         whole = open_.get(key)
-        if whole is None or whole.size > MOST_RECORD_BYTES:
+        if whole is None or whole.size > MAX_RECORD_BYTES:
             if whole is not None:
                 yield open_.pop(key)
             yield GroupedRecord(None, [piece], [number])

@@ -73,7 +73,7 @@ _OUR_DASHED = tuple(begin.replace(".", "-") for begin in _OUR_ADDRESSES)
 _DASHED_HOST = re.compile(r"(?<![^\W_])ip-(\d{1,3}(?:-\d{1,3}){3})(?!\d)")
 #: Addresses of private networks, even directly before or after a letter.
 _PRIVATE = re.compile(r"(?<!\d)(?<!\d\.)(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))(?:\.\d{1,3}){2}(?!\d|\.\d)")
-_MOST_REMEMBERED = 200_000
+_MAX_REMEMBERED = 200_000
 
 #: Kind of name in the value of a setting, by its key.
 _KEYS = tuple(
@@ -383,7 +383,7 @@ class Rewriter:
         known = self._setting_keys.get(key)
         if known is None:
             known = self._key(key, self._vocabulary.settings)
-            if len(self._setting_keys) < _MOST_REMEMBERED:
+            if len(self._setting_keys) < _MAX_REMEMBERED:
                 self._setting_keys[key] = known
         return known
 
@@ -417,7 +417,7 @@ class Rewriter:
         if kind == "word":
             known = self._words.get(text)
             if known is None:
-                if len(self._words) >= _MOST_REMEMBERED:
+                if len(self._words) >= _MAX_REMEMBERED:
                     self._words.clear()
                 known = self._words[text] = self._word(text)
             return known

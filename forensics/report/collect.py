@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from forensics.report.model import Report, Row
 
-_MOST = 5
+_MAX_REQUESTS = 5
 _COORDINATOR, _MEMBER = "coordinator of ", "member "
 #: Reasons why nothing was examined that more logs at the same levels would not remove.
 _LEVELS = ("no_group_lines", "no_info", "not_kafka", "no_assignments")
@@ -28,7 +28,7 @@ def rows(report: Report, undecided: Sequence[Row]) -> list[str]:
         undecided: pairs of owners whose `missing` says which evidence would decide them.
     """
     found = list(dict.fromkeys([*_coordinators(report), *_members(report), *_levels(report), *_asked(undecided)]))
-    return found[:_MOST]
+    return found[:_MAX_REQUESTS]
 
 
 def meanwhile(report: Report) -> str:

@@ -9,7 +9,7 @@ from forensics.case.integrity import rows_in
 from forensics.errors import ForensicsError
 
 #: Longer lists are useless in a shell.
-_MOST = 200
+_MAX_IDS = 200
 _IDS = (("finding", "finding_id", "headline"), ("ownership", "ownership_id", "resource"), ("occurrence", "occurrence_id", "headline"))
 
 
@@ -31,7 +31,7 @@ def ids(case: Path, incomplete: str) -> list[tuple[str, str]]:
         incomplete: the characters that the user has typed.
     """
     found = {row[column]: f"{view}: {row[title]}" for view, column, title in _IDS for row in _rows(case, view, [column, title], column, incomplete)}
-    return [(name, description) for name, description in found.items() if name][:_MOST]
+    return [(name, description) for name, description in found.items() if name][:_MAX_IDS]
 
 
 def _rows(case: Path, view: str, columns: list[str], begins: str = "", incomplete: str = "") -> list[dict[str, str | None]]:

@@ -11,7 +11,7 @@ from forensics.errors import CatalogueError
 from forensics.resources import parsers_dir
 
 _CLASS = re.compile(r"(?<![A-Za-z0-9_])[A-Z][A-Za-z]{3,60}(?![A-Za-z0-9_])")
-_MOST_TEXT = 20_000
+_MAX_TEXT = 20_000
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def exceptions() -> tuple[KnownException, ...]:
 
 def find_exceptions(text: str) -> list[tuple[KnownException, str]]:
     """Return the exceptions that a text names or quotes, in order of their first place in it, each with the name or wording that matched."""
-    text = text[:_MOST_TEXT]
+    text = text[:_MAX_TEXT]
     lower = text.lower()
     places: dict[int, tuple[KnownException, str]] = {}
     names = {found[0]: found.start() for found in reversed(list(_CLASS.finditer(text)))}

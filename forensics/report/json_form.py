@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 VERSION = 1
 SCHEMA = f"urn:kafka-forensics:report:{VERSION}"
 #: Maximum number of occurrences that a repeated finding lists; the view `occurrence` has all.
-MOST_REPEATS = 1000
+MAX_REPEATS = 1000
 
 
 def render(report: Report, incident_stories: Iterable[Story] = ()) -> str:
@@ -43,7 +43,7 @@ def render(report: Report, incident_stories: Iterable[Story] = ()) -> str:
         "ownership": report.ownership,
         "split_brain": report.split_brain,
         "coordinator_episodes": report.coordinator_episodes,
-        "findings": [f | {"repeats": f.get("repeats", [])[:MOST_REPEATS]} for f in report.findings],
+        "findings": [f | {"repeats": f.get("repeats", [])[:MAX_REPEATS]} for f in report.findings],
     }
     return json.dumps(parts, default=_plain, indent=1, allow_nan=False) + "\n"
 

@@ -23,7 +23,7 @@ _TIME = re.compile(r"\d{4}-\d{2}-\d{2}.*|\d{1,2}:\d{2}.*")
 #: Lines within the first interval of a requested time count as requested; neighbours of a line are read within the second interval.
 _AROUND, _NEAR = timedelta(seconds=1), timedelta(seconds=60)
 _COLUMNS = ("event_id", "process_id", "path", "line", "stream_pos", "ts", "message")
-_MOST = 5_000
+_MAX_LINES = 5_000
 
 
 def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC) -> Document:
@@ -49,9 +49,9 @@ def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC) -> Docum
     if not chosen:
         raise UsageError(f"The case has no line at `{wanted}`.", where="ID", fix="`forensics report` shows the times, ids and generations of a case.")
     near = sorted({m for n in chosen for m in range(max(0, n - context), min(len(lines), n + context + 1))})
-    _add_table(out, [lines[n] for n in near[:_MOST]], {lines[n][1]["event_id"] for n in chosen}, reference, zone, _gaps(near))
-    if len(near) > _MOST:
-        out.add(Para(f"… and {count(len(near) - _MOST, 'more line')}; ask for less.", tone="dim"))
+    _add_table(out, [lines[n] for n in near[:_MAX_LINES]], {lines[n][1]["event_id"] for n in chosen}, reference, zone, _gaps(near))
+    if len(near) > _MAX_LINES:
+        out.add(Para(f"… and {count(len(near) - _MAX_LINES, 'more line')}; ask for less.", tone="dim"))
     return out
 
 

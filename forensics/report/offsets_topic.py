@@ -17,7 +17,7 @@ from forensics.offsets_topic.replica_placement import Loss, Placement, group_par
 from forensics.report.document import Column, Document, Heading, Para, Table
 from forensics.snapshots.command_output import read_tools
 from forensics.snapshots.detection import TOPICS, kind_of, sample_lines
-from forensics.snapshots.observation import MOST_DOCUMENT_BYTES, Observation
+from forensics.snapshots.observation import MAX_DOCUMENT_BYTES, Observation
 from forensics.wording.formats import count, shorten
 
 OFFSETS = "__consumer_offsets"
@@ -144,7 +144,7 @@ def _described(path: Path) -> list[Observation]:
         for _, content in contents(path):
             parts: list[bytes] = []
             text: Text | None = None
-            while (data := content.read()) and sum(map(len, parts)) <= MOST_DOCUMENT_BYTES:
+            while (data := content.read()) and sum(map(len, parts)) <= MAX_DOCUMENT_BYTES:
                 text = text or Text(content, encoding_of(data))
                 parts.append(text.recode(data))
             whole = b"".join(parts)

@@ -24,9 +24,9 @@ _HEAD = re.compile(
     r"|(?P<logger>[A-Za-z_][\w$]*(?:\.[\w$]+)+)(?::[0-9]+)?:?)(?=\s)\s*"
 )
 _TAIL = re.compile(r"\s\((?P<logger>[A-Za-z_][\w.$]*)(?::[0-9]+)?\)\s*$")
-_MOST_HEADS = 8
+_MAX_HEADS = 8
 _WORD = re.compile(r"[A-Za-z]{3,}")
-_MOST_NEAR = 3
+_MAX_NEAR = 3
 _NEAR_ENOUGH = 0.4
 
 
@@ -109,7 +109,7 @@ def _without_head(record: Record, recogniser: Recogniser) -> Recognised | None:
     tail = _TAIL.search(text.partition("\n")[0])
     if tail and recogniser.is_interesting(tail["logger"]):
         text, logger = text[: tail.start()], tail["logger"]
-    for _ in range(_MOST_HEADS):
+    for _ in range(_MAX_HEADS):
         found = recogniser.recognise(logger, text) or (recogniser.recognise(None, text) if logger else None)
         if found:
             record.logger = logger
@@ -142,7 +142,7 @@ def near_events(text: str, recogniser: Recogniser) -> list[tuple[EventPattern, s
         score = 2 * shared / (whole + sum(weight[word] for word in bag))
         if score > scored.get(event.name, (0.0, event, line))[0]:
             scored[event.name] = score, event, line
-    best = sorted(scored.values(), key=lambda x: (-x[0], x[1].name))[:_MOST_NEAR]
+    best = sorted(scored.values(), key=lambda x: (-x[0], x[1].name))[:_MAX_NEAR]
     return [(event, line) for score, event, line in best if score >= _NEAR_ENOUGH]
 
 

@@ -31,7 +31,7 @@ _PROOF = {
 
 
 #: Incidents whose first finding says more than the incident: what happened, or how far a clock is off.
-_SAID_BY_FINDING = ("unexplained", "clock_wrong")
+_FINDING_SAYS_MORE = ("unexplained", "clock_wrong")
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def stories(report: Report, names: Names) -> list[Story]:
 def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row]) -> Story:
     tree = [f for _, f in walk(effects(findings))]
     pairs = [s for s in report.split_brain if s.get("incident_id") == incident["incident_id"] and s["verdict"] != "refuted"]
-    says_more = incident["code"] in _SAID_BY_FINDING and bool(tree)
+    says_more = incident["code"] in _FINDING_SAYS_MORE and bool(tree)
     headline = tree[0]["headline"] if says_more else incident["headline"]
     cause = Step(
         incident["from_lo"],

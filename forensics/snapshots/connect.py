@@ -27,7 +27,7 @@ KEY = re.compile(
 _TIME = re.compile(r"(?:CreateTime|LogAppendTime):(\d+)")
 _NUMBERED = re.compile(r"(.+)-(\d+)$")
 _HTTP = re.compile(r"(?:[<>*] ?)?(?:HTTP/[\d.]+ \d+.*|[A-Za-z][\w-]*: .*|[<>*].*)?")
-_MOST_TRACE = 500
+_MAX_TRACE = 500
 
 
 def read_topic(lines: Iterable[Line]) -> Iterator[Item]:
@@ -204,7 +204,7 @@ def _info(value: Placed, place: _Place, ts: int | None, name: str = "") -> Obser
 def _status(line: Line, connector: str | None, task: str | None, value: Mapping[str, Any] | None, ts: int | None) -> Observation:
     """Return the state of a task, or of a connector if `task` is None. No value means that the status was removed."""
     value = value or {}
-    trace = str(value.get("trace") or "").strip().split("\n")[0][:_MOST_TRACE]
+    trace = str(value.get("trace") or "").strip().split("\n")[0][:_MAX_TRACE]
     generation = value.get("generation")
     version = value.get("version")
     captures = {

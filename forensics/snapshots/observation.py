@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
 #: A document (JSON, properties) has to be read as a whole; larger ones are not read.
-MOST_DOCUMENT_BYTES = 64 << 20
+MAX_DOCUMENT_BYTES = 64 << 20
 _ISO = re.compile(r"(?:date: *)?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?) ?(Z|UTC|[+-]\d\d:?\d\d)", re.IGNORECASE)
 _UNIX_DATE = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d:\d\d:\d\d) (?:UTC|GMT) (\d{4})")
 _HTTP_DATE = re.compile(r"(?:< )?date: *([A-Z][a-z]{2}, .* GMT)", re.IGNORECASE)
@@ -94,13 +94,13 @@ def moment_of(text: str) -> int | None:
 
 
 def document(lines: Iterable[Line]) -> tuple[str, Line | None, bool]:
-    """Return all text, the first line, and whether it was truncated at `MOST_DOCUMENT_BYTES`."""
+    """Return all text, the first line, and whether it was truncated at `MAX_DOCUMENT_BYTES`."""
     parts: list[str] = []
     first, size = None, 0
     for line in lines:
         first = first or line
         size += len(line.raw)
-        if size > MOST_DOCUMENT_BYTES:
+        if size > MAX_DOCUMENT_BYTES:
             return "".join(parts), first, True
         parts.append(line.text + "\n")
     return "".join(parts), first, False

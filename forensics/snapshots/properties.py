@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from forensics.redaction import hide
-from forensics.snapshots.observation import MOST_DOCUMENT_BYTES, Broken, Item, Line, Observation, Strange
+from forensics.snapshots.observation import MAX_DOCUMENT_BYTES, Broken, Item, Line, Observation, Strange
 
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _KEY_END = re.compile(r"(?<!\\)(?:\\\\)*[=:\s]")
@@ -130,7 +130,7 @@ def read_properties(lines: Iterable[Line]) -> Iterator[Item]:
     size = 0
     for item in parse(lines):
         size += len(item.line.raw if isinstance(item, Property) else item.raw)
-        if size > MOST_DOCUMENT_BYTES:
+        if size > MAX_DOCUMENT_BYTES:
             yield Broken("the file is larger than 64 MB")
             break
         items.append(item)

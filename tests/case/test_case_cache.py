@@ -71,17 +71,17 @@ def _kept(name: str, size: int, days: float) -> Path:
 
 def test_the_cache_stays_within_its_size_and_age(cache, monkeypatch):
     """118 cases of one day made 763 MB: nothing that was used within a day went."""
-    monkeypatch.setattr(case_cache, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(case_cache, "MAX_BYTES", 10_000)
     for n in range(118):
         _kept(f"case-{n:03d}", 1_000, days=(n + 1) / 24)
-    _kept("old", 1, days=case_cache.MOST_DAYS + 1)
+    _kept("old", 1, days=case_cache.MAX_DAYS + 1)
     case_cache.tidy()
     assert [one.path.name for one in case_cache.kept()] == [f"case-{n:03d}" for n in range(10)]
-    assert sum(one.size for one in case_cache.kept()) <= case_cache.MOST_BYTES
+    assert sum(one.size for one in case_cache.kept()) <= case_cache.MAX_BYTES
 
 
 def test_what_is_in_use_stays(cache, monkeypatch):
-    monkeypatch.setattr(case_cache, "MOST_BYTES", 10)
+    monkeypatch.setattr(case_cache, "MAX_BYTES", 10)
     _kept("just used", 1_000, days=0)
     busy = _kept("busy", 1_000, days=40)
     (busy / ".lock").touch()

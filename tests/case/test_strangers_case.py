@@ -192,7 +192,7 @@ def test_a_manifest_of_any_form_is_refused_with_words(tmp_path: Path, text: str)
 
 def test_a_manifest_that_never_ends_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "case").mkdir()
-    monkeypatch.setattr(case_folder, "_MOST_MANIFEST", 1000)
+    monkeypatch.setattr(case_folder, "_MAX_MANIFEST", 1000)
     (tmp_path / "case" / "case.json").write_text("[" + "1," * 1000 + "1]")
     with pytest.raises(CaseError, match="cannot be read"):
         case_folder.open_case(tmp_path / "case")

@@ -103,7 +103,7 @@ def test_what_is_said_often_in_another_layout_is_read_as_what_is_said_once(layou
     evidence = find_evidence([tmp_path])
     assert any(e.format.profile.plain for e in evidence)
     monkeypatch.setattr("forensics.extract.column_reader.CHUNK", 200_000)
-    monkeypatch.setattr("forensics.extract.column_reader._MOST_SEEN", 500)
+    monkeypatch.setattr("forensics.extract.column_reader._MAX_SEEN", 500)
     quick = read_evidence(evidence, 100_000, broken=True)
     monkeypatch.setattr(Profile, "plain", property(lambda self: False))
     slow = read_evidence(evidence, 100_000, broken=True)
@@ -120,9 +120,9 @@ def test_what_is_remembered_of_a_log_changes_no_row(tmp_path: Path, monkeypatch:
     (tmp_path / "connect.log").write_bytes(b"\n".join((log, foreign * 20, log)))
     evidence = find_evidence([tmp_path])
     whole = read_evidence(evidence, 100_000, broken=True)
-    for name, value in (("column_reader._MOST_SEEN", 5), ("word_search._NEAR", 3), ("word_search._AT_ONCE", 7), ("column_reader.CHUNK", 20_000)):
+    for name, value in (("column_reader._MAX_SEEN", 5), ("word_search._NEAR", 3), ("word_search._AT_ONCE", 7), ("column_reader.CHUNK", 20_000)):
         monkeypatch.setattr(f"forensics.extract.{name}", value)
-    monkeypatch.setattr("forensics.extract.row_builder.MOST_ROWS", 50)
+    monkeypatch.setattr("forensics.extract.row_builder.MAX_ROWS", 50)
     parts = read_evidence(evidence, 100_000, broken=True)
     assert (parts.events, parts.counted, parts.unrecognised) == (whole.events, whole.counted, whole.unrecognised)
     assert any(e["logger"] and e["logger"].startswith("com.example") for e in whole.events)
@@ -170,7 +170,7 @@ def test_logs_that_are_read_one_after_the_other_give_the_rows_that_each_gives_al
         (tmp_path / f"{number}.log").write_bytes(content)
     zones = "UTC", "Asia/Tokyo"
     evidence = [replace(e, times=replace(e.times, zone=zones[n % 2])) for n, e in enumerate(find_evidence([tmp_path]))]
-    for name, value in (("reading._MOST_KINDS", 3), ("column_reader._MOST_TAILS", 40), ("row_builder.MOST_ROWS", 300)):
+    for name, value in (("reading._MAX_KINDS", 3), ("column_reader._MAX_TAILS", 40), ("row_builder.MAX_ROWS", 300)):
         monkeypatch.setattr(f"forensics.extract.{name}", value)
     together = read_evidence(evidence, 1 << 30, broken=True)
     alone = [read_evidence([e], 1 << 30, broken=True) for e in evidence]

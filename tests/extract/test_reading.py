@@ -39,7 +39,7 @@ def alone(tmp_path_factory) -> dict[str, list[str]]:
 
 
 def test_several_processes_give_the_rows_of_one(alone, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("forensics.extract.splits._LEAST_BYTES", RANGE)
+    monkeypatch.setattr("forensics.extract.splits._MIN_BYTES", RANGE)
     told: list[tuple[int, int]] = []
     started: list[reading._Reader] = []
     begin = reading._Reader.__init__
@@ -62,7 +62,7 @@ def test_several_processes_give_the_rows_of_one(alone, tmp_path: Path, monkeypat
 @pytest.mark.parametrize("whom", ["reader", "parent"])
 def test_a_reading_process_that_is_killed_is_an_error(whom: str, tmp_path: Path, monkeypatch) -> None:
     """As the system ends a process when memory is short: one that reads, or all of them and the one that begot them."""
-    monkeypatch.setattr("forensics.extract.splits._LEAST_BYTES", RANGE)
+    monkeypatch.setattr("forensics.extract.splits._MIN_BYTES", RANGE)
     work = reading._Reader.work
 
     def killed(self: reading._Reader, *args: object) -> object:

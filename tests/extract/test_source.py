@@ -65,7 +65,7 @@ def test_a_packed_log_that_several_read_gives_the_same_rows(cores, block, one_fi
     """Each unpacks it from its beginning, and reads its own range."""
     for place in ("forensics.extract.splits", "forensics.inventory.examination"):
         monkeypatch.setattr(f"{place}.COUNT_BLOCK", block)
-    monkeypatch.setattr("forensics.extract.splits._LEAST_PACKED", 2000)
+    monkeypatch.setattr("forensics.extract.splits._MIN_PACKED", 2000)
     logs = tmp_path / "logs" / "w2"
     logs.mkdir(parents=True)
     content = (one_file / "w2" / "connect.log").read_bytes()

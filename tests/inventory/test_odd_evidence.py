@@ -328,7 +328,7 @@ def test_a_little_that_would_be_very_much_is_cut(kind, tmp_path):
     assert time.process_time() - begun < 20
     (mine,) = reading.evidence
     packed_size = (tmp_path / f"some.log.{kind}").stat().st_size
-    assert (mine.fingerprint.size or 0) <= max(streams.HARMLESS_BYTES, streams.MOST_RATIO * packed_size)
+    assert (mine.fingerprint.size or 0) <= max(streams.HARMLESS_BYTES, streams.MAX_RATIO * packed_size)
     assert "unpack it" in mine.note or mine.status == "unreadable"
 
 

@@ -16,9 +16,9 @@ from forensics.catalogue.patterns import load
 from forensics.resources import sql_dir
 
 VIEWS = view_files.views()
-MOST_COLUMNS = 140
+MAX_COLUMNS = 140
 #: A number as large as this is a threshold in milliseconds, unless it is one of `FACTS`.
-LEAST_THRESHOLD = 1_000
+MIN_THRESHOLD = 1_000
 #: Numbers that are no choice of ours: of Kafka, of Spark, of units, of calendars, and bounds that stand for `without a bound`.
 FACTS = {
     1_000, 60_000_000, 3_600_000, 900_000, 1_048_576,  # units; zones differ by quarters of an hour
@@ -99,7 +99,7 @@ def test_thresholds_have_a_name(parsed):
         (name, literal.this)
         for name, tree in parsed.items()
         for literal in tree.find_all(exp.Literal)
-        if not literal.is_string and re.fullmatch(r"[0-9]+", literal.this) and int(literal.this) not in FACTS and int(literal.this) >= LEAST_THRESHOLD
+        if not literal.is_string and re.fullmatch(r"[0-9]+", literal.this) and int(literal.this) not in FACTS and int(literal.this) >= MIN_THRESHOLD
     }
     assert found == set()
     assert [name for name, tree in parsed.items() if tree.find(exp.Interval)] == []
@@ -264,7 +264,7 @@ def test_lines_can_be_read():
     files = [f for room in rooms for f in room.iterdir() if f.name.endswith(".sql")]
     assert len(files) > 100
     lines = {f.name: f.read_text(encoding="utf-8").splitlines() for f in files}
-    assert [f"{name}:{n}" for name, its in lines.items() for n, line in enumerate(its, 1) if len(line) > MOST_COLUMNS] == []
+    assert [f"{name}:{n}" for name, its in lines.items() for n, line in enumerate(its, 1) if len(line) > MAX_COLUMNS] == []
 
 
 def test_a_text_over_several_lines_is_one():

@@ -17,7 +17,7 @@ from forensics.records.timestamps import SECOND, Moment, Zone
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints, Octets, Words
 
 NO_TIME = np.iinfo(np.int64).min
-MOST_HEADER_BYTES = 64
+MAX_HEADER_BYTES = 64
 _TAIL_WORDS = 4
 _TAIL_BYTES = 8 * _TAIL_WORDS
 _SLOT_SHIFT = np.uint64(48)

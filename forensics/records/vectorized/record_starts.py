@@ -14,9 +14,9 @@ from forensics.records.layouts import JSON_LAYOUT, BrokenJson, Layout, Layouts
 from forensics.records.line_reader import Line, RecordReader, decode, utc
 from forensics.records.timestamps import TimeFormat, Zone
 from forensics.records.vectorized.buffers import Buffer, Ints
-from forensics.records.vectorized.line_fields import MOST_HEADER_BYTES, NO_TIME, Header
+from forensics.records.vectorized.line_fields import MAX_HEADER_BYTES, NO_TIME, Header
 
-_MOST_HEADERS = 16
+_MAX_HEADERS = 16
 #: For fewer lines, Python is faster than compiling an expression in RE2.
 _FEW = 500
 #: Number of lines to learn from before an expression is compiled for all, because most lines of a log have one of its first beginnings.
@@ -119,7 +119,7 @@ class RecordStartFinder:
             self._one_by_one(rest, found)
             rest = rest[:0]
         rest = self._matching(buffer, rest, starts, self._any)
-        while self._fixed >= 0 and len(rest) and self._learned < _MOST_HEADERS:
+        while self._fixed >= 0 and len(rest) and self._learned < _MAX_HEADERS:
             of_fixed = self._matching(buffer, rest, starts, self._each[self._fixed])
             index = self._learn_fixed(buffer.slice(int(starts[of_fixed[0]]), int(ends[of_fixed[0]]))) if len(of_fixed) else -1
             if index < 0:
@@ -150,7 +150,7 @@ class RecordStartFinder:
     def _begin(self, rest: Ints, found: _Found) -> Ints:
         """Learn beginnings of the fixed layout from the first lines, and assign the lines that fit them; return the others."""
         for _ in range(_FIRST if self._fixed >= 0 else 0):
-            if not len(rest) or self._learned >= _MOST_HEADERS:
+            if not len(rest) or self._learned >= _MAX_HEADERS:
                 break
             i = int(rest[0])
             index = self._learn_fixed(found.buffer.slice(int(found.starts[i]), int(found.ends[i])))
@@ -167,7 +167,7 @@ class RecordStartFinder:
             layout = self._layouts.find(decode(line), self._reader.profile.untimed)
             if layout is None:
                 continue
-            index = self._learn_fixed(line) if layout[0] is self.fixed and self._learned < _MOST_HEADERS else -1
+            index = self._learn_fixed(line) if layout[0] is self.fixed and self._learned < _MAX_HEADERS else -1
             if index < 0 or len(self._take(index, np.array([i]), found)):
                 found.layout[i] = self._candidates.index(layout[0])
             elif len(rest):
@@ -210,7 +210,7 @@ class RecordStartFinder:
         if (
             moment is None
             or moment.second_at < 0
-            or match.end() > MOST_HEADER_BYTES
+            or match.end() > MAX_HEADER_BYTES
             or not match[0].isascii()
             or not line.startswith(match[0].encode())
         ):
@@ -264,7 +264,7 @@ class RecordStartFinder:
             return NO_TIME
         moment, _ = self._reader.moment(start, text)
         time = utc(moment, self._zone)
-        if moment is None or time is None or moment.second_at < 0 or len(headers) >= _MOST_HEADERS:
+        if moment is None or time is None or moment.second_at < 0 or len(headers) >= _MAX_HEADERS:
             return NO_TIME if time is None else time
         if isinstance(start, tuple):
             if start[1].re.groupindex.get("ts") is None:
@@ -278,7 +278,7 @@ class RecordStartFinder:
             equal = 0
             if isinstance(start, BrokenJson) and stop == len(text):
                 return NO_TIME  # the line was truncated in the middle of its time
-        if begin >= 0 and stop - equal <= MOST_HEADER_BYTES and text[:stop].isascii() and raw.startswith(text[:stop].encode()):
+        if begin >= 0 and stop - equal <= MAX_HEADER_BYTES and text[:stop].isascii() and raw.startswith(text[:stop].encode()):
             headers.append(Header(raw, equal, (begin, stop), moment, read))
         return time
 
