@@ -174,9 +174,7 @@ TAKING = {
 SLOW = ("Elasticsearch answer", "Loki answer", "array")
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.slow if n in SLOW else ()) for n in TAKING]
-)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n in SLOW else ()) for n in TAKING])
 def test_other_takings(name):
     take, lines = TAKING[name]
     for line in lines:
