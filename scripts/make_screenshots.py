@@ -30,10 +30,6 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
-from forensics.case.folder import open_case
-from forensics.report import model
-from forensics.report.page import case_rows, render
-
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
@@ -58,10 +54,10 @@ body {{ margin: 0; background: {background}; }} pre {{ display: inline-block; ma
 def page_of(name: str, cases: Path, to: Path) -> Path:
     """Return the page of a sample, as `forensics report --format html` writes it."""
     folder = cases / name
-    case = open_case(folder) if (folder / "case.json").exists() else case_of(name, folder)
-    report = model.read(case, model.Filters())
+    if not (folder / "case.json").exists():
+        case_of(name, folder)
     file = to / f"{name}.html"
-    file.write_text(render.render(report, case_rows.read(case, report)), encoding="utf-8")
+    subprocess.run([sys.executable, "-m", "forensics", "report", "--case", str(folder), "-o", str(file)], check=True, capture_output=True)
     return file
 
 

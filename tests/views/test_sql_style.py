@@ -183,6 +183,74 @@ def test_an_order_over_structs_of_one_expression_is_no_comparison():
     assert compared_structs(sqlglot.parse_one(query, read="spark")) == []
 
 
+def outputs(query: exp.Expression, known: dict[str, list[str]]) -> tuple[list[str], list[str]]:
+    """Return the names of a query's columns, and those that it or a part of it names although it has them.
+
+    Columns of an unknown source are left out, and so are two sources' columns of one name: nobody can ask for these on either engine.
+    """
+    known, twice = dict(known), []
+    if ctes := query.args.get("with_"):
+        for cte in ctes.expressions:
+            known[cte.alias], more = outputs(cte.this, known)
+            twice += more
+    if isinstance(query, exp.Subquery):
+        names, more = outputs(query.this, known)
+        return names, twice + more
+    if isinstance(query, exp.SetOperation):
+        names, more = outputs(query.this, known)
+        _, others = outputs(query.expression, known)
+        return names, twice + more + others
+    if not isinstance(query, exp.Select):
+        return [], twice
+    sources: dict[str, list[str]] = {}
+    joined: set[str] = set()
+    for part in filter(None, [query.args.get("from_"), *(query.args.get("joins") or ())]):
+        source = part.this
+        columns, more = outputs(source, known) if isinstance(source, exp.Subquery) else (known.get(source.name, []), [])
+        twice += more
+        if isinstance(part, exp.Join) and part.side.upper() in ("", "LEFT") and part.kind.upper() in ("SEMI", "ANTI"):
+            columns = []
+        sources[source.alias_or_name] = columns
+        joined |= {i.name for i in part.args.get("using") or ()}
+    names = []
+    for column in query.expressions:
+        if isinstance(column, exp.Star) or isinstance(column, exp.Column) and isinstance(column.this, exp.Star):
+            star = column if isinstance(column, exp.Star) else column.this
+            of = [n for s in ([column.table] if isinstance(column, exp.Column) and column.table else sources) for n in sources.get(s, [])]
+            shared = set() if isinstance(column, exp.Column) and column.table else joined
+            left_out = {e.name for e in star.args.get("except_") or ()}
+            of = [n for n in of if n not in left_out]
+            names += [*dict.fromkeys(n for n in of if n in shared), *(n for n in of if n not in shared)]
+        elif isinstance(column, exp.Column | exp.Alias):
+            names.append(column.alias_or_name)
+    named = [column.alias_or_name for column in query.expressions if not column.is_star]
+    made = {column.alias for column in query.expressions if isinstance(column, exp.Alias)}
+    return names, twice + sorted({n for n in named if names.count(n) > named.count(n)} | {n for n in made if named.count(n) > 1})
+
+
+def test_no_query_gives_a_name_to_two_columns(parsed):
+    """Spark refuses a name that two columns have; Sail takes one of them."""
+    known = {view.name: declared(view) for view in view_files.views().values()}
+    assert {name: twice for name, tree in parsed.items() if (twice := outputs(tree, known)[1])} == {}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT a, b AS a FROM t",
+        "WITH n AS (SELECT x, y FROM t) SELECT n.*, lead(x) OVER (ORDER BY y) AS x FROM n",
+        "SELECT q FROM (SELECT *, z AS q FROM (SELECT q, z FROM t) AS s) AS r",
+    ],
+)
+def test_a_name_of_two_columns_is_found(query: str):
+    assert outputs(sqlglot.parse_one(query, read="spark"), {})[1] != []
+
+
+def test_columns_that_a_join_shares_have_one_name():
+    query = "WITH n AS (SELECT x, y FROM t), m AS (SELECT x, z FROM u) SELECT * EXCEPT (z), z AS w FROM n JOIN m USING (x) LEFT SEMI JOIN n AS o ON o.x = m.x"
+    assert outputs(sqlglot.parse_one(query, read="spark"), {}) == (["x", "y", "w"], [])
+
+
 def sorted_structs(tree: exp.Expression) -> list[str]:
     """Return each `array_sort` of structs or arrays."""
     nested = {a.alias for a in tree.find_all(exp.Alias) if is_struct(a.this, set()) or isinstance(a.this, exp.Array)}
