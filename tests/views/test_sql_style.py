@@ -183,7 +183,7 @@ def test_an_order_over_structs_of_one_expression_is_no_comparison():
     assert compared_structs(sqlglot.parse_one(query, read="spark")) == []
 
 
-def outputs(query: exp.Expression, known: dict[str, list[str]]) -> tuple[list[str], list[str]]:
+def outputs(query: exp.Expression, known: dict[str, list[str]], *, is_named: bool = True) -> tuple[list[str], list[str]]:
     """Return the names of a query's columns, and those that it or a part of it names although it has them.
 
     Columns of an unknown source are left out, and so are two sources' columns of one name: nobody can ask for these on either engine.
@@ -197,8 +197,9 @@ def outputs(query: exp.Expression, known: dict[str, list[str]]) -> tuple[list[st
         names, more = outputs(query.this, known)
         return names, twice + more
     if isinstance(query, exp.SetOperation):
-        names, more = outputs(query.this, known)
-        _, others = outputs(query.expression, known)
+        names, more = outputs(query.this, known, is_named=is_named)
+        # The names of a union are those of its first part.
+        _, others = outputs(query.expression, known, is_named=False)
         return names, twice + more + others
     if not isinstance(query, exp.Select):
         return [], twice
@@ -225,6 +226,8 @@ def outputs(query: exp.Expression, known: dict[str, list[str]]) -> tuple[list[st
             names.append(column.alias_or_name)
     named = [column.alias_or_name for column in query.expressions if not column.is_star]
     made = {column.alias for column in query.expressions if isinstance(column, exp.Alias)}
+    if not is_named:
+        return names, twice
     return names, twice + sorted({n for n in named if names.count(n) > named.count(n)} | {n for n in made if named.count(n) > 1})
 
 
