@@ -56,7 +56,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What was found; `reassignment` is the input of `kafka-reassign-partitions`, None if no factor was requested."""
+    """The answer to a request; `reassignment` is the input of `kafka-reassign-partitions`, None if no factor was requested."""
 
     request: Request
     path: str
