@@ -21,6 +21,9 @@ class Names:
         self.processes: dict[str, str] = {process: name for process, name in self._process.items() if name}
         self._member: dict[str, str] = {}
         self._owner = {o["ownership_id"]: o["member_id"] for o in report.ownership}
+        groups = Counter(group["group_id"] for group in report.groups)
+        #: Groups of several Kafka clusters with one `group.id`.
+        self._shared_groups = {group_id for group_id, clusters in groups.items() if clusters > 1}
         for group in report.groups:
             # One process may have several clients of a group (tasks of a sink); its restarts are members of one client.
             clients: dict[str, set[str]] = defaultdict(set)
@@ -35,6 +38,10 @@ class Names:
         name = self.process(member["process_id"])
         client = member.get("task") or (member["client_id"] if several else "")
         return f"{name} {client}" if client else name
+
+    def group(self, kafka_cluster: str | None, group_id: str) -> str:
+        """Return a group's id, with its Kafka cluster if a group of another cluster has the same id."""
+        return f"{group_id} on cluster {kafka_cluster or 'unknown'}" if group_id in self._shared_groups else group_id
 
     def process(self, process_id: str | None) -> str:
         """Return a process's name; `?` if it is unknown."""

@@ -115,7 +115,7 @@ def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row])
         incident=incident,
         headline=headline,
         steps=(cause, *shown),
-        hits=(*_twice(pairs, names), *_unowned(report, incident), *_read_again(report, incident)),
+        hits=(*_twice(pairs, names), *_unowned(report, names, incident), *_read_again(report, names, incident)),
         pairs=tuple(pairs),
         now=incident.get("stop_now") or _check(incident, pairs),
         next=incident.get("next") or incident["advice"] or next(graver, ""),
@@ -214,27 +214,27 @@ def _twice(pairs: Iterable[Row], names: Names) -> Iterator[Hit]:
             yield Hit(what, f"perhaps {who}", f"up to {about(max(longest), up=True)}" if None not in longest else "unknown", "undecided")
 
 
-def _unowned(report: Report, incident: Row) -> Iterator[Hit]:
+def _unowned(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
     """Yield resources without an owner, by group and kind."""
-    of: dict[tuple[str, str], list[Row]] = {}
+    of: dict[tuple[str | None, str, str], list[Row]] = {}
     for gap in report.incident_gaps:
         if gap["incident_id"] == incident["incident_id"] and gap["unowned_ms"]:
-            of.setdefault((gap["group_id"], gap["resource_kind"]), []).append(gap)
-    for (group, kind), gaps in sorted(of.items(), key=lambda item: -max(g["unowned_ms"] for g in item[1])):
+            of.setdefault((gap["kafka_cluster"], gap["group_id"], gap["resource_kind"]), []).append(gap)
+    for (cluster, group, kind), gaps in sorted(of.items(), key=lambda item: -max(g["unowned_ms"] for g in item[1])):
         resources = sorted({g["resource"] for g in gaps})
-        what = in_words(resources, gaps) + f" ({group})" * (kind == "partition")
+        what = in_words(resources, gaps) + f" ({names.group(gaps[0]['kafka_cluster'], group)})" * (kind == "partition")
         longest = "at least " + about(max(g["unowned_ms"] for g in gaps))
         yield Hit(what, "no owner", longest, "not consumed" if kind == "partition" else "not running")
 
 
-def _read_again(report: Report, incident: Row) -> Iterator[Hit]:
+def _read_again(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
     """Yield offsets that may be processed twice, in partitions that the incident hit, while it lasted."""
     if not incident["from_lo"]:
         return
     rows = [
         d
         for g in report.groups
-        if g["group_id"] in incident["group_ids"]
+        if g["group_id"] in incident["group_ids"] and incident["kafka_cluster"] in (None, g["kafka_cluster"])
         for d in g["duplicate_ledger"]
         if d["records_lo"] and d["read_to"] is not None and d["restarted_hi"] and d["restarted_hi"] >= incident["from_lo"]
         and (incident["to_hi"] is None or d["restarted_lo"] <= incident["to_hi"])
@@ -243,7 +243,9 @@ def _read_again(report: Report, incident: Row) -> Iterator[Hit]:
     for d in rows[:_MAX_LEDGER]:
         last = d["read_to"] - 1
         offsets = f"offset {last}" if last == d["restarted_at"] else f"offsets {d['restarted_at']}-{last}"
-        yield Hit(f"{d['resource']} ({d['group_id']})", offsets, count(d["records_lo"], "record"), "may be processed twice")
+        yield Hit(
+            f"{d['resource']} ({names.group(d['kafka_cluster'], d['group_id'])})", offsets, count(d["records_lo"], "record"), "may be processed twice"
+        )
     if len(rows) > _MAX_LEDGER:
         yield Hit(
             count(len(rows) - _MAX_LEDGER, "more partition"),

@@ -44,7 +44,7 @@ def compose(report: Report, names: Names, clock: Clock, window: str = "") -> lis
     graver = incidents(report, names)
     words, tone = title(report, graver)
     dated = days(report, graver)
-    blocks: list[Block] = [Heading(1, words, tone), Para(scope(report, graver))]
+    blocks: list[Block] = [Heading(1, words, tone), Para(scope(report, names, graver))]
     if window:
         blocks.append(Para(window, tone="dim"))
     for number, story in enumerate(graver[:_IN_FULL], 1):
@@ -151,12 +151,13 @@ def after(story: Story) -> str:
     return f" - {outcome}" if outcome else ""
 
 
-def scope(report: Report, shown_stories: Sequence[Story]) -> str:
+def scope(report: Report, names: Names, shown_stories: Sequence[Story]) -> str:
     """Return groups, time and processes: `connect-cluster, 21 Nov 2026 07:51:40-07:52:25 UTC (Kafka 3.9.1, 3 workers, 1 broker)`."""
     processes = report.case["processes"]
     roles = Counter(_ROLES.get(p["role"], "other log") for p in processes)
     versions = sorted({p["kafka_version"] for p in processes if p["kafka_version"]})
-    groups = list(dict.fromkeys(g for s in shown_stories for g in s.incident["group_ids"])) or [g["group_id"] for g in report.groups if g["group_id"]]
+    groups = list(dict.fromkeys(names.group(s.incident["kafka_cluster"], g) for s in shown_stories for g in s.incident["group_ids"]))
+    groups = groups or [names.group(g["kafka_cluster"], g["group_id"]) for g in report.groups if g["group_id"]]
     read = [f"Kafka {and_more(versions, 3)}"] * bool(versions) + [count(n, role) for role, n in sorted(roles.items(), reverse=True)]
     moments = [
         m for s in shown_stories for m in (s.incident["from_lo"], s.incident["to_hi"] or s.incident["from_hi"], *(p["to_hi"] for p in s.pairs)) if m

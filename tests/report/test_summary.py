@@ -174,3 +174,12 @@ def test_a_wrong_clock_says_by_how_much_the_largest_first() -> None:
         )
     written = flat(screen(views))
     assert "WARNING: the clock of w2 is 41.0 s off; the clock of w3 is 23.0 s off" in written
+
+
+def test_groups_of_two_clusters_with_one_id_carry_their_cluster() -> None:
+    views = rows()
+    (cause,) = views["incident"]
+    group = cause["group_ids"][0]
+    assert "on cluster" not in screen(views)
+    views["generation"] += [g | {"kafka_cluster": "another"} for g in views["generation"]]
+    assert f"{group} on cluster {cause['kafka_cluster'] or 'unknown'}," in flat(screen(views))

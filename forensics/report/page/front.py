@@ -149,7 +149,7 @@ def make(report: Report, names: Names, clock: Clock, journal: Journal, overlaps:
     return Front(
         title=title,
         tone=tone,
-        scope=summary.scope(report, shown),
+        scope=summary.scope(report, names, shown),
         incidents=tuple(map(incident, shown)),
         unsettled=tuple(b for b in summary.unsettled(report, names, shown) if isinstance(b, Table)),
         also=tuple(Link(f["headline"], anchors.finding(f["finding_id"])) for f in summary.without_incident(report)),
