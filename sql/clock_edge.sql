@@ -23,7 +23,7 @@ WITH membership_line AS (
     e.event IN ('leaving', 'member_left', 'member_expired')
     OR e.event = 'heartbeat_failed' AND coalesce(e.error, e.cause, e.reason) RLIKE 'UNKNOWN_MEMBER_ID|member id ([^ ]+ )?is not valid'
   )
-), told AS (
+), id_response AS (
   -- A new member's first request is answered with the id that the broker made; it asks again with that id. If it joined, its round
   -- has it.
   SELECT c.process_id, c.group_id, c.member_id, c.at_ms, c.event_id, c.asked, c.asked_again
@@ -38,7 +38,7 @@ WITH membership_line AS (
   ) c
   LEFT ANTI JOIN (SELECT DISTINCT member_id FROM member_round) m ON m.member_id = c.member_id
   WHERE c.event = 'rejoin_requested' AND c.member_id IS NOT NULL AND c.reason LIKE 'need to re-join with the given member-id%'
-), named AS (
+), coordinator_mention AS (
   -- Its coordinator's lines about such a member.
   SELECT process_id, group_id, member_id,
     min(CASE WHEN event = 'member_added' THEN struct(unix_millis(ts) AS at_ms, event_id) END) AS made,
@@ -54,7 +54,7 @@ WITH membership_line AS (
   FROM event
   WHERE broker_id IS NOT NULL AND group_instance_id IS NOT NULL
     AND event IN ('static_member_replaced', 'member_added', 'member_fenced_by_broker')
-), replaced AS (
+), replaced_static_member AS (
   -- A static member that comes back gets a new id instead of the old one. Up to 2.8 its coordinator names it then; later ones name it
   -- when they refuse a request with the old id and no other member has replaced it since.
   SELECT process_id, member_id, min(made) AS made
@@ -66,7 +66,7 @@ WITH membership_line AS (
   )
   WHERE member_id IS NOT NULL
   GROUP BY process_id, member_id
-), coordinated AS (
+), round_edge AS (
   -- Between a member and its coordinator, in one generation.
   SELECT e.rule, e.f, e.first, e.t, e.later
   FROM member_round m LATERAL VIEW inline(array(
@@ -100,19 +100,19 @@ WITH membership_line AS (
       named_struct('rule', 'the broker assigned an id, then the member asked with it', 'f', made.process_id,
         'first', struct(made.at_ms AS at_ms, made.event_id AS event_id), 't', process_id, 'later', joining_last) END
   )) e AS rule, f, first, t, later
-), limits AS (
+), pair_bound AS (
   SELECT f, t, min(later.at_ms - first.at_ms) AS hi_ms
-  FROM coordinated
+  FROM round_edge
   WHERE later.at_ms IS NOT NULL AND first.at_ms IS NOT NULL
   GROUP BY f, t
-), troubled AS (
+), stepped_process AS (
   -- A process without a constant offset to most of the processes with which it exchanges messages: its clock stepped.
   SELECT a.f AS process_id
-  FROM limits a JOIN limits b ON b.f = a.t AND b.t = a.f
+  FROM pair_bound a JOIN pair_bound b ON b.f = a.t AND b.t = a.f
   GROUP BY a.f
   HAVING 2 * count_if(a.hi_ms + b.hi_ms < -clock_jitter_ms) > count(*)
-), edge AS (
-  SELECT rule, f, first, t, later FROM coordinated
+), any_edge AS (
+  SELECT rule, f, first, t, later FROM round_edge
   UNION ALL
   SELECT 'the member left, then the broker said so', l.process_id, struct(l.at_ms, l.event_id), b.process_id, struct(b.at_ms, b.event_id)
   FROM membership_line l JOIN membership_line b ON l.event = 'leaving' AND b.event = 'member_left' AND b.member_id = l.member_id
@@ -125,13 +125,13 @@ WITH membership_line AS (
   UNION ALL
   SELECT e.rule, e.f, e.first, e.t, e.later
   FROM (
-    SELECT t.process_id, struct(t.at_ms, t.event_id) AS told, t.asked, t.asked_again, n.process_id AS broker, n.made, n.prepared
-    FROM told t
-    JOIN named n ON n.group_id = t.group_id AND n.member_id = t.member_id
+    SELECT t.process_id, struct(t.at_ms, t.event_id) AS received, t.asked, t.asked_again, n.process_id AS broker, n.made, n.prepared
+    FROM id_response t
+    JOIN coordinator_mention n ON n.group_id = t.group_id AND n.member_id = t.member_id
   ) LATERAL VIEW inline(array(
     named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', asked, 't', broker, 'later', made),
     named_struct('rule', 'the broker assigned an id, then the member received it', 'f', broker, 'first', made, 't', process_id, 'later',
-      told),
+      received),
     named_struct('rule', 'a new member asked with its id, then the rebalance that names it began', 'f', process_id, 'first', asked_again,
       't', broker, 'later', prepared)
   )) e AS rule, f, first, t, later
@@ -140,7 +140,7 @@ WITH membership_line AS (
   FROM (
     SELECT m.process_id, m.joining_first, m.joined, r.process_id AS broker, r.made
     FROM (SELECT *, min(round) OVER (PARTITION BY process_id, client, member_id) AS first_round FROM member_round) m
-    JOIN replaced r ON r.member_id = m.member_id
+    JOIN replaced_static_member r ON r.member_id = m.member_id
     WHERE m.round = m.first_round
   ) LATERAL VIEW inline(array(
     named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', joining_first, 't', broker, 'later',
@@ -160,7 +160,7 @@ WITH membership_line AS (
       l.is_fresh AS leader_fresh, o.is_fresh, l.computed.event_id <> l.joined.event_id AS is_made
     FROM member_round l JOIN member_round o
       ON l.kafka_cluster = o.kafka_cluster AND l.group_id = o.group_id AND l.incarnation = o.incarnation AND l.generation = o.generation
-    LEFT JOIN troubled d ON d.process_id = l.broker
+    LEFT JOIN stepped_process d ON d.process_id = l.broker
     WHERE l.is_leader AND (l.stabilized.at_ms IS NULL OR d.process_id IS NOT NULL) AND l.process_id <> o.process_id
   ) LATERAL VIEW inline(array(
     CASE WHEN leader_fresh THEN
@@ -180,5 +180,5 @@ SELECT DISTINCT
     timestamp_millis(later.at_ms) AS to_ts,
   -- Printed times are truncated to the layout's resolution, so the later one may be later by nearly that much.
   later.at_ms - first.at_ms + r.resolution_ms AS hi_ms
-FROM edge JOIN process_resolution r ON r.process_id = t
+FROM any_edge JOIN process_resolution r ON r.process_id = t
 WHERE first.at_ms IS NOT NULL AND later.at_ms IS NOT NULL AND f <> t

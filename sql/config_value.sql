@@ -22,7 +22,7 @@ CREATE OR REPLACE TEMPORARY VIEW config_value (
 )
 COMMENT 'One row per key of a configuration that a process printed, or that another file contains.'
 AS
-WITH named AS (
+WITH configured_client AS (
   -- Looked up once per configuration, not once per key.
   SELECT event_id, config['client.id'] AS client_id
   FROM event
@@ -32,7 +32,7 @@ SELECT e.process_id, e.instance, e.component, coalesce(e.client_id, n.client_id)
   kv.value, e.ts, e.event_id,
   'log' AS source, CAST(NULL AS STRING) AS topic, e.path, e.line
 FROM event e
-LEFT JOIN named n ON n.event_id = e.event_id
+LEFT JOIN configured_client n ON n.event_id = e.event_id
 LATERAL VIEW explode(e.config) kv AS key, value
 WHERE e.event = 'config_dumped'
 UNION ALL

@@ -18,42 +18,42 @@ CREATE OR REPLACE TEMPORARY VIEW coverage (
 )
 COMMENT 'One row per period of a process''s time that the evidence covers or lacks, and per process whose log is missing.'
 AS
-WITH placed AS (
+WITH file_range AS (
   SELECT r.process_id, r.range_start, r.first_ts, r.last_ts, f.ordinal
   FROM range_row r
   LEFT JOIN (SELECT file_id, max(ordinal) AS ordinal FROM evidence_file GROUP BY file_id) f ON f.file_id = r.file_id
   LEFT ANTI JOIN copied_log c ON c.process_id = r.process_id
   WHERE r.first_ts IS NOT NULL
-), followed AS (
+), range_with_previous AS (
   SELECT process_id, first_ts,
     max(last_ts) OVER (PARTITION BY process_id ORDER BY ordinal, range_start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS last_to_ts
-  FROM placed
-), silence AS (
+  FROM file_range
+), quiet_interval AS (
   SELECT process_id, quiet.from_ts, quiet.to_ts
   FROM (SELECT r.process_id, explode(gaps) AS quiet FROM range_row r LEFT ANTI JOIN copied_log c ON c.process_id = r.process_id)
   UNION ALL
   -- Between the ranges and files of one process.
-  SELECT process_id, last_to_ts, first_ts FROM followed
-), hole AS (
+  SELECT process_id, last_to_ts, first_ts FROM range_with_previous
+), innermost_gap AS (
   -- Of several nested ones, the narrowest shows where the lines are missing.
   SELECT process_id, from_pos, event_id, why, max(from_pos) OVER (PARTITION BY process_id, instance ORDER BY to_pos
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS inner_pos
   FROM log_hole h
   -- In a log of several members, contradictions come from the members; a filtered log has its own row.
   LEFT ANTI JOIN (SELECT process_id FROM shared_log UNION SELECT process_id FROM filtered_log) s ON s.process_id = h.process_id
-), crowd AS (
-  -- Old clients do not print their ids: if each generation has as many members as there are logs, some members are those of the logs.
+), complete_group AS (
+  -- Old clients do not print their ids. If each generation has as many members as there are logs, some of its members belong to these logs.
   SELECT kafka_cluster, group_id, max(seen_by_members) AS log_count
   FROM generation
   GROUP BY kafka_cluster, group_id
   HAVING max(member_count - seen_by_members) <= 0
-), asking AS (
-  -- A coordinator that starts a rebalance at a member's request has that member then.
+), member_request AS (
+  -- A coordinator that starts a rebalance at a member's request still has that member at that time.
   SELECT group_id, member_id, max(ts) AS last_ts
   FROM event
   WHERE event = 'rebalance_preparing' AND broker_id IS NOT NULL AND NOT lower(coalesce(reason, '')) RLIKE 'remov|expir|leav'
   GROUP BY group_id, member_id
-), attended AS (
+), concurrent_members AS (
   -- The number of members with logs that were members at the same time as it: when it joined, or when one of them joined meanwhile.
   SELECT kafka_cluster, group_id, member_id, max(known_count) AS known_count
   FROM (
@@ -63,7 +63,7 @@ WITH placed AS (
       UNION ALL
       SELECT m.kafka_cluster, m.group_id, m.member_id, o.first_ts
       FROM member m
-      JOIN asking a ON a.group_id = m.group_id AND a.member_id = m.member_id
+      JOIN member_request a ON a.group_id = m.group_id AND a.member_id = m.member_id
       JOIN member o ON o.kafka_cluster = m.kafka_cluster AND o.group_id = m.group_id AND o.process_id IS NOT NULL
         AND o.first_ts > m.first_ts AND o.first_ts <= a.last_ts
       WHERE m.process_id IS NULL
@@ -73,12 +73,12 @@ WITH placed AS (
     GROUP BY t.kafka_cluster, t.group_id, t.member_id, t.at_ts
   )
   GROUP BY kafka_cluster, group_id, member_id
-), unseen_member AS (
+), member_without_log AS (
   -- It is not missing unless as many other known members as there are logs were members at the same time.
   SELECT m.group_id, m.member_id, m.client_id, m.client_host, m.first_ts, m.last_ts
   FROM member m
-  LEFT JOIN crowd w ON w.kafka_cluster = m.kafka_cluster AND w.group_id = m.group_id
-  LEFT JOIN attended n ON n.kafka_cluster = m.kafka_cluster AND n.group_id = m.group_id AND n.member_id = m.member_id
+  LEFT JOIN complete_group w ON w.kafka_cluster = m.kafka_cluster AND w.group_id = m.group_id
+  LEFT JOIN concurrent_members n ON n.kafka_cluster = m.kafka_cluster AND n.group_id = m.group_id AND n.member_id = m.member_id
   -- A process on that host has a log, but without the lines of that client.
   LEFT ANTI JOIN (
     SELECT q.client, h.client_host
@@ -86,7 +86,7 @@ WITH placed AS (
   ) q ON q.client = m.client_id AND q.client_host = m.client_host
   WHERE m.process_id IS NULL AND m.left_client IS NULL
     AND (w.log_count IS NULL OR w.log_count > 0 AND coalesce(n.known_count, 0) >= w.log_count)
-), named AS (
+), coordinated_generation AS (
   -- Only coordinators print these. If one line of a generation is lost, another may remain: the line with which a rebalance begins
   -- names the generation before.
   SELECT DISTINCT c.kafka_cluster, e.group_id,
@@ -96,7 +96,7 @@ WITH placed AS (
   JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
     AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'group_emptied')
-), begun AS (
+), complete_client_log AS (
   -- An application does not log its start. A log that begins with a client's settings, release or subscription, and has one of these
   -- for each consumer, is complete.
   SELECT e.process_id
@@ -119,27 +119,27 @@ WITH placed AS (
   FROM member m
   LEFT JOIN (SELECT process_id, min(first_ms) AS first_ms, max(last_ms) AS last_ms FROM process_life GROUP BY process_id) l
     ON l.process_id = m.process_id
-), told_leader AS (
+), leader_in_assignment AS (
   -- Old releases do not name the group here.
   SELECT e.process_id, coalesce(e.group_id, w.group_id) AS group_id, e.generation, e.leader_member_id, e.leader_url, e.ts
   FROM event e
   LEFT JOIN worker_group w ON w.process_id = e.process_id AND w.instance = e.instance
   WHERE e.event = 'worker_assigned'
-), address AS (
+), worker_address AS (
   -- Workers, and the URL that each printed.
   SELECT w.process_id, w.group_id, u.worker_url
-  FROM (SELECT DISTINCT process_id, group_id FROM told_leader) w
+  FROM (SELECT DISTINCT process_id, group_id FROM leader_in_assignment) w
   LEFT JOIN (SELECT DISTINCT process_id, worker_url FROM event WHERE event = 'worker_url_advertised') u ON u.process_id = w.process_id
-), nameless AS (
+), unidentified_members AS (
   -- Members that print no id.
   SELECT kafka_cluster, group_id, generation, client_id, count(*) AS members
   FROM member_generation
   WHERE member_id IS NULL
   GROUP BY kafka_cluster, group_id, generation, client_id
-), named_member AS (
-  -- Without a coordinator's log a worker names one other member, the leader, and a consumer that leads names all: by ids of which no
-  -- log has a line. A log that begins later or ends before may be that of another process run of the same client, unless it is the leader's
-  -- own. Each member that prints no id may be one of those that are named with its client's name.
+), member_named_by_leader AS (
+  -- Without a coordinator's log, a worker names one other member, the leader, and a consumer that leads names all members. These are ids
+  -- without a line in any log. A log that begins later or ends earlier may be that of another process run of the same client, unless it is
+  -- the leader's own. A member that prints no id may be one of those named with its client's name.
   SELECT g.group_id, g.client, g.generation, g.member_id, g.from_ts, g.to_ts
   FROM (
     SELECT *, dense_rank() OVER (PARTITION BY kafka_cluster, group_id, generation, client ORDER BY member_id) AS nth
@@ -163,19 +163,19 @@ WITH placed AS (
   LEFT ANTI JOIN known_member m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id
     AND (m.member_id = g.member_id OR m.process_id IS NOT NULL AND m.client_id = g.client AND NOT m.process_id <=> g.leader_process_id
       AND NOT coalesce(m.log_from_ts <= g.from_ts AND m.log_to_ts >= g.to_ts, false))
-  LEFT ANTI JOIN nameless u ON u.kafka_cluster = g.kafka_cluster AND u.group_id = g.group_id AND u.generation = g.generation
+  LEFT ANTI JOIN unidentified_members u ON u.kafka_cluster = g.kafka_cluster AND u.group_id = g.group_id AND u.generation = g.generation
     AND (u.client_id IS NULL OR u.client_id = g.client AND u.members >= g.nth)
-  -- By what it was given, the log of one that prints no id is known.
+  -- The log of a member that prints no id is known from its assignment.
   LEFT ANTI JOIN member_generation o ON o.kafka_cluster = g.kafka_cluster AND o.group_id = g.group_id AND o.generation = g.generation
     AND o.member_id = g.member_id AND o.process_id IS NOT NULL
   UNION ALL
   -- A leader's URL that none of the workers has: all of them printed theirs.
   SELECT e.group_id, regexp_replace(e.leader_member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', ''), e.generation,
     e.leader_member_id, e.ts, e.ts
-  FROM told_leader e
-  LEFT ANTI JOIN address a ON a.group_id = e.group_id AND coalesce(a.worker_url = e.leader_url, true)
+  FROM leader_in_assignment e
+  LEFT ANTI JOIN worker_address a ON a.group_id = e.group_id AND coalesce(a.worker_url = e.leader_url, true)
   WHERE e.leader_url IS NOT NULL AND e.leader_member_id IS NOT NULL AND e.group_id IS NOT NULL
-), counted AS (
+), any_generation AS (
   SELECT kafka_cluster, group_id, generation, seen_by_broker, first_joined_ts, last_synced_ts FROM generation
   UNION ALL
   -- A coordinator prints a line for each generation, even an empty one: it also coordinated those between two of its own.
@@ -189,20 +189,20 @@ WITH placed AS (
     WINDOW in_life AS (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation)
   )
   WHERE is_classic AND seen_by_broker AND last_seen AND generation - last_generation > 1
-), unknown_line AS (
+), unrecognised_line AS (
   -- If lines are truncated, the longest have equal lengths: whatever their message, with or without a trailing blank.
   SELECT process_id, ts, first_word, whole_length >= max(whole_length) OVER (PARTITION BY process_id) - 1 AS is_longest
   FROM (
     SELECT process_id, ts, char_length(first_line) + coalesce(char_length(logger), 0) AS whole_length,
       regexp_extract(first_line, '(^|\\]:? )([A-Za-z][^ ]*)', 2) AS first_word
     FROM (SELECT process_id, ts, logger, regexp_extract(text, '^[^\\r\\n]*', 0) AS first_line FROM unrecognised_row WHERE level <=> 'INFO')
-    -- Longer ones are not kept whole.
+    -- Longer lines are not stored completely.
     WHERE char_length(first_line) < 2000
   )
-), stretch AS (
+), coverage_row AS (
   SELECT process_id, timestamp_millis(min(first_ms)) AS from_ts, timestamp_millis(max(last_ms)) AS to_ts, 'covered' AS kind,
     'covered' AS code,
-    count(*) AS number, CAST(NULL AS STRING) AS name, CAST(NULL AS STRING) AS said
+    count(*) AS number, CAST(NULL AS STRING) AS name, CAST(NULL AS STRING) AS detail
   FROM process_life
   GROUP BY process_id
   UNION ALL
@@ -211,7 +211,7 @@ WITH placed AS (
     CASE WHEN c.step_ms IS NULL OR unix_millis(s.to_ts) - unix_millis(s.from_ts) < c.step_ms
       THEN unix_millis(s.to_ts) - unix_millis(s.from_ts) END,
     NULL, NULL
-  FROM silence s LEFT JOIN common_clock c ON c.process_id = s.process_id
+  FROM quiet_interval s LEFT JOIN common_clock c ON c.process_id = s.process_id
   WHERE unix_millis(s.to_ts) - unix_millis(s.from_ts) >= gap_ms
   UNION ALL
   -- If the log ends with the line that shows a gap, the missing lines are after it.
@@ -220,7 +220,7 @@ WITH placed AS (
   FROM (
     SELECT h.process_id, b.ts AS from_ts, a.ts AS to_ts, h.why,
       h.why = 'coordinator_ahead' AND coalesce(l.last_ms <= unix_millis(a.ts), false) AS is_at_end
-    FROM hole h
+    FROM innermost_gap h
     JOIN event a ON a.event_id = h.event_id AND a.process_id = h.process_id
     LEFT JOIN event b ON b.process_id = h.process_id AND b.stream_pos = h.from_pos
     LEFT JOIN (SELECT process_id, max(last_ms) AS last_ms FROM process_life GROUP BY process_id) l ON l.process_id = h.process_id
@@ -244,7 +244,8 @@ WITH placed AS (
   UNION ALL
   SELECT l.process_id, timestamp_millis(l.first_ms), timestamp_millis(l.first_ms), 'truncated', 'truncated' AS code, NULL, NULL, NULL
   FROM process_life l
-  LEFT ANTI JOIN begun b ON b.process_id = l.process_id AND NOT coalesce(l.is_worker, false) AND NOT coalesce(l.is_broker, false)
+  LEFT ANTI JOIN complete_client_log b ON b.process_id = l.process_id AND NOT coalesce(l.is_worker, false)
+    AND NOT coalesce(l.is_broker, false)
   LEFT ANTI JOIN filtered_log f ON f.process_id = l.process_id
   WHERE l.instance = 0
   UNION ALL
@@ -265,7 +266,7 @@ WITH placed AS (
       CASE WHEN min(client) OVER of_group = max(client) OVER of_group AND client_host IS NULL THEN unseen_count END AS members
     FROM (
       SELECT *, coalesce(client_id, regexp_replace(member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '')) AS client
-      FROM unseen_member u
+      FROM member_without_log u
       LEFT JOIN (
         SELECT group_id AS of_group, CAST(nullif(max(member_count - seen_by_members), 1) AS BIGINT) AS unseen_count
         FROM generation
@@ -280,18 +281,19 @@ WITH placed AS (
   -- All consumers of an application may have one name: their number is that of one generation.
   SELECT concat('member ', g.client), min(g.from_ts), max(g.to_ts), 'missing_process', 'missing_member' AS code,
     CAST(nullif(max(g.members), 1) AS BIGINT), g.group_id, NULL
-  FROM (SELECT group_id, client, min(from_ts) AS from_ts, max(to_ts) AS to_ts, count(DISTINCT member_id) AS members FROM named_member
+  FROM (SELECT group_id, client, min(from_ts) AS from_ts, max(to_ts) AS to_ts, count(DISTINCT member_id) AS members
+  FROM member_named_by_leader
     GROUP BY group_id, client, generation) g
   -- A member of that client is already reported.
-  LEFT ANTI JOIN unseen_member s ON s.group_id = g.group_id
+  LEFT ANTI JOIN member_without_log s ON s.group_id = g.group_id
     AND regexp_replace(coalesce(s.client_id, s.member_id), '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '') = g.client
   GROUP BY g.client, g.group_id
   UNION ALL
   SELECT
     concat('coordinator of ', g.group_id), min(coalesce(first_joined_ts, last_synced_ts)), max(coalesce(last_synced_ts, first_joined_ts)),
     'missing_process', 'missing_coordinator' AS code, count(*), g.group_id, CAST(max(whole) AS STRING)
-  FROM (SELECT *, count(*) OVER (PARTITION BY group_id) AS whole FROM counted) g
-  LEFT ANTI JOIN named n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation = g.generation
+  FROM (SELECT *, count(*) OVER (PARTITION BY group_id) AS whole FROM any_generation) g
+  LEFT ANTI JOIN coordinated_generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation = g.generation
   WHERE NOT g.seen_by_broker
   GROUP BY g.group_id
   UNION ALL
@@ -306,7 +308,7 @@ WITH placed AS (
   WHERE broker_count > 0
   UNION ALL
   SELECT process_id, min(ts), max(ts), 'cut_lines', 'cut_lines' AS code, count_if(is_longest), NULL, NULL
-  FROM unknown_line
+  FROM unrecognised_line
   GROUP BY process_id
   HAVING count_if(is_longest) >= greatest(10, count(*) / 2) AND count(DISTINCT CASE WHEN is_longest THEN first_word END) >= 4
   UNION ALL
@@ -341,11 +343,11 @@ SELECT
   named_struct(
     'lives', CASE WHEN code = 'covered' THEN number END,
     'silent_ms', CASE WHEN code = 'gap' THEN number END,
-    'why', CASE WHEN code = 'missing_lines' THEN name WHEN code = 'filtered' THEN said END,
+    'why', CASE WHEN code = 'missing_lines' THEN name WHEN code = 'filtered' THEN detail END,
     'literal', CASE WHEN code = 'filtered' THEN name END,
     'path', CASE WHEN code = 'unreadable' THEN name END,
-    'reason', CASE WHEN code = 'unreadable' THEN said END,
-    'client', CASE WHEN code = 'several_members' THEN said END,
+    'reason', CASE WHEN code = 'unreadable' THEN detail END,
+    'client', CASE WHEN code = 'several_members' THEN detail END,
     'members', CASE WHEN code IN ('several_members', 'missing_member') THEN number END,
     'brokers', CASE WHEN code = 'several_brokers' THEN number END,
     'broker_ids', CASE WHEN code = 'several_brokers' THEN name END,
@@ -355,12 +357,12 @@ SELECT
     'client_count', CASE WHEN code = 'no_client_info' THEN number END,
     'of_process', CASE WHEN code = 'copy' THEN name END,
     'equal_lines', CASE WHEN code = 'copy' THEN number END,
-    'all_lines', CASE WHEN code = 'copy' THEN try_cast(said AS BIGINT) END,
+    'all_lines', CASE WHEN code = 'copy' THEN try_cast(detail AS BIGINT) END,
     -- For a log whose times are read in another zone, that number is unknown.
-    'own_lines', CASE WHEN code = 'copy' AND number > 0 THEN try_cast(said AS BIGINT) - number END,
+    'own_lines', CASE WHEN code = 'copy' AND number > 0 THEN try_cast(detail AS BIGINT) - number END,
     'pairs', CASE WHEN code = 'many_owners' THEN number END,
-    'resources', CASE WHEN code = 'many_owners' THEN said END,
+    'resources', CASE WHEN code = 'many_owners' THEN detail END,
     'generations', CASE WHEN code = 'missing_coordinator' THEN number END,
-    'all_generations', CASE WHEN code = 'missing_coordinator' THEN try_cast(said AS BIGINT) END
+    'all_generations', CASE WHEN code = 'missing_coordinator' THEN try_cast(detail AS BIGINT) END
   ) AS facts
-FROM stretch
+FROM coverage_row

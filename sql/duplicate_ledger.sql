@@ -40,7 +40,7 @@ CREATE OR REPLACE TEMPORARY VIEW duplicate_ledger (
 COMMENT 'One row per time that another consumer continued to read a partition, or the same one started again: the records that were read
     twice, according to the logs.'
 AS
-WITH automatic AS (
+WITH auto_commit_client AS (
   -- An eager consumer with auto-commit commits before it releases its partitions; a refusal would be printed.
   SELECT process_id, instance, client_id,
     bool_and(coalesce(commits, 'false') = 'true' AND coalesce(protocol, 'classic') <> 'CONSUMER'
@@ -55,7 +55,7 @@ WITH automatic AS (
     GROUP BY process_id, instance, client_id, event_id
   )
   GROUP BY process_id, instance, client_id
-), turn AS (
+), start_with_previous AS (
   SELECT *,
     lag(struct(process_id, instance, client, member_id, generation, start_offset, last_committed, asked_offset, asked_id, refused_offset,
       refused_id, final_offset,
@@ -64,18 +64,18 @@ WITH automatic AS (
       PARTITION BY kafka_cluster, group_id, resource, CASE WHEN generation IS NULL THEN reference_process_id END
       ORDER BY incarnation, generation, start_lo_ms, process_id, stream_pos) AS old
   FROM position_start
-), known AS (
+), start_with_progress AS (
   SELECT t.*,
     greatest(t.old.refused_offset, t.old.asked_offset, t.old.last_committed, t.old.final_offset) AS read_to,
     coalesce(a.is_eager, false) AND t.old.taken = 'revoked' AND NOT t.old.any_refused AND t.how = 'committed' AS is_clean
-  FROM turn t
-  LEFT JOIN automatic a ON a.process_id = t.old.process_id AND a.instance = t.old.instance AND a.client_id = t.old.client
+  FROM start_with_previous t
+  LEFT JOIN auto_commit_client a ON a.process_id = t.old.process_id AND a.instance = t.old.instance AND a.client_id = t.old.client
   WHERE t.old IS NOT NULL
-), counted AS (
+), start_with_extent AS (
   SELECT *,
     CASE WHEN is_clean THEN start_offset ELSE coalesce(greatest(read_to, old.start_offset), old.start_offset) END AS got_to,
     is_clean OR old.final_offset IS NOT NULL AND old.final_offset = read_to AS is_exact
-  FROM known
+  FROM start_with_progress
 )
 SELECT
   kafka_cluster, group_id, resource, old.process_id AS old_process_id, old.client AS old_client, old.member_id AS old_member_id,
@@ -98,7 +98,7 @@ SELECT
   filter(array_distinct(array(old.event_id,
     CASE WHEN got_to = old.refused_offset THEN old.refused_id WHEN got_to = old.asked_offset THEN old.asked_id END, old.taken_id,
       old.fenced_id, event_id)), e -> e IS NOT NULL) AS witness
-FROM counted
+FROM start_with_extent
 -- A consumer that starts again at its position has read nothing twice.
 WHERE old.process_id <> process_id OR old.instance <> instance OR old.client <> client OR got_to > start_offset
   OR start_offset < old.start_offset

@@ -33,7 +33,7 @@ CREATE OR REPLACE TEMPORARY VIEW finding (
 )
 COMMENT 'One row per finding of any rule: repeated occurrences are one finding, described by the worst of them.'
 AS
-WITH grouped AS (
+WITH finding_summary AS (
   SELECT
     finding_id, rule, severity, verdict, kafka_cluster, group_id,
     count(DISTINCT occurrence_id) AS n, array_sort(collect_set(subject)) AS names,
@@ -71,4 +71,4 @@ SELECT
   cause.incident_id AS incident_id,
   cause.caused_by AS caused_by,
   cause.caused_how AS caused_how
-FROM grouped
+FROM finding_summary

@@ -44,7 +44,7 @@ CREATE OR REPLACE TEMPORARY VIEW generation (
 )
 COMMENT 'One row per generation of a group, from the coordinator''s side, the members'' side, or both.'
 AS
-WITH timed AS (
+WITH timed_round AS (
   SELECT
     r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.process_id, r.member_id, r.is_leader,
     -- Old releases print no member id.
@@ -68,7 +68,7 @@ WITH timed AS (
     AND l.round = r.round AND l.roster IS NOT NULL
   LEFT JOIN common_clock c ON c.process_id = r.process_id
   LEFT JOIN late_join t ON t.process_id = r.process_id AND t.group_id = r.group_id AND t.client = r.client AND t.round = r.round
-), island AS (
+), generation_island AS (
   -- Clocks can only be compared within an island: the island with the most members of the generation gives its times.
   -- It lasted at least as long as each of them shows.
   SELECT kafka_cluster, group_id, incarnation, generation, max_by(island, struct(members, island)) AS island, count(*) AS islands,
@@ -76,15 +76,16 @@ WITH timed AS (
   FROM (
     SELECT kafka_cluster, group_id, incarnation, generation, island, count(DISTINCT process_id) AS members,
       CASE WHEN NOT bool_or(is_doubted) THEN max(synced_ms) - min(asked_ms) END AS span_ms
-    FROM timed
+    FROM timed_round
     GROUP BY kafka_cluster, group_id, incarnation, generation, island
   )
   GROUP BY kafka_cluster, group_id, incarnation, generation
-), placed AS (
+), round_in_island AS (
   SELECT t.*, i.islands, i.span_ms, t.island = i.island AS is_timed
-  FROM timed t JOIN island i ON i.kafka_cluster = t.kafka_cluster AND i.group_id = t.group_id AND i.incarnation = t.incarnation
+  FROM timed_round t JOIN generation_island i ON i.kafka_cluster = t.kafka_cluster AND i.group_id = t.group_id
+    AND i.incarnation = t.incarnation
     AND i.generation = t.generation
-), by_members AS (
+), member_side AS (
   SELECT
     kafka_cluster, group_id, incarnation, generation,
     min(asked_ms) FILTER (WHERE is_timed) AS asked_ms, min(joined_ms) FILTER (WHERE is_timed) AS joined_ms,
@@ -101,9 +102,9 @@ WITH timed AS (
     min(struct(NOT is_timed AS is_untimed, asked_ms, member_id, asked_reason)) FILTER (WHERE asked_reason IS NOT NULL) AS asked_first,
     count(DISTINCT CASE WHEN joining_ms IS NOT NULL THEN asker END) AS askers, max(CASE WHEN is_timed THEN island END) AS island,
     slice(array_sort(collect_list(event_id)), 1, 50) AS witness
-  FROM placed
+  FROM round_in_island
   GROUP BY kafka_cluster, group_id, incarnation, generation
-), paired AS (
+), both_sides AS (
   SELECT
     coalesce(b.kafka_cluster, m.kafka_cluster) AS kafka_cluster, coalesce(b.group_id, m.group_id) AS group_id,
     coalesce(b.incarnation, m.incarnation) AS incarnation, coalesce(b.generation, m.generation) AS generation,
@@ -118,10 +119,10 @@ WITH timed AS (
     coalesce(k.clock_id = m.island AND b.expired_ms - k.ahead_ms > m.asked_ms + heartbeat_late_ms, false)
       OR coalesce(b.expired_how IN ('rebalance_timeout', 'pending_timeout'), false) AS is_expired_later
   FROM broker_generation b
-  FULL OUTER JOIN by_members m
+  FULL OUTER JOIN member_side m
     ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.incarnation = b.incarnation AND m.generation = b.generation
   LEFT JOIN common_clock k ON k.process_id = b.process_id
-), ordered AS (
+), generation_with_previous AS (
   SELECT *,
     CASE
       WHEN asked RLIKE 'metadata has changed' THEN 'topic_metadata_changed'
@@ -139,10 +140,10 @@ WITH timed AS (
     lag(member_count) OVER w AS previous_count
   FROM (
     SELECT *, lower(coalesce(nullif(client_reason, 'not provided'), CASE WHEN reason IS NULL THEN asked_first.asked_reason END)) AS asked
-    FROM paired
+    FROM both_sides
   )
   WINDOW w AS (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation)
-), epoch AS (
+), epoch_row AS (
   SELECT
     coalesce(g.kafka_cluster, m.kafka_cluster) AS kafka_cluster, coalesce(g.group_id, m.group_id) AS group_id,
     coalesce(g.incarnation, m.incarnation) AS incarnation, coalesce(g.generation, m.generation) AS generation,
@@ -225,10 +226,10 @@ SELECT
   coalesce(o.members, 0) AS seen_by_members,
   filter(array_distinct(concat(array(o.prepared_id, o.stabilized_id, o.assigned_id), coalesce(o.witness, array()))),
     e -> e IS NOT NULL) AS witness
-FROM ordered o
+FROM generation_with_previous o
 LEFT JOIN group_facts f ON f.kafka_cluster = o.kafka_cluster AND f.group_id = o.group_id
 -- Members of the classic protocol join an epoch as if it were a generation: the epoch's row counts them.
-LEFT ANTI JOIN epoch e ON o.broker IS NULL AND e.kafka_cluster = o.kafka_cluster AND e.group_id = o.group_id
+LEFT ANTI JOIN epoch_row e ON o.broker IS NULL AND e.kafka_cluster = o.kafka_cluster AND e.group_id = o.group_id
   AND e.incarnation = o.incarnation AND e.generation = o.generation
 UNION ALL
 SELECT
@@ -249,9 +250,9 @@ SELECT
     coalesce(e.seen, 0) + coalesce(c.members, 0) AS seen_by_members,
   filter(array_distinct(concat(array(e.bumped_id, e.computed_id), coalesce(e.witness, array()), coalesce(c.witness, array()))),
     x -> x IS NOT NULL) AS witness
-FROM epoch e
+FROM epoch_row e
 LEFT JOIN group_facts f ON f.kafka_cluster = e.kafka_cluster AND f.group_id = e.group_id
-LEFT JOIN by_members c ON c.kafka_cluster = e.kafka_cluster AND c.group_id = e.group_id AND c.incarnation = e.incarnation
+LEFT JOIN member_side c ON c.kafka_cluster = e.kafka_cluster AND c.group_id = e.group_id AND c.incarnation = e.incarnation
   AND c.generation = e.generation
 -- When the group is converted, a member's classic generation is its first epoch.
 LEFT ANTI JOIN broker_generation b ON e.broker IS NULL AND b.kafka_cluster = e.kafka_cluster AND b.group_id = e.group_id

@@ -45,7 +45,7 @@ CREATE OR REPLACE TEMPORARY VIEW group_snapshot (
 )
 COMMENT 'One row per group, member or committed offset in the output of kafka-consumer-groups or in a dump of __consumer_offsets.'
 AS
-WITH named AS (
+WITH topic_names AS (
   -- KIP-848 records name topics by their ids.
   SELECT map_from_entries(sort_array(collect_list(struct(topic_id, topic)))) AS names FROM topic_name
 )
@@ -89,7 +89,7 @@ SELECT
   path,
   line,
   event_id
-FROM snapshot CROSS JOIN named n
+FROM snapshot CROSS JOIN topic_names n
 WHERE event IN ('group_described', 'member_described', 'group_offset_described', 'group_stored', 'group_removed', 'member_stored',
   'member_removed',
   'offset_stored', 'offset_removed')

@@ -47,7 +47,7 @@ CREATE OR REPLACE TEMPORARY VIEW incident (
 )
 COMMENT 'One row per root cause, with its consequences.'
 AS
-WITH explained AS (
+WITH finding_effects AS (
   SELECT c.incident_id,
     array_sort(collect_set(c.finding_id)) AS finding_ids,
     max(CASE o.severity WHEN 'critical' THEN 3 WHEN 'warning' THEN 2 ELSE 1 END) AS rank,
@@ -66,19 +66,19 @@ WITH explained AS (
   JOIN occurrence_fact o ON o.occurrence_id = c.occurrence_id
   WHERE c.incident_id IS NOT NULL
   GROUP BY c.incident_id
-), hit AS (
+), affected_resources AS (
   SELECT incident_id, array_sort(collect_set(resource)) AS resources, max(unowned_ms) AS unowned_ms,
     CASE WHEN count(unowned_ms) = count(unowned_hi_ms) THEN max(unowned_hi_ms) END AS unowned_hi_ms, max(double_work_ms) AS double_work_ms
   FROM incident_resource
   GROUP BY incident_id
-), late AS (
+), late_removals AS (
   -- The reason for which the coordinator removed them is printed.
   SELECT r.incident_id, count(DISTINCT CASE WHEN m.protocol = 'classic' THEN m.member_id END) AS members,
     count(DISTINCT CASE WHEN m.protocol <> 'classic' THEN m.member_id END) AS keepers
   FROM (SELECT incident_id, explode(flatten(parts.member_ids)) AS member_id FROM root_cause WHERE subject = '') r
   JOIN removed_member m ON m.member_id = r.member_id AND m.how = 'rebalance'
   GROUP BY r.incident_id
-), known AS (
+), known_incident AS (
   SELECT r.incident_id, r.kafka_cluster,
     array_sort(array_union(r.group_ids, coalesce(e.group_ids, CAST(array() AS ARRAY<STRING>)))) AS group_ids,
     r.group_ids AS of_group_ids, r.worker_group_id, r.sink_members, r.cause, r.alternatives, nullif(r.subject, '') AS subject,
@@ -90,14 +90,14 @@ WITH explained AS (
     coalesce(e.finding_ids, CAST(array() AS ARRAY<STRING>)) AS finding_ids, CAST(NULL AS STRING) AS rule, r.process_ids,
     coalesce(e.is_taken_over, false) AS is_taken_over, r.witness
   FROM root_cause r
-  LEFT JOIN explained e ON e.incident_id = r.incident_id
+  LEFT JOIN finding_effects e ON e.incident_id = r.incident_id
   UNION ALL
   SELECT e.incident_id, e.kafka_cluster, e.group_ids, CAST(NULL AS ARRAY<STRING>), CAST(NULL AS STRING), 0L, 'unknown',
     CAST(array() AS ARRAY<STRING>), e.subject,
     e.from_ms, e.from_ms,
     e.to_ms, e.to_ms,
     e.rank, 1L, NULL, e.finding_ids, e.rule, CAST(array() AS ARRAY<STRING>), false, e.witness
-  FROM explained e
+  FROM finding_effects e
   WHERE e.is_alone
 )
 SELECT
@@ -175,7 +175,7 @@ SELECT
   CAST(NULL AS STRING) AS step,
   CAST(NULL AS STRING) AS next,
   CAST(NULL AS STRING) AS prevent
-FROM known k
+FROM known_incident k
 LEFT JOIN incident_state n ON n.incident_id = k.incident_id
-LEFT JOIN hit h ON h.incident_id = k.incident_id
-LEFT JOIN late t ON t.incident_id = k.incident_id
+LEFT JOIN affected_resources h ON h.incident_id = k.incident_id
+LEFT JOIN late_removals t ON t.incident_id = k.incident_id

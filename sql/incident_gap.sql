@@ -16,7 +16,7 @@ CREATE OR REPLACE TEMPORARY VIEW incident_gap (
 )
 COMMENT 'One row per time in which a resource had no owner, or two that worked on it, because of an incident.'
 AS
-WITH part AS (
+WITH cause_part AS (
   SELECT incident_id, part.from_lo_ms, part.to_hi_ms, part.process_id
   FROM (
     SELECT incident_id, explode(parts) AS part
@@ -24,7 +24,7 @@ WITH part AS (
     WHERE cause IN ('process_paused', 'process_killed', 'member_cut_off', 'process_restarted', 'deployment', 'poll_too_slow', 'unknown')
   )
   WHERE part.process_id IS NOT NULL AND part.from_lo_ms IS NOT NULL
-), gap AS (
+), resource_gap AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, previous_ownership_id AS id, previous_member_id AS member_id,
     previous_process_id AS process_id,
     generation, unix_millis(from_lo) AS from_ms, unix_millis(from_hi) AS from_hi_ms, unix_millis(coalesce(to_hi, to_lo)) AS to_ms,
@@ -51,40 +51,40 @@ WITH part AS (
   JOIN ownership a ON a.ownership_id = s.ownership_a
   JOIN ownership b ON b.ownership_id = s.ownership_b
   WHERE s.verdict = 'proved' AND s.kind = 'work'
-), joined AS (
+), gap_with_cause AS (
   SELECT g.*, m.incident_id, 1 AS rank, m.from_ms AS since_ms
-  FROM gap g
+  FROM resource_gap g
   JOIN incident_member m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id AND m.member_id = g.member_id
     AND m.role = 'lost' AND coalesce(g.from_hi_ms >= m.from_ms - heartbeat_late_ms, true)
     AND (m.to_ms IS NULL OR g.from_ms <= m.to_ms + outage_untroubled_ms)
   UNION ALL
   SELECT g.*, p.incident_id, 2, p.from_lo_ms
-  FROM gap g
-  JOIN part p ON p.process_id = g.process_id AND g.from_ms >= p.from_lo_ms - heartbeat_late_ms
+  FROM resource_gap g
+  JOIN cause_part p ON p.process_id = g.process_id AND g.from_ms >= p.from_lo_ms - heartbeat_late_ms
     AND (p.to_hi_ms IS NULL OR g.from_ms <= p.to_hi_ms + outage_untroubled_ms)
   UNION ALL
   SELECT g.*, i.incident_id, 3, i.at_ms
-  FROM gap g
+  FROM resource_gap g
   JOIN incident_generation i ON i.kafka_cluster = g.kafka_cluster AND i.group_id = g.group_id AND i.generation = g.generation
   UNION ALL
   -- Resources that the other members released have no owner while the rebalance waits for the member that the cause delayed.
   SELECT g.*, p.incident_id, 3, p.from_lo_ms
-  FROM gap g
+  FROM resource_gap g
   JOIN generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation = g.generation
     AND coalesce(n.join_ms, n.duration_ms) >= resource_hit_ms
   JOIN member m ON m.kafka_cluster = n.kafka_cluster AND m.group_id = n.group_id AND m.member_id = n.waited_for_member_id
-  JOIN part p ON p.process_id = m.process_id AND g.from_ms >= p.from_lo_ms - heartbeat_late_ms
+  JOIN cause_part p ON p.process_id = m.process_id AND g.from_ms >= p.from_lo_ms - heartbeat_late_ms
     AND (p.to_hi_ms IS NULL OR g.from_ms <= p.to_hi_ms)
   UNION ALL
   SELECT g.*, r.incident_id, 4, r.from_lo_ms
-  FROM gap g
+  FROM resource_gap g
   JOIN root_cause r ON (r.cause IN ('broker_down', 'coordinator_moved')
       OR r.cause = 'unknown' AND array_contains(r.alternatives, 'broker_down'))
     AND r.kafka_cluster <=> g.kafka_cluster AND array_contains(r.group_ids, g.group_id)
     AND g.from_ms >= r.from_lo_ms - broker_noticed_ms AND (r.to_hi_ms IS NULL OR g.from_ms <= r.to_hi_ms + outage_untroubled_ms)
-), ranked AS (
+), ranked_gap AS (
   SELECT *, row_number() OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource, id ORDER BY rank, since_ms DESC,
-    incident_id) AS nth FROM joined
+    incident_id) AS nth FROM gap_with_cause
 )
 SELECT
   incident_id AS incident_id,
@@ -98,5 +98,5 @@ SELECT
   unowned_ms AS unowned_ms,
   unowned_hi_ms AS unowned_hi_ms,
   double_work_ms AS double_work_ms
-FROM ranked
+FROM ranked_gap
 WHERE nth = 1

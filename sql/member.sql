@@ -20,7 +20,7 @@ CREATE OR REPLACE TEMPORARY VIEW member (
 )
 COMMENT 'One row per member id of a group.'
 AS
-WITH own AS (
+WITH own_identity AS (
   SELECT r.kafka_cluster, r.group_id, r.member_id, min(r.process_id) AS process_id, max(j.client_id) AS client_id, max(j.task) AS task,
     max(j.group_instance_id) AS group_instance_id
   FROM member_round r
@@ -42,18 +42,18 @@ WITH own AS (
     AND m.process_id IS NOT NULL
   WHERE e.event = 'reconciling' AND e.member_id IS NOT NULL AND e.group_id IS NOT NULL
   GROUP BY c.kafka_cluster, e.group_id, e.member_id
-), address AS (
+), worker_address AS (
   SELECT w.group_id, u.address, max(u.process_id) AS process_id
   FROM (
     SELECT DISTINCT process_id, regexp_extract(worker_url, '://([^/]+)', 1) AS address FROM event WHERE event = 'worker_url_advertised'
   ) u
   JOIN (SELECT DISTINCT process_id, group_id FROM worker_group) w ON w.process_id = u.process_id
-  LEFT JOIN (SELECT DISTINCT group_id, process_id FROM own UNION SELECT DISTINCT group_id, process_id FROM member_place) o
+  LEFT JOIN (SELECT DISTINCT group_id, process_id FROM own_identity UNION SELECT DISTINCT group_id, process_id FROM member_place) o
     ON o.group_id = w.group_id AND o.process_id = u.process_id
   WHERE u.address <> '' AND NOT u.address RLIKE '^(localhost|127[.].*|0[.]0[.]0[.]0|\\[[0:]*1?\\]):'
   GROUP BY w.group_id, u.address
   HAVING count(DISTINCT u.process_id) = 1 AND count(o.process_id) = 0
-), worker AS (
+), addressed_worker AS (
   SELECT t.group_id, t.member_id, max(a.process_id) AS process_id
   FROM (
     SELECT group_id, leader_member_id AS member_id, regexp_extract(leader_url, '://([^/]+)', 1) AS address
@@ -64,10 +64,10 @@ WITH own AS (
     FROM event
     WHERE member_id LIKE 'connect-%:%'
   ) t
-  JOIN address a ON a.group_id = t.group_id AND a.address = t.address
+  JOIN worker_address a ON a.group_id = t.group_id AND a.address = t.address
   GROUP BY t.group_id, t.member_id
   HAVING count(DISTINCT a.process_id) = 1
-), line AS (
+), member_summary AS (
   SELECT
     c.kafka_cluster, e.group_id, who AS member_id,
     min(e.ts) AS first_ts, max(e.ts) AS last_ts,
@@ -101,7 +101,7 @@ SELECT
   coalesce(o.group_instance_id, l.group_instance_id) AS group_instance_id, coalesce(o.task, p.task) AS task, l.first_ts, l.last_ts,
   -- A request that is refused with UNKNOWN_MEMBER_ID names the member's id.
   coalesce(l.left_client, CASE WHEN p.known_how = 'refused' THEN 'expired' END) AS left_client, l.left_broker
-FROM line l
-LEFT JOIN own o ON o.kafka_cluster = l.kafka_cluster AND o.group_id = l.group_id AND o.member_id = l.member_id
+FROM member_summary l
+LEFT JOIN own_identity o ON o.kafka_cluster = l.kafka_cluster AND o.group_id = l.group_id AND o.member_id = l.member_id
 LEFT JOIN member_place p ON p.kafka_cluster = l.kafka_cluster AND p.group_id = l.group_id AND p.member_id = l.member_id
-LEFT JOIN worker w ON w.group_id = l.group_id AND w.member_id = l.member_id
+LEFT JOIN addressed_worker w ON w.group_id = l.group_id AND w.member_id = l.member_id

@@ -29,7 +29,7 @@ CREATE OR REPLACE TEMPORARY VIEW member_generation (
 )
 COMMENT 'One row per member and generation.'
 AS
-WITH own AS (
+WITH own_round AS (
   SELECT
     r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.member_id AS own_member_id,
     r.process_id, j.client, j.client_id, j.task, r.is_leader,
@@ -84,7 +84,7 @@ WITH own AS (
       client ORDER BY round) AS last_pos FROM join_round) b
     JOIN log_hole o ON o.process_id = b.process_id AND o.instance = b.instance AND o.to_pos > b.last_pos AND o.from_pos <= b.from_pos
   ) h ON h.process_id = r.process_id AND h.group_id = r.group_id AND h.client = r.client AND h.round = r.round
-), told AS (
+), leader_assignment AS (
   -- The leader prints the assignment of all members: members without a log are known from it.
   SELECT c.kafka_cluster, e.group_id, e.generation, e.process_id AS leader_process, e.event_id,
     explode(e.assignment) AS (member_id, assigned)
@@ -96,20 +96,20 @@ WITH own AS (
   SELECT r.kafka_cluster, r.group_id, r.generation, r.process_id, e.event_id, explode(e.assignment)
   FROM event e JOIN join_round r ON r.computed_id = e.event_id
   WHERE e.assignment IS NOT NULL AND e.generation IS NULL
-), matched AS (
-  -- A release that prints no member ids prints what it was given, and in one generation a partition, or a task, is given to one member.
+), identified_round AS (
+  -- A release that prints no member ids prints its assignment, and in one generation each partition or task is assigned to one member.
   SELECT kafka_cluster, group_id, generation, process_id, client, round, member_id, event_id
   FROM (
     SELECT *, count(*) OVER (PARTITION BY kafka_cluster, group_id, generation, member_id) AS takers
     FROM (
       SELECT o.kafka_cluster, o.group_id, o.generation, o.process_id, o.client, o.round, min(t.member_id) AS member_id,
         min(t.event_id) AS event_id
-      FROM own o
+      FROM own_round o
       JOIN (
-        SELECT kafka_cluster, group_id, generation, member_id, event_id, assigned, explode(assigned) AS resource FROM told
+        SELECT kafka_cluster, group_id, generation, member_id, event_id, assigned, explode(assigned) AS resource FROM leader_assignment
       ) t ON t.kafka_cluster = o.kafka_cluster AND t.group_id = o.group_id AND t.generation = o.generation
         AND t.resource = array_min(o.assigned)
-      LEFT ANTI JOIN own k ON k.kafka_cluster = t.kafka_cluster AND k.group_id = t.group_id AND k.generation = t.generation
+      LEFT ANTI JOIN own_round k ON k.kafka_cluster = t.kafka_cluster AND k.group_id = t.group_id AND k.generation = t.generation
         AND k.own_member_id = t.member_id
       WHERE o.own_member_id IS NULL
       GROUP BY o.kafka_cluster, o.group_id, o.generation, o.process_id, o.client, o.round
@@ -117,16 +117,16 @@ WITH own AS (
     )
   )
   WHERE takers = 1
-), seen AS (
+), identified_member AS (
   SELECT o.*, coalesce(o.own_member_id, m.member_id) AS member_id,
     CASE WHEN m.event_id IS NULL THEN o.own_witness ELSE array_union(o.own_witness, array(m.event_id)) END AS witness
-  FROM own o
-  LEFT JOIN matched m ON m.kafka_cluster = o.kafka_cluster AND m.group_id = o.group_id AND m.generation = o.generation
+  FROM own_round o
+  LEFT JOIN identified_round m ON m.kafka_cluster = o.kafka_cluster AND m.group_id = o.group_id AND m.generation = o.generation
     AND m.process_id = o.process_id AND m.client = o.client AND m.round = o.round
-), paused AS (
+), member_with_pause AS (
   SELECT *, coalesce(paused_ms IS NOT NULL OR NOT is_later AND NOT coalesce(is_begun_before, false)
     OR NOT is_given AND paused_from_ms IS NULL OR is_renewed, true) AS is_pause_known
-  FROM seen
+  FROM identified_member
 )
 SELECT
   s.kafka_cluster, s.group_id, s.incarnation, s.generation, s.member_id, s.process_id, s.client_id, s.task, s.is_leader,
@@ -136,7 +136,7 @@ SELECT
   timestamp_millis(CASE WHEN NOT s.is_renewed THEN s.paused_from_ms END) AS paused_from_ts,
   timestamp_millis(CASE WHEN NOT s.is_renewed THEN s.paused_to_ms END) AS paused_to_ts, s.paused_ms,
     s.is_pause_known, s.witness
-FROM paused s
+FROM member_with_pause s
 UNION ALL
 SELECT
   t.kafka_cluster, t.group_id, s.incarnation, t.generation, t.member_id, NULL AS process_id, NULL AS client_id, NULL AS task,
@@ -147,10 +147,10 @@ SELECT
     CASE WHEN b.generation IS NULL OR b.assigned_ms IS NOT NULL THEN t.assigned END AS assigned, NULL AS revoked, NULL AS delay_ms,
     NULL AS paused_from_ts, NULL AS paused_to_ts, NULL AS paused_ms, NULL AS is_pause_known,
     array(t.event_id) AS witness
-FROM told t
-JOIN (SELECT DISTINCT kafka_cluster, group_id, generation, incarnation, process_id FROM seen) s
+FROM leader_assignment t
+JOIN (SELECT DISTINCT kafka_cluster, group_id, generation, incarnation, process_id FROM identified_member) s
   ON s.kafka_cluster = t.kafka_cluster AND s.group_id = t.group_id AND s.generation = t.generation AND s.process_id = t.leader_process
-LEFT ANTI JOIN seen k ON k.kafka_cluster = t.kafka_cluster AND k.group_id = t.group_id AND k.generation = t.generation
+LEFT ANTI JOIN identified_member k ON k.kafka_cluster = t.kafka_cluster AND k.group_id = t.group_id AND k.generation = t.generation
   AND k.member_id = t.member_id
 LEFT JOIN broker_generation b ON b.kafka_cluster = t.kafka_cluster AND b.group_id = t.group_id AND b.incarnation = s.incarnation
   AND b.generation = t.generation

@@ -21,7 +21,7 @@ CREATE OR REPLACE TEMPORARY VIEW process (
 )
 COMMENT 'One row per process, that is one log stream made of rotated files.'
 AS
-WITH fact AS (
+WITH process_facts AS (
   SELECT
     process_id,
     max_by(kafka_version, stream_pos) FILTER (WHERE event = 'kafka_version' AND kafka_version IS NOT NULL) AS kafka_version,
@@ -30,16 +30,16 @@ WITH fact AS (
     count_if(event = 'process_started') AS instances
   FROM event
   GROUP BY process_id
-), life AS (
+), process_span AS (
   SELECT process_id, min(first_ms) AS first_ms, max(last_ms) AS last_ms, bool_or(is_broker) AS is_broker, bool_or(is_worker) AS is_worker
   FROM process_life GROUP BY process_id
-), cluster AS (
+), process_clusters AS (
   SELECT process_id, array_distinct(transform(sort_array(collect_list(struct(instance, from_pos, kafka_cluster))),
     x -> x.kafka_cluster)) AS kafka_clusters
   FROM process_cluster
   WHERE cluster_event IS NOT NULL
   GROUP BY process_id
-), place AS (
+), process_host AS (
   SELECT process_id, max(host) AS host FROM evidence_file WHERE process_id IS NOT NULL GROUP BY process_id
 )
 SELECT
@@ -70,10 +70,10 @@ SELECT
   o.reference_process_id,
   timestamp_millis(l.first_ms) AS first_ts,
   timestamp_millis(l.last_ms) AS last_ts
-FROM life l
-LEFT JOIN fact f ON f.process_id = l.process_id
-LEFT JOIN place p ON p.process_id = l.process_id
+FROM process_span l
+LEFT JOIN process_facts f ON f.process_id = l.process_id
+LEFT JOIN process_host p ON p.process_id = l.process_id
 LEFT JOIN process_cluster c ON c.process_id = l.process_id AND c.is_last
-LEFT JOIN cluster a ON a.process_id = l.process_id
+LEFT JOIN process_clusters a ON a.process_id = l.process_id
 LEFT JOIN process_fingerprint v ON v.process_id = l.process_id
 LEFT JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference

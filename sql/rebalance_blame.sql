@@ -31,7 +31,7 @@ CREATE OR REPLACE TEMPORARY VIEW rebalance_blame (
 )
 COMMENT 'One row per generation and part of its rebalance: the time spent, the member waited for, and the setting that decided it.'
 AS
-WITH timed AS (
+WITH timed_round AS (
   SELECT r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.member_id, c.clock_id, c.is_steady,
     r.joining_first.at_ms - c.ahead_ms AS first_ms, r.joining_last.at_ms - c.ahead_ms AS at_ms, r.joining_last.event_id AS event_id,
     r.joining_first.event_id AS first_id, r.joined.at_ms - c.ahead_ms AS joined_ms, r.joined.event_id AS joined_id,
@@ -42,11 +42,11 @@ WITH timed AS (
     AND j.kafka_cluster = r.kafka_cluster
   LEFT JOIN common_clock c ON c.process_id = r.process_id
   LEFT ANTI JOIN late_join t ON t.process_id = r.process_id AND t.group_id = r.group_id AND t.client = r.client AND t.round = r.round
-), asked AS (
+), request_summary AS (
   -- When each member asked: the others waited for a late one. No member is reported as the last if their clocks cannot be compared,
   -- or if a member's request is missing.
   SELECT kafka_cluster, group_id, incarnation, generation,
-    max(struct(delay_ms IS NOT NULL AS is_told, delay_ms, worker_assigned_id)) AS delay,
+    max(struct(delay_ms IS NOT NULL AS is_known, delay_ms, worker_assigned_id)) AS delay,
     min(clock_id) AS clock_id, count(DISTINCT clock_id) AS clocks,
     min(CASE WHEN at_ms IS NOT NULL THEN first_ms END) AS first_ms, min(CASE WHEN at_ms IS NOT NULL THEN joined_ms END) AS joined_ms,
     min(CASE WHEN at_ms IS NOT NULL THEN struct(first_ms, first_id) END).first_id AS first_id,
@@ -54,9 +54,9 @@ WITH timed AS (
     max(struct(at_ms IS NOT NULL AS is_timed, at_ms, member_id IS NOT NULL AS is_named, member_id, event_id)) AS last,
     count(DISTINCT CASE WHEN at_ms IS NOT NULL THEN asker END) AS askers,
     bool_or(is_set_back) AS is_set_back, bool_and(is_steady) AS is_steady
-  FROM timed
+  FROM timed_round
   GROUP BY kafka_cluster, group_id, incarnation, generation
-), broker_value AS (
+), broker_setting AS (
   SELECT process_id, key,
     max_by(try_cast(value AS BIGINT), struct(ts IS NOT NULL, ts, event_id)) AS value_ms,
     max_by(event_id, struct(ts IS NOT NULL, ts, event_id)) AS event_id
@@ -65,7 +65,7 @@ WITH timed AS (
     AND key IN ('group.initial.rebalance.delay.ms', 'group.consumer.session.timeout.ms', 'group.share.session.timeout.ms',
       'group.streams.session.timeout.ms')
   GROUP BY process_id, key
-), base AS (
+), rebalance_facts AS (
   SELECT g.kafka_cluster, g.group_id, g.incarnation, g.generation, g.group_protocol, g.protocol_type, g.coordinator, g.trigger,
     g.trigger_inferred, g.trigger_member_id, g.reason, g.leader_member_id, g.member_count,
     unix_millis(g.prepared_ts) AS prepared_ms, unix_millis(g.stabilized_ts) AS stabilized_ms, unix_millis(g.assigned_ts) AS assigned_ms,
@@ -92,17 +92,17 @@ WITH timed AS (
   LEFT JOIN common_clock k ON k.process_id = g.coordinator
   LEFT JOIN broker_generation b ON b.kafka_cluster = g.kafka_cluster AND b.group_id = g.group_id
     AND b.incarnation = g.incarnation AND b.generation = g.generation
-  LEFT JOIN asked a ON a.kafka_cluster = g.kafka_cluster AND a.group_id = g.group_id
+  LEFT JOIN request_summary a ON a.kafka_cluster = g.kafka_cluster AND a.group_id = g.group_id
     AND a.incarnation = g.incarnation AND a.generation = g.generation
-), turn AS (
+), rebalance_with_next AS (
   SELECT *,
     lag(delay_ms) OVER (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation) AS last_delay_ms,
     -- Descending, because a frame that ends at the partition's end is recomputed for each row.
     max_by(CASE WHEN delay_ms = 0 THEN struct(settled_ms, settled_by) END, CASE WHEN delay_ms = 0 THEN -generation END) OVER (
       PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     ) AS undelayed
-  FROM base
-), part AS (
+  FROM rebalance_facts
+), rebalance_part AS (
   SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'detection' AS part,
     CAST(NULL AS BIGINT) AS from_ms, prepared_ms AS to_ms, coalesce(trigger_member_id, expired_member) AS member_id,
     CASE WHEN group_protocol <> 'classic' THEN concat('group.', group_protocol, '.session.timeout.ms') ELSE 'session.timeout.ms' END
@@ -110,12 +110,12 @@ WITH timed AS (
     coordinator, trigger_inferred AS inferred, CAST(NULL AS BIGINT) AS late_ms,
     -- Another may have been removed while they waited.
     array(CASE WHEN coalesce(expired_member = trigger_member_id, true) THEN expired_id END, prepared_id) AS witness
-  FROM turn
+  FROM rebalance_with_next
   WHERE trigger = 'member_expired'
   UNION ALL
   SELECT t.kafka_cluster, t.group_id, t.incarnation, t.generation, t.poll_setting, 'detection', NULL, t.prepared_ms, t.trigger_member_id,
     t.poll_setting, t.coordinator, t.reason NOT LIKE '%poll timeout%', NULL, array(t.prepared_id)
-  FROM turn t
+  FROM rebalance_with_next t
   JOIN member m ON m.kafka_cluster = t.kafka_cluster AND m.group_id = t.group_id AND m.member_id = t.trigger_member_id
   WHERE t.trigger = 'member_left' AND (m.left_client = 'poll_timeout' OR t.reason LIKE '%poll timeout%')
   UNION ALL
@@ -132,50 +132,50 @@ WITH timed AS (
     END,
     coordinator, NOT (from_empty OR has_waited_in_vain), late_ms,
     array(prepared_id, CASE WHEN has_waited_in_vain THEN expired_id WHEN NOT from_empty THEN last_id END, stabilized_id)
-  FROM turn
+  FROM rebalance_with_next
   WHERE prepared_ms IS NOT NULL AND stabilized_ms IS NOT NULL
   UNION ALL
   -- Without the coordinator's log: from the first request to join to the first answer.
   SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'waiting', first_ms, joined_ms,
     CASE WHEN joined_ms - last_ms <= heartbeat_late_ms THEN last_member END, NULL,
     coordinator, true, last_ms - first_ms, array(first_id, last_id, joined_id)
-  FROM turn
+  FROM rebalance_with_next
   WHERE (prepared_ms IS NULL OR stabilized_ms IS NULL) AND joined_ms >= first_ms
   UNION ALL
   SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'sync', stabilized_ms, assigned_ms, leader_member_id, NULL,
     coordinator, false, NULL, array(stabilized_id, assigned_id)
-  FROM turn
+  FROM rebalance_with_next
   WHERE stabilized_ms IS NOT NULL AND assigned_ms IS NOT NULL
   UNION ALL
   SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'scheduled_delay', settled_ms,
     CASE WHEN undelayed.settled_by = settled_by THEN undelayed.settled_ms END,
     CASE WHEN trigger IN ('member_expired', 'member_left') THEN trigger_member_id END,
     'scheduled.rebalance.max.delay.ms', coordinator, false, delay_ms, array(delay.worker_assigned_id)
-  FROM turn
+  FROM rebalance_with_next
   WHERE delay_ms > 0 AND coalesce(last_delay_ms, 0) = 0
-), valued AS (
+), part_with_setting AS (
   SELECT p.*, m.process_id,
     coalesce(s.value_ms, c.value_ms, b.value_ms, CASE WHEN p.part = 'scheduled_delay' THEN p.late_ms END) AS value_ms,
     CASE WHEN s.value_ms IS NOT NULL THEN s.value_how WHEN c.value_ms IS NOT NULL THEN 'group' WHEN b.value_ms IS NOT NULL THEN 'config'
       WHEN p.part = 'scheduled_delay' THEN 'assignment' END AS value_how,
     coalesce(s.event_id, c.event_id, b.event_id) AS value_id
-  FROM part p
+  FROM rebalance_part p
   LEFT JOIN member m ON m.kafka_cluster = p.kafka_cluster AND m.group_id = p.group_id AND m.member_id = p.member_id
   LEFT JOIN member_setting s ON s.kafka_cluster = p.kafka_cluster AND s.group_id = p.group_id AND s.member_id = p.member_id
     AND s.setting = p.setting
   LEFT JOIN member_setting c ON c.kafka_cluster = p.kafka_cluster AND c.group_id = p.group_id AND c.member_id IS NULL
     AND c.setting = p.setting
-  LEFT JOIN broker_value b ON b.process_id = p.coordinator AND b.key = p.setting
-), busy AS (
+  LEFT JOIN broker_setting b ON b.process_id = p.coordinator AND b.key = p.setting
+), part_with_limit AS (
   -- A member learns of a rebalance with its next heartbeat. One that asks later than that was between two polls: there the
   -- interval of polls is the limit.
   SELECT v.*, l.value_ms AS limit_ms, l.value_how AS limit_how, l.event_id AS limit_id,
     v.part = 'waiting' AND v.setting = 'heartbeat.interval.ms'
       AND v.late_ms > v.value_ms * (100 + heartbeat_slack_percent) / 100 + heartbeat_slack_ms AS is_busy
-  FROM valued v
+  FROM part_with_setting v
   LEFT JOIN member_setting l ON l.kafka_cluster = v.kafka_cluster AND l.group_id = v.group_id AND l.member_id = v.member_id
     AND l.setting = v.poll_setting
-), decided AS (
+), decided_part AS (
   SELECT kafka_cluster, group_id, incarnation, generation, part, to_ms, member_id, process_id, late_ms, inferred, witness,
     CASE WHEN part = 'detection' THEN to_ms - value_ms ELSE from_ms END AS from_ms,
     CASE WHEN part = 'detection' THEN value_ms ELSE to_ms - from_ms END AS ms,
@@ -183,8 +183,8 @@ WITH timed AS (
     CASE WHEN is_busy THEN limit_ms ELSE value_ms END AS value_ms,
     CASE WHEN is_busy THEN limit_how ELSE value_how END AS value_how,
     CASE WHEN is_busy THEN limit_id ELSE value_id END AS value_id
-  FROM busy
-), compared AS (
+  FROM part_with_limit
+), compared_part AS (
   -- The first of these values that is below the one in force.
   SELECT *,
     CASE
@@ -198,8 +198,8 @@ WITH timed AS (
       WHEN setting = 'scheduled.rebalance.max.delay.ms' THEN
         CASE WHEN value_ms > other_delay_ms THEN other_delay_ms WHEN value_ms > 0 THEN 0L END
     END AS other_ms
-  FROM decided
-), coded AS (
+  FROM decided_part
+), coded_part AS (
   SELECT *,
     CASE
       WHEN setting = 'session.timeout.ms' AND value_ms IS NOT NULL AND other_ms IS NULL THEN 'least_session'
@@ -213,7 +213,7 @@ WITH timed AS (
       WHEN part = 'waiting' AND setting IN ('max.poll.interval.ms', 'rebalance.timeout.ms') THEN 'busy_came_in_time'
       WHEN part = 'scheduled_delay' AND coalesce(ms, value_ms) > other_ms THEN 'tasks_given_sooner'
     END AS code
-  FROM compared
+  FROM compared_part
 )
 SELECT
   kafka_cluster AS kafka_cluster,
@@ -244,4 +244,4 @@ SELECT
   code AS code,
   inferred AS inferred,
   filter(array_distinct(concat(witness, array(value_id))), e -> e IS NOT NULL) AS witness
-FROM coded
+FROM coded_part

@@ -4,13 +4,11 @@
 -- Reads: duplicate_ledger, process_trouble
 -- Grain: ownership_a, ownership_b
 -- Words: by view
--- proved: the two spans overlap with every possible clock offset. refuted: they overlap with none, or messages alone prove that
--- one had ended before the other began. undecided: the rest.
--- An assignment is not enough: a span begins with a line of the task or consumer itself.
--- A is the ownership that began first, B the other; the words of this view use the same names. If the start of one is not in its log,
--- A is the one that is known to have existed first.
--- Missing evidence is requested where it can be: from a log that lacks lines, those lines. Of wide bounds, those are
--- named that would each decide the pair; if none would, all.
+-- proved: the two spans overlap with every possible clock offset. refuted: they overlap with none, or messages alone prove that one had
+-- ended before the other began. undecided: the rest. An assignment is not enough: a span begins with a line of the task or consumer itself.
+-- A is the ownership that began first, B the other; the words of this view use the same names. If the start of one is not in its log, A is
+-- the one that is known to have existed first. Missing lines are requested from the log that lacks them. Of several wide bounds, only those
+-- are requested that would each decide the pair, or all if none would.
 CREATE OR REPLACE TEMPORARY VIEW split_brain (
   kafka_cluster  COMMENT 'Kafka cluster id',
   group_id       COMMENT 'Group',
@@ -46,7 +44,7 @@ CREATE OR REPLACE TEMPORARY VIEW split_brain (
 )
 COMMENT 'One row per pair of ownerships of one resource that needs a verdict: were there two owners at the same time?'
 AS
-WITH judged AS (
+WITH pair_verdict AS (
   SELECT
     r.a_id, r.b_id, r.clock_how, r.clock_witness, r.lo_ms, r.hi_ms, r.is_next,
     o.certain_ms, o.possible_ms, o.work_possible_ms,
@@ -64,7 +62,7 @@ WITH judged AS (
   LEFT JOIN overlap o ON o.a_id = r.a_id AND o.b_id = r.b_id
   LEFT JOIN pair_sign g ON g.a_id = r.a_id AND g.b_id = r.b_id
   LEFT JOIN causal_handover c ON c.a_id = r.a_id AND c.b_id = r.b_id
-), placed AS (
+), pair_on_clock AS (
   -- Unless named otherwise, times are on the reference clock: lo and hi bound the start, end_lo and end_hi the end.
   SELECT
     j.*,
@@ -91,7 +89,7 @@ WITH judged AS (
     CASE WHEN j.worked THEN 'work' WHEN a.resource_kind = 'partition' THEN 'held' ELSE 'thread' END AS kind,
     row_number() OVER (PARTITION BY j.b_id, a.process_id, j.verdict
       ORDER BY j.certain_ms DESC NULLS LAST, a.start_hi_ms DESC, j.a_id) AS nth
-  FROM judged j
+  FROM pair_verdict j
   JOIN holding a ON a.ownership_id = j.a_id
   JOIN holding b ON b.ownership_id = j.b_id
   JOIN process_resolution ra ON ra.process_id = a.process_id
@@ -100,23 +98,23 @@ WITH judged AS (
   JOIN clock_offset cb ON cb.process_id = b.process_id AND cb.is_island_reference
   LEFT JOIN owner_line ua ON ua.ownership_id = j.a_id
   LEFT JOIN owner_line ub ON ub.ownership_id = j.b_id
-), measured AS (
+), pair_duration AS (
   SELECT *,
     CASE WHEN verdict = 'proved' THEN certain_ms ELSE 0 END AS there_certain,
     CASE WHEN verdict = 'refuted' THEN 0L WHEN possible_ms IS NOT NULL THEN greatest(0, possible_ms) END AS there_possible,
     CASE WHEN kind = 'work' THEN greatest(0, least(a_last_ms - a_off_hi, b_last_ms - b_off_hi)
       - greatest(a_first_ms - a_off_lo, b_first_ms - b_off_lo)) END AS work_certain,
     CASE WHEN verdict = 'refuted' THEN 0L WHEN work_possible_ms IS NOT NULL THEN greatest(0, work_possible_ms) END AS work_possible
-  FROM placed
-), bounded AS (
+  FROM pair_on_clock
+), pair_with_bounds AS (
   -- Each start and each end from its earliest to its latest possible moment.
   SELECT *,
     coalesce(a_hi, a_stop_lo_ms - a_off_lo, open_ms) AS a_start_to, coalesce(b_hi, b_stop_lo_ms - b_off_lo, open_ms) AS b_start_to,
     coalesce(a_lo, -open_ms) AS a_start_from, coalesce(b_lo, -open_ms) AS b_start_from,
     coalesce(a_end_hi, open_ms) AS a_end_to, coalesce(b_end_hi, open_ms) AS b_end_to,
     coalesce(a_stop_lo_ms - a_off_hi, -open_ms) AS a_end_from, coalesce(b_stop_lo_ms - b_off_hi, -open_ms) AS b_end_from
-  FROM (SELECT *, 9000000000000000 AS open_ms FROM measured)
-), deciding AS (
+  FROM (SELECT *, 9000000000000000 AS open_ms FROM pair_duration)
+), pair_with_decisions AS (
   -- One of the four would decide the pair if it could be a moment when both certainly existed, or certainly did not.
   SELECT *,
     a_end_to - a_end_from > clocks_close_ms AS a_end_is_wide, b_end_to - b_end_from > clocks_close_ms AS b_end_is_wide,
@@ -129,8 +127,8 @@ WITH judged AS (
       AS a_start_decides,
     least(a_end_from, b_end_from) > greatest(a_start_to, b_start_from) OR least(a_end_to, b_end_to) < greatest(a_start_from, b_start_to)
       AS b_start_decides
-  FROM bounded
-), asked AS (
+  FROM pair_with_bounds
+), pair_with_requests AS (
   SELECT *,
     a_end_is_wide AND (a_end_decides OR NOT one_decides) AS asks_a_end, b_end_is_wide AND (b_end_decides OR NOT one_decides) AS asks_b_end,
     a_start_is_wide AND (a_start_decides OR NOT one_decides) AS asks_a_start,
@@ -140,35 +138,35 @@ WITH judged AS (
       -- Clocks that cannot be compared leave every bound open.
       lo_ms IS NOT NULL AND (a_end_is_wide AND a_end_decides OR b_end_is_wide AND b_end_decides OR a_start_is_wide AND a_start_decides
         OR b_start_is_wide AND b_start_decides) AS one_decides
-    FROM deciding
+    FROM pair_with_decisions
   )
-), assignment AS (
+), worker_assignment AS (
   -- A worker's assignment in a generation: since 2.3 all that it may run.
   SELECT r.process_id, r.group_id, r.generation, max_by(struct(e.assigned_tasks, e.assigned_connectors), r.from_pos) AS assigned
   FROM join_round r
   JOIN client_event e ON e.event_id = r.worker_assigned_id
   WHERE r.is_worker
   GROUP BY r.process_id, r.group_id, r.generation
-), again AS (
+), records_read_again AS (
   -- For a partition from its two members, for a sink's task from the task's own consumers.
   SELECT p.a_id, p.b_id, sum(d.records_lo) AS records
-  FROM placed p JOIN duplicate_ledger d
+  FROM pair_on_clock p JOIN duplicate_ledger d
     ON d.kafka_cluster = p.kafka_cluster AND d.old_process_id = p.a_process AND d.new_process_id = p.b_process
     AND (p.resource_kind = 'partition' AND d.resource = p.resource AND d.group_id = p.group_id AND d.new_member_id = p.b_member_id
       OR p.resource_kind = 'task' AND d.old_client = p.resource AND d.new_client = p.resource
         AND unix_millis(d.restarted_hi) >= p.b_lo AND (p.b_end_hi IS NULL OR unix_millis(d.restarted_lo) <= p.b_end_hi))
   WHERE p.verdict <> 'refuted'
   GROUP BY p.a_id, p.b_id
-), suffered AS (
+), pair_incident AS (
   -- The incident of its process when the second began: a process that printed lines meanwhile was cut off, not frozen.
   SELECT p.a_id, p.b_id, bool_or(t.cause = 'process_paused') AS is_paused, min(t.from_lo_ms) AS from_lo_ms,
     -- If the start is not in the log, the moment counts at which the second certainly existed.
     bool_or(t.cause = 'member_cut_off' AND t.from_hi_ms <= CASE WHEN p.b_start_how <> 'seen' THEN p.b_hi ELSE p.b_lo END) AS is_cut_off
-  FROM placed p
+  FROM pair_on_clock p
   JOIN process_trouble t ON t.process_id = p.a_process AND t.from_lo_ms <= p.b_hi AND coalesce(t.to_hi_ms >= p.b_lo, true)
   WHERE p.verdict = 'proved' AND p.a_process <> p.b_process
   GROUP BY p.a_id, p.b_id
-), trouble AS (
+), membership_trouble AS (
   -- Events of the first owner's membership, before and after the second began. A loss long before a freeze is unrelated.
   SELECT p.a_id, p.b_id,
     bool_or(c.event IN ('coordinator_lost', 'worker_revoking')
@@ -180,14 +178,14 @@ WITH judged AS (
     bool_or(c.event = 'poll_timeout' AND p.resource_kind = 'partition' AND c.at_ms + coalesce(p.lo_ms, 0) <= p.b_start_hi_ms)
       AS left_before,
     min_by(c.event_id, c.stream_pos) FILTER (WHERE c.event IN ('coordinator_lost', 'heartbeat_failed', 'poll_timeout')) AS event_id
-  FROM placed p
+  FROM pair_on_clock p
   JOIN client_event c ON c.process_id = p.a_process AND c.group_id = p.group_id
     -- An owner from before its log begins existed from the log's begin.
     AND c.at_ms BETWEEN CASE WHEN p.a_start_how = 'open' THEN 0 ELSE p.a_start_hi_ms END AND p.a_stop_lo_ms + loss_noticed_ms
-  LEFT JOIN suffered s ON s.a_id = p.a_id AND s.b_id = p.b_id
+  LEFT JOIN pair_incident s ON s.a_id = p.a_id AND s.b_id = p.b_id
   WHERE p.verdict = 'proved'
   GROUP BY p.a_id, p.b_id
-), coordinated AS (
+), coordinated_group AS (
   -- Groups whose coordinator has a log, complete or in part. In a filtered one, any line of the group shows it.
   SELECT kafka_cluster, group_id, bool_and(has_end) AS is_whole, bool_or(is_part) AS is_filtered
   FROM (
@@ -205,7 +203,7 @@ WITH judged AS (
   )
   GROUP BY kafka_cluster, group_id
   HAVING bool_or(has_end OR is_part)
-), told AS (
+), pair_evidence AS (
   SELECT p.*, d.records,
     CASE p.resource_kind WHEN 'task' THEN g.assigned.assigned_tasks ELSE g.assigned.assigned_connectors END AS b_assigned,
     -- Any line of its tasks or members shows the process running.
@@ -288,29 +286,29 @@ WITH judged AS (
           ELSE array() END
         || transform(coalesce(p.clock_witness, array()), e -> 'clock bound')
     END AS line_roles
-  FROM asked p
-  LEFT JOIN trouble t ON t.a_id = p.a_id AND t.b_id = p.b_id
-  LEFT JOIN suffered s ON s.a_id = p.a_id AND s.b_id = p.b_id
-  LEFT JOIN again d ON d.a_id = p.a_id AND d.b_id = p.b_id
-  LEFT JOIN assignment g ON p.resource_kind <> 'partition'
+  FROM pair_with_requests p
+  LEFT JOIN membership_trouble t ON t.a_id = p.a_id AND t.b_id = p.b_id
+  LEFT JOIN pair_incident s ON s.a_id = p.a_id AND s.b_id = p.b_id
+  LEFT JOIN records_read_again d ON d.a_id = p.a_id AND d.b_id = p.b_id
+  LEFT JOIN worker_assignment g ON p.resource_kind <> 'partition'
     AND g.process_id = p.b_process AND g.group_id = p.group_id AND g.generation = p.b_generation
-  LEFT JOIN coordinated l ON l.kafka_cluster = p.kafka_cluster AND l.group_id = p.group_id
+  LEFT JOIN coordinated_group l ON l.kafka_cluster = p.kafka_cluster AND l.group_id = p.group_id
   LEFT JOIN process_life f ON p.a_stop_how = 'process_restarted' AND f.process_id = p.a_process AND f.next_start_ms = p.a_stop_hi_ms
   -- An end whose lines are missing was not silent.
   LEFT JOIN early_end u ON u.process_id = p.a_process AND u.next_start_ms = p.a_stop_hi_ms
-  -- Not every pair needs a verdict: a clean hand-over is one row, an end long before has none.
+  -- Not every pair needs a verdict: a clean handover is one row, and an end long before has none.
   WHERE (p.is_next OR p.verdict <> 'refuted')
-    -- Of several instances of one process that were still there when the next began, the one that stayed longest is enough.
+    -- If several instances of one process still existed when the next began, only the one that stayed longest has a row.
     AND (p.a_process <> p.b_process OR p.is_next OR p.nth = 1)
-), proof AS (
+), pair_proof AS (
   SELECT *, filter(array_distinct(lines), e -> e IS NOT NULL) AS line_ids,
     verdict = 'undecided' AND clock_how IN ('none', 'stepped') AS is_unclocked,
-    -- A span that seems to end before it began, because its clock was set back, bounds nothing.
+    -- A span that seems to end before it began, because its clock was set back, is no bound.
     CASE WHEN verdict = 'undecided' AND least(a_end_hi, b_end_hi) < greatest(a_lo, b_lo) THEN NULL
       ELSE least(a_end_hi, b_end_hi) END AS first_end_hi
-  FROM told
-), together AS (
-  -- From when to when both may have existed; for a pair that worked, when both may have worked.
+  FROM pair_evidence
+), pair_span AS (
+  -- The time in which both may have existed, or, for a pair that worked, in which both may have worked.
   SELECT *,
     CASE WHEN is_unclocked THEN CASE WHEN a_lo IS NOT NULL AND b_lo IS NOT NULL THEN least(a_lo, b_lo) END
       ELSE greatest(a_lo, b_lo) END AS from_lo_ms,
@@ -332,7 +330,7 @@ WITH judged AS (
       WHEN is_unclocked THEN CASE WHEN a_end_hi IS NOT NULL AND b_end_hi IS NOT NULL THEN greatest(a_end_hi, b_end_hi) END
       ELSE first_end_hi
     END AS to_hi_ms
-  FROM proof
+  FROM pair_proof
 )
 SELECT
   p.kafka_cluster AS kafka_cluster,
@@ -405,7 +403,7 @@ SELECT
   p.there_possible AS there_possible_ms,
   p.work_certain AS work_certain_ms,
   p.work_possible AS work_possible_ms
-FROM together p
+FROM pair_span p
 -- The gravest first: the first rows are the proved ones.
 ORDER BY CASE p.verdict WHEN 'proved' THEN 0 WHEN 'undecided' THEN 1 ELSE 2 END, certain_ms DESC NULLS LAST, possible_ms DESC NULLS LAST,
   ownership_a, ownership_b

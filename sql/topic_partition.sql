@@ -21,7 +21,7 @@ CREATE OR REPLACE TEMPORARY VIEW topic_partition (
 )
 COMMENT 'One row per partition in the output of kafka-topics --describe.'
 AS
-WITH topic AS (
+WITH topic_description AS (
   SELECT file_id, topic, max(topic_id) AS topic_id, max_by(config, struct(line, event_id)) AS config FROM snapshot
     WHERE event = 'topic_described' GROUP BY file_id, topic
 )
@@ -33,5 +33,5 @@ SELECT
   CASE p.columns['Elr'] WHEN 'N/A' THEN NULL WHEN '' THEN CAST(array() AS ARRAY<STRING>) ELSE split(p.columns['Elr'], ',') END AS elr,
   coalesce(p.topic_id, t.topic_id) AS topic_id, t.config, p.ts AS taken_ts, p.path, p.line, p.event_id
 FROM snapshot p
-LEFT JOIN topic t ON t.file_id = p.file_id AND t.topic = p.topic
+LEFT JOIN topic_description t ON t.file_id = p.file_id AND t.topic = p.topic
 WHERE p.event = 'partition_described'
