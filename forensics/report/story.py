@@ -222,7 +222,7 @@ def _unowned(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
             of.setdefault((gap["kafka_cluster"], gap["group_id"], gap["resource_kind"]), []).append(gap)
     for (cluster, group, kind), gaps in sorted(of.items(), key=lambda item: -max(g["unowned_ms"] for g in item[1])):
         resources = sorted({g["resource"] for g in gaps})
-        what = in_words(resources, gaps) + f" ({names.group(gaps[0]['kafka_cluster'], group)})" * (kind == "partition")
+        what = in_words(resources, gaps) + f" ({names.group(cluster, group)})" * (kind == "partition")
         longest = "at least " + about(max(g["unowned_ms"] for g in gaps))
         yield Hit(what, "no owner", longest, "not consumed" if kind == "partition" else "not running")
 
