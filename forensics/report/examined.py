@@ -105,7 +105,8 @@ def examine(rows: Mapping[str, list[Row]], owned: list[Row], splits: list[Row], 
 
 def _not_counted(generations: Iterable[Row], groups: Iterable[str]) -> list[str]:
     """Return those groups for which neither a coordinator nor a leader shows how many members a generation had: there may have been more."""
-    counted = {g["group_id"]: False for g in generations if g["group_id"] in set(groups)}
+    selected = set(groups)
+    counted = {g["group_id"]: False for g in generations if g["group_id"] in selected}
     for generation in generations:
         if generation["group_id"] in counted and generation["is_count_told"]:
             counted[generation["group_id"]] = True

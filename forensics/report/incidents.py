@@ -47,7 +47,7 @@ def is_among_findings(incident: Row, tree: Sequence[Effect]) -> bool:
 
 def is_begun_by(report: Report, incident: Row) -> bool:
     """Return True if lines show only by when an incident had begun: its earliest time is long before all of them."""
-    first = min((p["first_ts"] for p in report.case["processes"] if p.get("first_ts")), default=None)
+    first = report.first_ts
     return bool(first and incident["from_lo"] and incident["from_hi"] and incident["from_lo"] < first - _LONG_BEFORE)
 
 

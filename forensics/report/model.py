@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -113,6 +114,29 @@ class Report:
     examined: Row = field(default_factory=dict)
     zone: tzinfo = UTC
 
+    @cached_property
+    def pairs_by_incident(self) -> Mapping[str, Sequence[Row]]:
+        """Return the pairs of owners by the incident that caused them."""
+        return _grouped(self.split_brain, "incident_id")
+
+    @cached_property
+    def gaps_by_incident(self) -> Mapping[str, Sequence[Row]]:
+        """Return the times without an owner, or with two, by the incident that caused them."""
+        return _grouped(self.incident_gaps, "incident_id")
+
+    @cached_property
+    def group_numbers(self) -> Mapping[str, Sequence[int]]:
+        """Return the places in `groups` of each group ID, one for each Kafka cluster that has it."""
+        found: dict[str, list[int]] = {}
+        for n, group in enumerate(self.groups):
+            found.setdefault(group["group_id"], []).append(n)
+        return found
+
+    @cached_property
+    def first_ts(self) -> datetime | None:
+        """Return the time of the first line of all processes."""
+        return min((p["first_ts"] for p in self.case["processes"] if p.get("first_ts")), default=None)
+
     def nothing_examined(self) -> bool:
         """Return True if an answer about split brain is requested and no ownership is known."""
         rules = self.filters["rules"]
@@ -195,6 +219,14 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
     )
 
 
+def _grouped(rows: Iterable[Row], column: str) -> dict[str, list[Row]]:
+    """Return rows by the value of a column, in their order."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.get(column) or "", []).append(row)
+    return found
+
+
 def _with_incidents(splits: list[Row], occurrences: Iterable[Row]) -> list[Row]:
     """Return pairs of owners with the incident that caused them, as in the findings of split brain; None if none did.
 
@@ -219,9 +251,7 @@ def _hit_in(incidents: list[Row], gaps: list[Row]) -> list[Row]:
         incidents: incidents with their impact over the whole case.
         gaps: times without an owner, or with two working owners, that overlap the window.
     """
-    of: dict[str, list[Row]] = {}
-    for gap in gaps:
-        of.setdefault(gap["incident_id"], []).append(gap)
+    of = _grouped(gaps, "incident_id")
 
     def limited(incident: Row) -> Row:
         mine = of.get(incident["incident_id"], [])
@@ -241,9 +271,7 @@ def _incidents(incidents: list[Row], groups: Sequence[str], owned: list[Row], sp
     """Return the incidents of the selected groups, the gravest first, and among equally grave ones known causes before unknown ones."""
     selected = [i for i in incidents if not groups or not i["group_ids"] or set(i["group_ids"]) & set(groups)]
     selected = [_seen_by(i, owned, splits, findings) if groups and set(i["group_ids"]) - set(groups) else i for i in selected]
-    of: dict[str, list[Row]] = {}
-    for f in findings:
-        of.setdefault(f.get("incident_id") or "", []).append(f)
+    of = _grouped(findings, "incident_id")
     return sorted(
         selected,
         key=lambda i: (
@@ -252,7 +280,7 @@ def _incidents(incidents: list[Row], groups: Sequence[str], owned: list[Row], sp
             i["cause"] == "clock_wrong",
             -_clock_error_ms(of.get(i["incident_id"], ())),
             not (i["finding_ids"] or i["resources_hit"]),
-            not any(f.get("incident_id") == i["incident_id"] and f["rule"].startswith("split-brain-") and f["verdict"] == "proved" for f in findings),
+            not any(f["rule"].startswith("split-brain-") and f["verdict"] == "proved" for f in of.get(i["incident_id"], ())),
             i["cause"] == "unknown",
             -max(i["longest_outage_ms"] or 0, i["double_work_ms"] or 0),
             i["from_lo"] or _EARLIEST,

@@ -98,7 +98,7 @@ def stories(report: Report, names: Names) -> list[Story]:
 
 def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row]) -> Story:
     tree = [f for _, f in walk(effects(findings))]
-    pairs = [s for s in report.split_brain if s.get("incident_id") == incident["incident_id"] and s["verdict"] != "refuted"]
+    pairs = [s for s in report.pairs_by_incident.get(incident["incident_id"], ()) if s["verdict"] != "refuted"]
     says_more = incident["code"] in _FINDING_SAYS_MORE and bool(tree)
     headline = tree[0]["headline"] if says_more else incident["headline"]
     cause = Step(
@@ -217,8 +217,8 @@ def _twice(pairs: Iterable[Row], names: Names) -> Iterator[Hit]:
 def _unowned(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
     """Yield resources without an owner, by group and kind."""
     of: dict[tuple[str | None, str, str], list[Row]] = {}
-    for gap in report.incident_gaps:
-        if gap["incident_id"] == incident["incident_id"] and gap["unowned_ms"]:
+    for gap in report.gaps_by_incident.get(incident["incident_id"], ()):
+        if gap["unowned_ms"]:
             of.setdefault((gap["kafka_cluster"], gap["group_id"], gap["resource_kind"]), []).append(gap)
     for (cluster, group, kind), gaps in sorted(of.items(), key=lambda item: -max(g["unowned_ms"] for g in item[1])):
         resources = sorted({g["resource"] for g in gaps})
@@ -233,9 +233,9 @@ def _read_again(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
         return
     rows = [
         d
-        for g in report.groups
-        if g["group_id"] in incident["group_ids"] and incident["kafka_cluster"] in (None, g["kafka_cluster"])
-        for d in g["duplicate_ledger"]
+        for n in sorted({n for group_id in incident["group_ids"] for n in report.group_numbers.get(group_id, ())})
+        if incident["kafka_cluster"] in (None, report.groups[n]["kafka_cluster"])
+        for d in report.groups[n]["duplicate_ledger"]
         if d["records_lo"] and d["read_to"] is not None and d["restarted_hi"] and d["restarted_hi"] >= incident["from_lo"]
         and (incident["to_hi"] is None or d["restarted_lo"] <= incident["to_hi"])
     ]  # fmt: skip

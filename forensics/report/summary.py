@@ -15,7 +15,7 @@ from forensics.report.story import ROOT, Story, in_time, shortened, stories
 from forensics.wording.formats import Clock, count, joined, shorten, zone_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import tzinfo
 
     from forensics.report.model import Report, Row
@@ -52,7 +52,7 @@ def compose(report: Report, names: Names, clock: Clock, window: str = "") -> lis
             day = f", {story.incident['from_lo'].astimezone(report.zone):%-d %b}" if dated and story.incident["from_lo"] else ""
             text = f"{number} of {len(graver)}{day}: {shorten(story.headline, _LONGEST)}{after(story)}"
             blocks.append(Heading(2, text, _TONES[story.incident["severity"]]))
-        blocks += _incident(report, story, dated, recurrence(report, names, story, graver))
+        blocks += _incident(report, story, dated, recurrence(report, names, story, by_cause(graver)))
     if more := graver[_IN_FULL:]:
         blocks += [Heading(2, count(len(more), "more incident")), _others(report, more, dated)]
     blocks += unsettled(report, names, graver)
@@ -204,10 +204,19 @@ def when(lo: datetime | None, hi: datetime | None, zone: tzinfo, *, dated: bool)
     return day + between(lo, hi, zone)
 
 
-def recurrence(report: Report, names: Names, story: Story, shown_stories: Sequence[Story]) -> str:
+def by_cause(shown_stories: Iterable[Story]) -> dict[tuple[str, str | None], list[Story]]:
+    """Return the stories whose time is known, by cause and subject."""
+    found: dict[tuple[str, str | None], list[Story]] = {}
+    for s in shown_stories:
+        if s.incident["from_hi"]:
+            found.setdefault((s.incident["cause"], s.incident["subject"]), []).append(s)
+    return found
+
+
+def recurrence(report: Report, names: Names, story: Story, alike: Mapping[tuple[str, str | None], Sequence[Story]]) -> str:
     """Return when the same cause affected the same subject: `21 Nov 07:51, 24 Nov 07:51`; empty if it happened once, or is already reported."""
     cause = story.incident["cause"], story.incident["subject"]
-    same = [s for s in shown_stories if (s.incident["cause"], s.incident["subject"]) == cause and s.incident["from_hi"]]
+    same = alike.get(cause, ())
     if cause[0] == "unknown" or len(same) < 2 or story is not same[0]:
         return ""
     moments = sorted(s.incident["from_hi"].astimezone(report.zone) for s in same)

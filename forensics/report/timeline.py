@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from forensics.errors import UsageError, did_you_mean
 from forensics.report import content
@@ -19,8 +19,10 @@ from forensics.wording.formats import count
 
 if TYPE_CHECKING:
     from forensics.report.model import Report
-    from forensics.report.page.scene import Overlap, Row, Scene, Trouble
+    from forensics.report.page.scene import Overlap, Row, Scene
     from forensics.wording.formats import Clock
+
+T = TypeVar("T")
 
 #: The characters of cells; if several share a cell, the last of these is drawn. All can be distinguished without colour.
 POSSIBLE, CERTAIN = "░", "█"
@@ -78,8 +80,9 @@ def compose(report: Report, width: int, resources: Sequence[str] = (), more: Cas
                 tone="warn",
             )
         )
+    drawn = _Drawn(scene, looks, clock, width - 2, resources)
     for number, group_id in enumerate(scene.groups):
-        _group(out, _Drawn(scene, looks, clock, width - 2, resources), number, group_id)
+        _group(out, drawn, number, group_id)
     for sentence in scene.left_out:
         out.add(Para(f"Not drawn: {sentence}.", tone="warn"))
     return out
@@ -89,16 +92,33 @@ def _moment(ms: float) -> datetime:
     return datetime.fromtimestamp(ms / 1000, UTC)
 
 
+def _grouped(things: Iterable[T], key: Callable[[T], object]) -> dict[object, list[T]]:
+    """Return things by a key, in their order."""
+    found: dict[object, list[T]] = {}
+    for thing in things:
+        found.setdefault(key(thing), []).append(thing)
+    return found
+
+
 class _Drawn:
     """A scene and its columns on the terminal."""
 
     def __init__(self, scene: Scene, looks: Looks, clock: Clock, width: int, resources: Sequence[str]) -> None:
         self.scene, self.looks, self.clock, self.resources = scene, looks, clock, resources
-        labels = [len(row.resource) + 1 + max([len(_TWICE), *(len(self.owner(b.process)) for b in scene.bars)]) for row in scene.rows]
+        widest = max([len(_TWICE), *(len(self.owner(b.process)) for b in scene.bars)])
+        labels = [len(row.resource) + 1 + widest for row in scene.rows]
         labels += [len(t.label) + 1 for t in scene.troubles if t.severity != "note"]
         # Names may take half the width, because truncated names can be ambiguous.
         self.label = max(10, min(width // 2, max(labels, default=10) + 1))
         self.cells = max(_MIN_CELLS, width - self.label)
+        self.rows_of = _grouped(enumerate(scene.rows), lambda numbered: numbered[1].group)
+        self.rounds_of = _grouped(scene.rounds, lambda r: r.group)
+        self.marks_of = _grouped(scene.marks, lambda m: m.group)
+        self.states_of = _grouped(scene.states, lambda s: scene.tracks[s.track].group)
+        self.bars_of = _grouped(scene.bars, lambda b: b.row)
+        self.causes = list(_grouped((t for t in scene.troubles if t.severity != "note"), lambda t: t.anchor).values())
+        self.freezes_of = _grouped((t for t in scene.troubles if t.froze), lambda t: t.process)
+        self.overlaps_of = _grouped(scene.overlaps, lambda o: o.row)
 
     def owner(self, process: int) -> str:
         """Return a process's name."""
@@ -128,8 +148,8 @@ class _Drawn:
 
 
 def _group(out: Document, drawn: _Drawn, number: int, group_id: str) -> None:
-    rows = [(n, row) for n, row in enumerate(drawn.scene.rows) if row.group == number and (not drawn.resources or row.resource in drawn.resources)]
-    rounds = [r for r in drawn.scene.rounds if r.group == number and r.end >= drawn.scene.first and r.start_lo <= drawn.scene.last]
+    rows = [(n, row) for n, row in drawn.rows_of.get(number, ()) if not drawn.resources or row.resource in drawn.resources]
+    rounds = [r for r in drawn.rounds_of.get(number, ()) if r.end >= drawn.scene.first and r.start_lo <= drawn.scene.last]
     if not rows and (not rounds or drawn.resources):
         return
     out.add(Heading(2, f"Group {group_id}"))
@@ -141,7 +161,9 @@ def _group(out: Document, drawn: _Drawn, number: int, group_id: str) -> None:
     if len(shown) < len(rows):
         out.add(Para(f"… and {count(len(rows) - len(shown), 'more resource')} without two owners; `--resource NAME` draws one.", tone="dim"))
     kept = {n for n, _ in shown}
-    doubled = sorted((o for o in drawn.scene.overlaps if o.row in kept), key=lambda o: (o.verdict != "proved", o.work is None, o.possible))
+    doubled = sorted(
+        (o for n in sorted(kept) for o in drawn.overlaps_of.get(n, ())), key=lambda o: (o.verdict != "proved", o.work is None, o.possible)
+    )
     if doubled:
         out.add(_doubled(drawn, doubled))
     if rounds:
@@ -170,11 +192,7 @@ def _axis(drawn: _Drawn) -> Iterator[tuple[str, Tone]]:
 
 def _causes(drawn: _Drawn, group: int) -> Iterator[tuple[str, Tone]]:
     """Yield a row for each cause above a note, with its repeats in the same row; then evictions from the group and deaths."""
-    rows: dict[str, list[Trouble]] = {}
-    for t in drawn.scene.troubles:
-        if t.severity != "note":
-            rows.setdefault(t.anchor, []).append(t)
-    for same in list(rows.values())[:_MAX_CAUSES]:
+    for same in drawn.causes[:_MAX_CAUSES]:
         cells = drawn.blank()
         for t in same:
             drawn.paint(cells, t.start_lo, t.stop_hi, CAUSE_POSSIBLE)
@@ -182,9 +200,9 @@ def _causes(drawn: _Drawn, group: int) -> Iterator[tuple[str, Tone]]:
             if t.stop_lo > t.start_hi:
                 drawn.paint(cells, t.start_hi, t.stop_lo, CAUSE)
         yield drawn.line(same[0].label, cells, "bad" if same[0].severity == "critical" else "warn")
-    if len(rows) > _MAX_CAUSES:
-        yield drawn.line(f"… {count(len(rows) - _MAX_CAUSES, 'more cause')}", drawn.blank(), "dim")
-    marks = [m for m in drawn.scene.marks if m.group in (group, -1)]
+    if len(drawn.causes) > _MAX_CAUSES:
+        yield drawn.line(f"… {count(len(drawn.causes) - _MAX_CAUSES, 'more cause')}", drawn.blank(), "dim")
+    marks = sorted((*drawn.marks_of.get(group, ()), *drawn.marks_of.get(-1, ())), key=lambda m: (m.at, m.group, m.label))
     if marks:
         cells = drawn.blank()
         for m in marks:
@@ -197,13 +215,13 @@ def _rounds(drawn: _Drawn, group: int) -> Iterator[tuple[str, Tone]]:
     """Yield rebalances as grey intervals, with the number of the generation that each one ended in, if there is space."""
     cells, free = drawn.blank(), 0
     numbers = []
-    for r in drawn.scene.rounds:
-        if r.group != group or r.end < drawn.scene.first or r.start_lo > drawn.scene.last:
+    for r in drawn.rounds_of.get(group, ()):
+        if r.end < drawn.scene.first or r.start_lo > drawn.scene.last:
             continue
         drawn.paint(cells, r.start_lo, r.settled if r.settled is not None else r.start_hi, _REBALANCE)
         numbers.append((drawn.cell(r.start_lo), str(r.number)))
-    for state in drawn.scene.states:
-        is_here = drawn.scene.tracks[state.track].group == group and state.end >= drawn.scene.first and state.begin <= drawn.scene.last
+    for state in drawn.states_of.get(group, ()):
+        is_here = state.end >= drawn.scene.first and state.begin <= drawn.scene.last
         if state.kind == "rebalance" and state.open and is_here:
             drawn.paint(cells, state.begin, state.end, _REBALANCE)
             numbers.append((drawn.cell(state.begin), "…"))
@@ -218,7 +236,7 @@ def _rounds(drawn: _Drawn, group: int) -> Iterator[tuple[str, Tone]]:
 
 
 def _lanes(drawn: _Drawn, number: int, row: Row) -> Iterator[tuple[str, Tone]]:
-    bars = [b for b in drawn.scene.bars if b.row == number]
+    bars = drawn.bars_of.get(number, [])
     named = False
     for lane in sorted({b.lane for b in bars}):
         mine = sorted((b for b in bars if b.lane == lane), key=lambda b: b.start_lo)
@@ -226,13 +244,13 @@ def _lanes(drawn: _Drawn, number: int, row: Row) -> Iterator[tuple[str, Tone]]:
         for b in mine:
             drawn.paint(cells, b.start_lo, b.stop_hi, POSSIBLE)
         for b in mine:
-            freezes = [t for t in drawn.scene.troubles if t.froze and t.process == b.process >= 0]
+            freezes = drawn.freezes_of.get(b.process, ()) if b.process >= 0 else ()
             for begin, end, frozen in parts(b.start_hi, b.stop_lo, freezes):
                 drawn.paint(cells, begin, end, (CERTAIN, CERTAIN, FROZEN)[frozen])
         owners = list(dict.fromkeys(drawn.owner(b.process) for b in mine))
         yield drawn.line(f"{'' if named else row.resource:<{_name_width(drawn, row)}} {owners[0] if len(owners) == 1 else 'several'}", cells)
         named = True
-    doubled = [o for o in drawn.scene.overlaps if o.row == number]
+    doubled = drawn.overlaps_of.get(number, [])
     if doubled:
         cells = drawn.blank()
         for sign, spans in (
@@ -249,7 +267,7 @@ def _lanes(drawn: _Drawn, number: int, row: Row) -> Iterator[tuple[str, Tone]]:
 
 def _name_width(drawn: _Drawn, row: Row) -> int:
     """Return the width of the column of resource names, which aligns their owners."""
-    longest = max(len(r.resource) for r in drawn.scene.rows if r.group == row.group)
+    longest = max(len(r.resource) for _, r in drawn.rows_of[row.group])
     return min(longest, drawn.label - len(_TWICE) - 2)
 
 

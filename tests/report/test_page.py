@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import gc
 import gzip
 import hashlib
 import json
 import re
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from html.parser import HTMLParser
@@ -14,12 +16,13 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
+from crowd import crowd
 from made_case import LINES, W1, at, finding, incident, made, owned, rows, split
 from storm import storm
 from test_report import CONTROL, hostile
 
 from forensics.case import view_files
-from forensics.report import proof
+from forensics.report import content, proof, timeline
 from forensics.report.names import Names
 from forensics.report.page import build, cards, case_rows, journal, pack, payload, render, spacetime, spans
 from forensics.report.page.look import COLOURS, Looks
@@ -517,3 +520,29 @@ def test_members_are_called_by_their_process() -> None:
     views["generation"] = [g | {"trigger_member_id": W1} for g in views["generation"]]
     scene, _ = drawn(views)
     assert {r.why for r in scene.rounds} == {"member joined (w1)", "member expired (w1)"}
+
+
+@pytest.mark.whole
+def test_the_reports_of_many_groups_take_linear_time() -> None:
+    def took(groups: int) -> dict[str, float]:
+        views, spent = crowd(groups), {}
+        begun = time.process_time()
+        report = made(views)
+        for name, write in (
+            ("rows", lambda: None),
+            ("page", lambda: render.render(report)),
+            ("screen", lambda: content.first_screen(report)),
+            ("timeline", lambda: timeline.compose(report, 120)),
+        ):
+            write()
+            spent[name] = time.process_time() - begun
+            begun = time.process_time()
+        return spent
+
+    took(2)  # loads what is loaded once
+    gc.disable()  # its share of the time depends on the tests before
+    try:
+        few, many = took(1_000), took(4_000)
+    finally:
+        gc.enable()
+    assert {name: many[name] / few[name] for name in few if many[name] > 6 * few[name]} == {}, (few, many)

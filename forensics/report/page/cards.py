@@ -105,7 +105,8 @@ def make(
         groups: Kafka cluster and ID of the scene's groups, by number.
     """
     of = {o.anchor: o for o in reversed(list(overlaps)) if o.verdict == "proved"}
-    made = [_card(f, clock, journal, looks, edges, of.get(anchors.finding(f["finding_id"])), bars, groups) for f in report.findings]
+    numbers = {group: n for n, group in enumerate(groups)}
+    made = [_card(f, clock, journal, looks, edges, of.get(anchors.finding(f["finding_id"])), bars, numbers) for f in report.findings]
     caused = causes(report)
     return [replace(c, cause=_cause(caused.get(c.row["finding_id"]))) for c in made]
 
@@ -118,7 +119,7 @@ def _card(
     edges: Sequence[Row],
     overlap: Overlap | None,
     bars: Mapping[str, Bar],
-    groups: Sequence[tuple[str, str]],
+    groups: Mapping[tuple[str, str], int],
 ) -> Card:
     roles = {w["event_id"]: w.get("role") or "" for w in f["witness"]}
     numbers, number_of_lines = journal.numbers(roles)[:_MAX_LINES], len(roles)
@@ -138,7 +139,7 @@ def _card(
         left_out=number_of_lines - len(proof),
         picture=spacetime.draw(points, mine, looks, overlap, bars, clock.zone),
         repeats=tuple(repeats(f, clock, everything=False)),
-        groups=(groups.index(group),) if f["group_id"] and group in groups else (),
+        groups=(groups[group],) if f["group_id"] and group in groups else (),
         processes=tuple(sorted(processes)),
         drawn=f["from_ts"] is not None,
     )

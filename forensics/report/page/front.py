@@ -116,7 +116,7 @@ def make(report: Report, names: Names, clock: Clock, journal: Journal, overlaps:
     lines = {line.where: line.event_id for line in journal.lines}
     cards = {f["headline"]: anchors.finding(f["finding_id"]) for f in reversed(report.findings)}
     drawn = {o.owners: o.anchor for o in overlaps}
-    dated = summary.days(report, shown)
+    dated, alike = summary.days(report, shown), summary.by_cause(shown)
 
     def moment(story: Story, step: Step) -> Moment:
         root = step.role == ROOT
@@ -129,7 +129,7 @@ def make(report: Report, names: Names, clock: Clock, journal: Journal, overlaps:
     def incident(story: Story) -> Incident:
         i = story.incident
         pairs = {p["resource"]: drawn.get((p["ownership_a"], p["ownership_b"]), "") for p in story.pairs if p["verdict"] == "proved"}
-        advice = (("Next", story.next), ("Prevent", story.prevent), ("Recurred", summary.recurrence(report, names, story, shown)))
+        advice = (("Next", story.next), ("Prevent", story.prevent), ("Recurred", summary.recurrence(report, names, story, alike)))
         return Incident(
             anchor=anchors.incident(i["incident_id"]),
             severity=i["severity"],
@@ -158,8 +158,8 @@ def make(report: Report, names: Names, clock: Clock, journal: Journal, overlaps:
 
 
 def _card(text: str, cards: Mapping[str, str]) -> str:
-    """Return the address of the card whose headline a step repeats; empty if there is none."""
-    return cards.get(text) or next((anchor for headline, anchor in cards.items() if text.startswith(f"{headline}, and ")), "")
+    """Return the address of the card whose headline a step repeats, alone or before `, and 3 more like it`; empty if there is none."""
+    return cards.get(text) or cards.get(text.rpartition(", and ")[0], "")
 
 
 def for_script(report: Report, journal: Journal, scene: Scene) -> dict[str, dict[str, object]]:
@@ -174,7 +174,7 @@ def for_script(report: Report, journal: Journal, scene: Scene) -> dict[str, dict
 
 
 def _of_incident(i: Row, report: Report, journal: Journal, scene: Scene, troubles: Iterable[Trouble]) -> dict[str, object]:
-    pairs = [s for s in report.split_brain if s.get("incident_id") == i["incident_id"] and s["verdict"] == "proved"]
+    pairs = [s for s in report.pairs_by_incident.get(i["incident_id"], ()) if s["verdict"] == "proved"]
     moments = [ms(i["from_lo"]), ms(i["from_hi"]), ms(i["to_hi"]), *(ms(s[k]) for s in pairs for k in ("from_lo", "to_hi"))]
     moments += [x for t in troubles for x in (t.start_lo, t.stop_hi)]
     known = [min(max(m, scene.first), scene.last) for m in moments if m is not None]

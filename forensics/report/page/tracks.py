@@ -46,11 +46,12 @@ def find(
 
 def _unfinished(report: Report, groups: Sequence[tuple[str, str]]) -> Iterator[tuple[int, tuple[str, float, float, bool, str, tuple[str, ...]]]]:
     """Yield rebalances that had not ended when the logs end: the number of the group, and the values of a state except its track."""
+    numbers = {group: n for n, group in enumerate(groups)}
     for group in report.groups:
         for row in group["open_rebalance"]:
             begin, end = ms(row["from_ts"]), ms(row["to_ts"])
             if begin is not None and end is not None:
-                number = groups.index((group["kafka_cluster"] or "", group["group_id"] or ""))
+                number = numbers[group["kafka_cluster"] or "", group["group_id"] or ""]
                 yield number, ("rebalance", begin, end, True, "a rebalance that had not ended", tuple(row["witness"] or ()))
 
 
