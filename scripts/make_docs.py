@@ -59,7 +59,7 @@ def views() -> str:
     parts = [
         _MADE,
         "# Views\n",
-        '`forensics sql NAME` prints one; `spark-sql -i forensics-case/open.sql -e "SELECT ..."` reads all of them. '
+        '`forensics sql NAME` prints one; `spark-sql -i forensics-case/open.sql -e "SELECT ..."` reads the public ones and the rules. '
         "Times ending in `_ts` are by their writer's own clock, in UTC; `_lo` and `_hi` are the earliest and the latest moment on the clock of "
         "one process, the reference: only those may be compared between processes. Processes whose clocks messages join are called an island; "
         "each island has a reference of its own.\n",
@@ -68,11 +68,14 @@ def views() -> str:
         parts += [f"## {view.name}\n", f"{view.about}", _grain(view), _table(("column", "meaning"), iter((f"`{n}`", c) for n, c in _columns(view)))]
         if view.name in words and words[view.name].codes:
             parts.append(f"`code` is one of {', '.join(f'`{code}`' for code in words[view.name].codes)}.\n")
-    parts += ["## Steps\n", "Views from which other views are built; their columns may change.\n"]
+    parts += [
+        "## Steps\n",
+        "Views from which other views are built; their columns may change. `spark-sql -i forensics-case/open.sql -i forensics-case/steps.sql` adds them.\n",
+    ]
     parts.append(_table(("view", "a row"), iter((f"`{v.name}`", v.about) for v in found if v.folder not in ("", "rules"))))
     parts += [
         "## Thresholds\n",
-        "Session variables. Use `SET VAR name = value` before reading a view that is not built, or in your own session over `open.sql`.\n",
+        "Session variables. Use `SET VAR name = value` before reading a view that is not built, or in your own session over `open.sql` and `steps.sql`.\n",
     ]
     thresholds = ((f"`{name}`", default, comment.replace("--", " ")) for comment, name, _, default in _THRESHOLD.findall(view_files.thresholds_sql()))
     parts.append(_table(("variable", "default", "meaning"), thresholds))

@@ -27,14 +27,15 @@ import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
 from forensics.case import integrity, named
+from forensics.case.open_sql import path_text
 from forensics.case.remote import Remote
-from forensics.engines.paths import quoted
+from forensics.engines.paths import literal, quoted
 from forensics.errors import CaseError
 from forensics.evidence.objects import S3Path, opened, place
 from forensics.inventory.evidence import READ, SUPERSEDED, Evidence, Place, is_record
 from forensics.schema import TABLES, Field, table_schema
 
-MANIFEST, OPEN_SQL = "case.json", "open.sql"
+MANIFEST, OPEN_SQL, STEPS_SQL = "case.json", "open.sql", "steps.sql"
 KEPT_SQL = "sql"
 FORMAT = 3
 #: Tables whose rows each belong to one file, and are dropped and renamed with it.
@@ -219,20 +220,26 @@ def with_views(case: Case, built: Mapping[str, str], thresholds: Mapping[str, in
         thresholds: the user's thresholds with which they were built.
     """
     views = {name: str(Path(path).relative_to(case.root)) for name, path in built.items()}
-    gone = ("views/",) if built else ("views/", f"{KEPT_SQL}/")
+    gone = ("views/",) if built else ("views/", f"{KEPT_SQL}/", STEPS_SQL)
     contents = {path: recorded for path, recorded in case.manifest["contents"].items() if not path.startswith(gone)}
     contents |= integrity.record(case.root, map(Path, built.values()))
     return Case(case.root, {**case.manifest, "views": views, "knobs": dict(thresholds), "contents": contents})
 
 
 def open_sql(statements: Sequence[str]) -> str:
-    """Return the text of `open.sql`, which registers the case's tables and views in a user's own Spark.
+    """Return the text of `open.sql`, which makes the case's public views and rules known to a user's own Spark.
 
     Args:
         statements: SQL statements in order, without final semicolons.
     """
-    head = f"-- The tables and views of this case: spark-sql -i {OPEN_SQL} -e 'SELECT * FROM split_brain'\n"
-    return head + "".join(f"{s};\n" for s in statements)
+    head = f"-- The public views and rules of this case: spark-sql -i {OPEN_SQL} -e 'SELECT * FROM split_brain'\n"
+    return head + f"-- {STEPS_SQL} defines the steps that they were computed from.\n" + "".join(f"{s};\n" for s in statements)
+
+
+def steps_sql(statements: Sequence[str]) -> str:
+    """Return the text of `steps.sql`, which adds the thresholds, tables and steps; takes the same argument as `open_sql`."""
+    head = f"-- The steps behind the views, the tables and the thresholds; load them after {OPEN_SQL}:\n"
+    return head + f"-- spark-sql -i {OPEN_SQL} -i {STEPS_SQL} -e 'SELECT * FROM join_round'\n" + "".join(f"{s};\n" for s in statements)
 
 
 def publish(case: Case, texts: Mapping[str, str] | None = None) -> Case:
@@ -240,7 +247,7 @@ def publish(case: Case, texts: Mapping[str, str] | None = None) -> Case:
 
     Args:
         case: the new state; all files of its tables and views have been written.
-        texts: further files by path, which replace `open.sql` and the folder `sql` if they contain them. None: both are kept.
+        texts: further files by path, which replace `open.sql`, `steps.sql` and the folder `sql` if they contain them. None: all are kept.
     """
     staged = _fresh(case.root / integrity.STAGED)
     manifest = dict(case.manifest)
@@ -265,7 +272,7 @@ def publish(case: Case, texts: Mapping[str, str] | None = None) -> Case:
 def _settle(case: Case) -> None:
     """Move staged files that the manifest lists to their final paths; if this is interrupted, the next writer completes it."""
     staged, contents = case.root / integrity.STAGED, case.manifest["contents"]
-    for top in (KEPT_SQL, OPEN_SQL):
+    for top in (KEPT_SQL, OPEN_SQL, STEPS_SQL):
         listed = {path: what for path, what in contents.items() if path.split("/")[0] == top}
         if (staged / top).exists() and integrity.record(staged, [staged / top]) == listed:
             if (case.root / top).is_dir():
@@ -436,11 +443,13 @@ def writing(path: Path, *, check: bool = True) -> Iterator[CaseWriter]:
 def _in_store(case: Case, url: str) -> tuple[Mapping[str, Any], str, Mapping[str, str]]:
     """Return a case's contents as recorded in S3, its manifest there, and the text of the files that differ from the local copy."""
     contents, texts = dict(case.manifest["contents"]), {}
-    if OPEN_SQL in contents:
-        here = (case.root / OPEN_SQL).read_text(encoding="utf-8")
-        texts[OPEN_SQL] = here.replace(f"`{quoted(str(case.root))}/", f"`{url}/")
-        raw = texts[OPEN_SQL].encode()
-        contents[OPEN_SQL] = {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
+    root = literal(str(case.root))
+    for name in (OPEN_SQL, STEPS_SQL):
+        if name in contents:
+            here = (case.root / name).read_text(encoding="utf-8")
+            texts[name] = here.replace(f"{path_text(root)[:-1]}/", f"{path_text(url)[:-1]}/").replace(f"`{quoted(str(case.root))}/", f"`{url}/")
+            raw = texts[name].encode()
+            contents[name] = {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
     return contents, _dump({**case.manifest, "root": url, "contents": contents}), texts
 
 
@@ -532,7 +541,7 @@ def _sweep(case: Case) -> None:
         here = [p for p in build.iterdir() if re.fullmatch(r"\w+", p.name)]
         gone += [build] if not views & set(here) else [p for p in here if p not in views]
     known = {path.split("/")[0] for path in case.manifest["contents"]}
-    gone += [case.root / name for name in (OPEN_SQL, KEPT_SQL) if name not in known and (case.root / name).exists()]
+    gone += [case.root / name for name in (OPEN_SQL, STEPS_SQL, KEPT_SQL) if name not in known and (case.root / name).exists()]
     if gone:
         trash = _fresh(case.root / integrity.STAGED)
         for number, path in enumerate(gone):

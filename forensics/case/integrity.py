@@ -31,11 +31,11 @@ _BLOCK = 1 << 20
 _NAMED = 3
 _TABLES, _KEPT = "tables/", ("tables/", "views/")
 #: Top-level folders and files of a case. Anything else there belongs to the user and is ignored.
-_FOLDERS, _FILES = ("tables", "views", "sql", "staging", ".next"), ("case.json", "open.sql", ".lock")
-#: Folder of `open.sql` and `sql` until they are moved to their final paths.
+_FOLDERS, _FILES = ("tables", "views", "sql", "staging", ".next"), ("case.json", "open.sql", "steps.sql", ".lock")
+#: Folder of `open.sql`, `steps.sql` and `sql` until they are moved to their final paths.
 STAGED = ".next"
 _DEEPEST = 16
-_PATH = re.compile(r"(?:tables|views|sql)(?:/[\w.~=-]+)+|open\.sql")
+_PATH = re.compile(r"(?:tables|views|sql)(?:/[\w.~=-]+)+|(?:open|steps)\.sql")
 
 
 @dataclass(frozen=True)

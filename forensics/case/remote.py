@@ -33,7 +33,7 @@ _COPY, _URL, _MARK = "case", "url-of-case", "mark"
 _LOCKS, _NEXT = "lock", ".next"
 #: Prefixes that only a case uses: an object below them that the manifest does not name was left by a killed writer.
 _OWN = ("tables/", "views/", "staging/")
-_NAMED = re.compile(r"(?:tables|views|sql)/[\w/.~=-]+|open\.sql")
+_NAMED = re.compile(r"(?:tables|views|sql)/[\w/.~=-]+|(?:open|steps)\.sql")
 _PARALLEL_REQUESTS = 16
 _WAIT_SECONDS = 10
 _TRIES = 5
@@ -164,7 +164,7 @@ class Remote:
             path, content = name.removeprefix(f"{_NEXT}/"), self._read(name)
             if hashlib.sha256(content).hexdigest() == self._known.get(path, {}).get("sha256"):
                 self._write(path, content)
-        self._remove(n for n in self._names() if n.startswith((f"{_NEXT}/", *_OWN, "sql/")) and n not in self._known)
+        self._remove(n for n in self._names() if n.startswith((f"{_NEXT}/", *_OWN, "sql/", "steps.sql")) and n not in self._known)
 
     def upload(self, contents: Contents) -> None:
         """Upload tables and views that the store lacks; no manifest names them yet.

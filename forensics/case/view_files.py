@@ -69,6 +69,11 @@ class View:
         return re.findall(r"^\s{2}(\w+)\s+COMMENT", self.create, re.MULTILINE)
 
     @cached_property
+    def comments(self) -> dict[str, str]:
+        """The comment of each column that it declares, as the content of a SQL literal."""
+        return dict(re.findall(r"^\s{2}(\w+)\s+COMMENT '((?:[^']|'')*)'", self.create, re.MULTILINE))
+
+    @cached_property
     def _halves(self) -> tuple[str, str]:
         create, query = re.split(r"\nAS\s*\n", statements(self.sql)[-1], maxsplit=1)
         return create, query

@@ -1,4 +1,4 @@
-"""Build a case's views once with an engine, and publish their rows with the SQL that computed them and `open.sql`."""
+"""Build a case's views once with an engine, and publish their rows with the SQL that computed them, `open.sql` and `steps.sql`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from forensics.case import folder as case_folder
 from forensics.case import materialise, view_files
 from forensics.case.integrity import rows_in
-from forensics.case.open_sql import opening
+from forensics.case.open_sql import scripts
 
 if TYPE_CHECKING:
     from forensics.case.folder import Case
@@ -64,7 +64,10 @@ def as_moved(case: Case) -> tuple[Case, dict[str, str]]:
 def _with(case: Case, built: Mapping[str, str], overrides: Mapping[str, int]) -> tuple[Case, dict[str, str]]:
     case = case_folder.with_views(case, built, overrides)
     texts = {f"{case_folder.KEPT_SQL}/{name}": text for name, text in _texts(overrides).items()} if built else {}
-    texts[case_folder.OPEN_SQL] = case_folder.open_sql(opening(case.tables(), case.views(), overrides))
+    opened, steps = scripts(case.tables(), case.views(), overrides)
+    texts[case_folder.OPEN_SQL] = case_folder.open_sql(opened)
+    if steps:
+        texts[case_folder.STEPS_SQL] = case_folder.steps_sql(steps)
     return case, texts
 
 

@@ -86,6 +86,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "a table's folder": (lambda case: shutil.rmtree(case / "tables" / "range_row"), "tables/range_row"),
     "open.sql": (lambda case: (case / "open.sql").unlink(), "open.sql is missing"),
     "a line in open.sql": (lambda case: (case / "open.sql").write_text("SELECT 1;\n"), "open.sql has"),
+    "steps.sql": (lambda case: (case / "steps.sql").unlink(), "steps.sql is missing"),
     "kept SQL": (lambda case: (case / "sql" / "knobs.sql").unlink(), "sql/knobs.sql is missing"),
     "the manifest": (lambda case: _edit(case, lambda m: m["views"].pop("split_brain")), "case.json is not as it was written"),
     "keys of the manifest": (
@@ -192,7 +193,8 @@ def test_adding_to_a_moved_case_makes_its_open_sql_name_this_place(case: Path, t
     shutil.copytree(case, moved)
     (tmp_path / "nothing").mkdir()
     run("ingest", tmp_path / "nothing", "--case", moved)
-    assert f"`{moved}/" in (moved / "open.sql").read_text()
+    assert f"(path '{moved}/" in (moved / "open.sql").read_text()
+    assert f"(path '{moved}/" in (moved / "steps.sql").read_text()
     assert not run("report", "--case", moved).stderr.startswith("The case was moved")
 
 

@@ -53,9 +53,10 @@ def test_a_large_case_has_its_views_after_ingest(log: Path, tmp_path: Path, monk
     assert ingest(log.parent, "--case", case).exit_code == 0
     assert case_folder.open_case(case).views().keys() == KEPT
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    command = f'spark-sql -i {case}/open.sql -e "SELECT * FROM split_brain"'
+    command = f'spark-sql -i {case}/open.sql -i {case}/steps.sql -e "SELECT count(s.instance), max(gap_ms) FROM process_start AS s, source_file"'
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.split() == ["0", "300000"]
 
 
 @pytest.mark.engine
@@ -68,6 +69,7 @@ def test_views_can_be_left_to_the_next_report(log: Path, tmp_path: Path) -> None
     assert opened.views() == {}
     assert opened.thresholds == {"assume_skew_ms": 7}
     assert "VIEW event_row" in (case / "open.sql").read_text()
+    assert not (case / "steps.sql").exists()
     assert CliRunner().invoke(app, ["report", "--case", str(case)]).exit_code == 0
     opened = case_folder.open_case(case)
     assert opened.views().keys() == KEPT

@@ -107,8 +107,10 @@ def test_views_that_one_machine_computed_are_read_on_another(on: Callable[[str],
     on("second")
     assert told("compare", tmp_path / "here", CASE, "--no-pager").exit_code == 0
     script = S3Path(BUCKET, "cases/one/open.sql").open().read().decode()
-    assert f"parquet.`s3a://{BUCKET}/cases/one/views/" in script
-    assert str(tmp_path) not in script
+    steps = S3Path(BUCKET, "cases/one/steps.sql").open().read().decode()
+    for text in (script, steps):
+        assert f"(path 's3a://{BUCKET}/cases/one/views/" in text
+        assert str(tmp_path) not in text
     assert str(open_case(CASE).root) in (open_case(CASE).root / "open.sql").read_text()
 
 

@@ -57,6 +57,31 @@ def test_folders_with_other_columns_are_one_table_for_spark(spark: SparkSession,
     assert rows_of(spark.sql, segments(tmp_path)) == WRITTEN
 
 
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ["case", 'a case\'s [x] {y,z} "q" `b`'])
+def test_open_sql_makes_them_one_table_for_spark(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    opened, steps = open_sql.scripts(segments(tmp_path / name), {})
+    assert steps == []
+    users = spark.newSession()
+    for statement in opened:
+        users.sql(statement)
+    chosen = users.sql("SELECT event_id, generation, shift, assigned_tasks, assignment, worker_id FROM event_row ORDER BY event_id")
+    assert [tuple(row) for row in chosen.collect()] == WRITTEN
+
+
+@pytest.mark.spark
+def test_open_sql_converts_a_capture_that_changed_its_type(spark: SparkSession, tmp_path: Path) -> None:
+    tables = segments(tmp_path)
+    row = pa.table({"event_id": ["e1"], "shift": ["late"]})
+    pq.write_table(row, tmp_path / "1" / "part-0.parquet")
+    pq.write_table(pa.table({"event_id": ["e0"], "shift": pa.array([8], pa.int64())}), tmp_path / "0" / "part-0.parquet")
+    users = spark.newSession()
+    for statement in open_sql.scripts(tables, {})[0]:
+        users.sql(statement)
+    assert [tuple(r) for r in users.sql("SELECT event_id, CAST(shift AS STRING) FROM event_row WHERE event_id = 'e0'").collect()] == [("e0", "8")]
+
+
 @pytest.mark.engine
 def test_a_case_that_was_added_to_answers_questions_about_events(any_engine, tmp_path: Path) -> None:
     for number in range(2):

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from pyarrow.dataset import dataset
 
 from forensics.case import view_files
-from forensics.case.folder import OPEN_SQL
+from forensics.case.open_sql import opening
 from forensics.report.query import _needed
 from forensics.resources import sql_dir
 
@@ -125,7 +125,7 @@ def _looked_up(runs: Engine, case: Case, name: str) -> pa.Schema:
     if path:
         return dataset(str(path), format="parquet").schema
     # A view that is computed when it is read.
-    for statement in _needed(view_files.statements((case.root / OPEN_SQL).read_text()), [f"SELECT * FROM {name}"]):
+    for statement in _needed(opening(case.tables(), case.views()), [f"SELECT * FROM {name}"]):
         runs.sql(statement)
     return runs.session.table(name).limit(0).toArrow().schema
 
