@@ -21,7 +21,7 @@ COMMANDS = {
     "again": "report, again",
     "stored": "forensics sql split_brain",
 }
-STAGES = {"look": "look", "rows": "rows", "write": "write"}
+STAGES = {"look": "examine", "rows": "rows", "write": "write"}
 # Colours that colour-blind readers can distinguish too (Okabe and Ito).
 BLUE, SKY, ORANGE, RED, GREY = "#0072b2", "#56b4e9", "#e69f00", "#d55e00", "#9a9a9a"
 ENGINES = {"spark": (RED, "s"), "sail": (BLUE, "o")}
@@ -47,7 +47,7 @@ def _peers_text(figures: Figures) -> str:
 
 def _reading_text(figures: Figures) -> str:
     logs = [f"{r['log']} {sum(_micro(r[stage], r['records']) for stage in STAGES):.1f}" for r in figures["reading"]["logs"]]
-    return "Bars: microseconds of processor time a record, in its stages look, rows and write, by log. " + "; ".join(logs)
+    return "Bars: microseconds of processor time a record, in its stages examine, rows and write, by log. " + "; ".join(logs)
 
 
 def _growth_text(figures: Figures) -> str:

@@ -133,7 +133,7 @@ def markdown(tables_of: dict[str, list[Result]], thinned: list[Thinned]) -> str:
     """Return the page `docs/accuracy.md`, without names of paths or machines."""
     lines = [
         "<!-- Written by `python tests/recordings/score.py RECORDINGS --write docs/accuracy.md`; do not edit by hand. -->",
-        "# Accuracy on a real Kafka",
+        "# Accuracy on real Kafka clusters",
         "",
         "Real brokers, Connect workers and consumers of ten Kafka releases (1.1 to 4.3) were run with injected faults: killed, frozen and partitioned",
         "processes, lost coordinators, skewed clocks. The ground truth was recorded independently of their logs: an external sampler checked the",
@@ -142,22 +142,22 @@ def markdown(tables_of: dict[str, list[Result]], thinned: list[Thinned]) -> str:
         "",
         "| column | meaning |",
         "|---|---|",
-        "| generations | generations with members in the coordinator's storage that the view `generation` also has; a different leader or number of "
+        "| generations | generations with members in the coordinator's storage that the view `generation` also contains; a different leader or number of "
         "members is listed below the table |",
         "| ownership | sampled points (time, worker, task) for which the view `ownership` is right about whether the task's thread existed; a point inside "
-        "bounds wider than 2 s counts as wrong, because the view is too vague there |",
+        "bounds wider than 2 s counts as wrong, because the view is too imprecise there |",
         "| unknowable | points excluded from that percentage: the process was frozen, or dead and not yet restarted. The logs cannot show which of the two, "
         "so the bounds are necessarily wide |",
         "| true overlaps | periods of at least 0.4 s in which two processes of a group had threads of the same task, or were assigned the same partition |",
         "| verdicts | rows of `split_brain`, by kind and verdict |",
-        "| false proved | proofs without a true overlap at that time (tolerance 0.25 s), or that call a time certain when it was not |",
+        "| false proved | proofs without a true overlap at that time (tolerance 0.25 s), or that state a certain time when it was not certain |",
         "| false refuted | refutations of an overlap that lasted at least 0.4 s |",
         "| missed | true overlaps of at least 1 s that no row proves or leaves undecided |",
         "| clocks | bounds of `clock_offset` that contain the true skew; *widest bounds* is the width of the widest |",
         "| causes | injected faults (a process frozen, killed, partitioned or restarted, a broker stopped, an invalid setting, ...) "
         "whose root cause the view `incident` identifies, with its subject, and with bounds that contain the times at which the fault began and ended |",
-        "| left open | other faults for which `incident` names several possible causes, the true one among them |",
-        "| false causes | incidents with one or several named causes, none of which is true |",
+        "| left open | other faults for which `incident` names several possible causes, including the true one |",
+        "| false causes | incidents that name one or more causes, none of which is true |",
         "",
         "`work` is compared with threads that ran and had not yet closed their consumer or producer; frozen time is never work. Releases before",
         "2.3 do not name their task threads, so there is no ground truth for tasks; `-` means that nothing could be compared.",
