@@ -320,7 +320,7 @@ class Case:
         """Return names for `view`: the views, and the IDs of the rules."""
         from forensics.report import query
 
-        return sorted(query.saved_queries("", "rules"))
+        return sorted(query.saved_queries("public", "rule"))
 
     @overload
     def view(self, name: str) -> pa.Table: ...
@@ -621,9 +621,9 @@ def _paths(logs: object) -> list[Location]:
 
 def rule_ids() -> list[str]:
     """Return the IDs of all rules, sorted."""
-    from forensics.resources import sql_dir
+    from forensics.resources import RULES, sql_dir
 
-    return sorted(f.name.removesuffix(".sql") for f in (sql_dir() / "rules").iterdir() if f.name.endswith(".sql"))
+    return sorted(f.name.removesuffix(".sql") for f in (sql_dir() / RULES).iterdir() if f.name.endswith(".sql"))
 
 
 def check_rules(rules: Sequence[str]) -> None:

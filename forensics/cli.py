@@ -95,7 +95,7 @@ class FailOn(StrEnum):
 def _complete_query(incomplete: str) -> list[str]:
     from forensics.report import query
 
-    return [name for name in query.saved_queries("", "rules") if name.startswith(incomplete)]
+    return [name for name in query.saved_queries("public", "rule") if name.startswith(incomplete)]
 
 
 def _complete_rule(incomplete: str) -> list[str]:

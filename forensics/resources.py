@@ -7,6 +7,9 @@ from importlib.resources.abc import Traversable
 
 from forensics.errors import ForensicsError
 
+#: Folder of the rules below `sql/`.
+RULES = "7_rules"
+
 
 def parsers_dir() -> Traversable:
     """Return the folder of pattern files (top-level `parsers/` in the source tree)."""

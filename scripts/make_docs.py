@@ -64,7 +64,7 @@ def views() -> str:
         "one process, the reference: only those may be compared between processes. Processes whose clocks messages join are called an island; "
         "each island has a reference of its own.\n",
     ]
-    for view in (v for v in found if v.folder == ""):
+    for view in (v for v in found if v.kind == "public"):
         parts += [f"## {view.name}\n", f"{view.about}", _grain(view), _table(("column", "meaning"), iter((f"`{n}`", c) for n, c in _columns(view)))]
         if view.name in words and words[view.name].codes:
             parts.append(f"`code` is one of {', '.join(f'`{code}`' for code in words[view.name].codes)}.\n")
@@ -72,7 +72,8 @@ def views() -> str:
         "## Steps\n",
         "Views from which other views are built; their columns may change. `spark-sql -i forensics-case/open.sql -i forensics-case/steps.sql` adds them.\n",
     ]
-    parts.append(_table(("view", "a row"), iter((f"`{v.name}`", v.about) for v in found if v.folder not in ("", "rules"))))
+    steps = sorted((v for v in found if v.kind == "step"), key=lambda v: (v.folder, v.name))
+    parts.append(_table(("layer", "view", "a row"), iter((f"`{v.folder}`", f"`{v.name}`", v.about) for v in steps)))
     parts += [
         "## Thresholds\n",
         "Session variables. Use `SET VAR name = value` before reading a view that is not built, or in your own session over `open.sql` and `steps.sql`.\n",
@@ -88,12 +89,12 @@ def _grain(view: view_files.View) -> str:
 
 def rules() -> str:
     """Return every rule: what it answers, what it needs, when it is silent, and what shows it."""
-    found = sorted((v for v in view_files.views().values() if v.folder == "rules"), key=lambda v: v.name)
+    found = sorted((v for v in view_files.views().values() if v.kind == "rule"), key=lambda v: v.name)
     samples = _samples()
     parts = [
         _MADE,
         "# Rules\n",
-        "Each rule consists of two files under `sql/rules/`, its facts and its words, and yields rows of [`finding`](views.md#finding); `forensics sql RULE` prints them, `forensics report --rule RULE` reports them in full. "
+        "Each rule consists of two files under `sql/7_rules/`, its facts and its words, and yields rows of [`finding`](views.md#finding); `forensics sql RULE` prints them, `forensics report --rule RULE` reports them in full. "
         "Names such as `3.9.1-worker_frozen` are recordings of real clusters, named by the release and by what was done to them. In a rule's texts, *italics* replace "
         "facts from the logs, and [brackets] mark parts that are printed only if the logs contain these facts.\n",
     ]

@@ -413,7 +413,7 @@ def test_views_of_another_version_are_built_anew(tmp_path: Path, few_views) -> N
     (tmp_path / "case").rename(case)
     opened = case_folder.open_case(case)
     kept = {path: (case / path).read_text(encoding="utf-8") for path in opened.manifest["contents"] if path.startswith("sql/")}
-    case_folder.publish(opened, kept | {"sql/generation.sql": kept["sql/generation.sql"] + "-- older\n"})
+    case_folder.publish(opened, kept | {"sql/4_groups/generation.sql": kept["sql/4_groups/generation.sql"] + "-- older\n"})
     shown = CliRunner().invoke(app, ["sql", "source_file", "--case", str(case)])
     assert shown.exit_code == 0, shown.output
     assert "being rebuilt" in shown.stderr

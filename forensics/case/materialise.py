@@ -221,7 +221,7 @@ def rule_facts(folder: Callable[[str], Path | None]) -> dict[str, pyarrow.DataTy
     """
     found = {}
     for view in views().values():
-        path = folder(view.name) if view.folder == "rules" else None
+        path = folder(view.name) if view.kind == "rule" else None
         if path is not None and path.is_dir():
             found[rule_id(view.name)] = rows_in(path).schema.field("facts").type
     return found

@@ -36,7 +36,7 @@ def scripts(tables: Mapping[str, Sequence[str]], built: Mapping[str, str], overr
     A definition states the columns with their types, so that Spark opens a file only when a query reads it.
     """
     found = views()
-    public = [name for name, view in found.items() if view.folder in ("", "rules")]
+    public = [name for name, view in found.items() if view.kind != "step"]
     first = set(public) if built else set(tables)
     while more := {read for name in first & found.keys() if not found[name].kept for read in found[name].reads} - first:
         first |= more

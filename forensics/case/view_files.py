@@ -10,13 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from graphlib import CycleError, TopologicalSorter
-from importlib.resources.abc import Traversable
 
 from forensics.catalogue import known_bugs
 from forensics.errors import ForensicsError
-from forensics.resources import sql_dir
+from forensics.resources import RULES, sql_dir
 
-_HEADER = re.compile(r"^--\s*(Reads|Grain|Kept|Words):\s*(.+?)\s*$", re.MULTILINE)
+_HEADER = re.compile(r"^--\s*(Reads|Grain|Kept|Words|Public):\s*(.+?)\s*$", re.MULTILINE)
 _CREATE = re.compile(r"CREATE OR REPLACE TEMPORARY VIEW\s+(\w+)", re.IGNORECASE)
 #: The comment of a column or a view. It may span lines, because Spark does not concatenate literals there.
 _TEXT = re.compile(r"\bCOMMENT '(?:[^']|'')*'")
@@ -31,13 +30,14 @@ class View:
 
     Attributes:
         name: the view's name, the same as the file's.
-        folder: its folder below `sql/`; empty for a public view.
+        folder: its layer, a folder below `sql/`; it reads only from its own layer and those before it.
         sql: the whole text.
         reads: tables and views that it reads.
         grain: columns that identify a row.
         kept: False for a cheap, wide view that is computed on every read (`-- Kept: no`).
         words: source of the sentences added to its rows when they are built: `by view` (its own word file), `by rule` (the word file of each row's rule), or
             empty (no sentences).
+        kind: `public` (`-- Public: yes`: users rely on its name and columns), `rule`, or `step`.
     """
 
     name: str
@@ -47,6 +47,7 @@ class View:
     grain: tuple[str, ...]
     kept: bool
     words: str = ""
+    kind: str = "step"
 
     @property
     def about(self) -> str:
@@ -112,8 +113,8 @@ def views() -> dict[str, View]:
     Raises:
         ForensicsError: a file's name differs from its view's name, or views read each other in a cycle.
     """
-    found = {view.name: view for view in [*_load(), _parse("known_bug", "processes", known_bugs.view_sql())]}
-    gathered = gather([view for view in found.values() if view.folder == "rules"])
+    found = {view.name: view for view in [*_load(), _parse("known_bug", "1_evidence", known_bugs.view_sql())]}
+    gathered = gather([view for view in found.values() if view.kind == "rule"])
     found[gathered.name] = gathered
     graph = {name: {read for read in view.reads if read in found} for name, view in found.items()}
     try:
@@ -131,7 +132,7 @@ def gather(rules: Sequence[View]) -> View:
     parts = [_GATHER.format(id=rule_id(rule.name), view=rule.name) for rule in rules]
     body = "\nUNION ALL\n".join(parts)
     sql = f"-- One row per finding of any rule.\nCREATE OR REPLACE TEMPORARY VIEW rule_finding\nAS\n{body}"
-    return View(RULE_FINDING, "findings", sql, tuple(rule.name for rule in rules), (), kept=False)
+    return View(RULE_FINDING, "8_causes", sql, tuple(rule.name for rule in rules), (), kept=False)
 
 
 #: Columns of every rule. Sentences are made from the facts when the view `finding` is built.
@@ -161,10 +162,9 @@ def rule_id(view_name: str) -> str:
 def _load() -> Iterator[View]:
     root = sql_dir()
     rooms = sorted(room.name for room in root.iterdir() if room.is_dir())
-    for folder in ("", *rooms):
-        place: Traversable = root / folder if folder else root
-        for file in sorted(place.iterdir(), key=lambda f: f.name):
-            if file.name.endswith(".sql") and file.name != "knobs.sql":
+    for folder in rooms:
+        for file in sorted((root / folder).iterdir(), key=lambda f: f.name):
+            if file.name.endswith(".sql"):
                 yield _parse(file.name.removesuffix(".sql"), folder, file.read_text(encoding="utf-8"))
 
 
@@ -175,8 +175,8 @@ def _parse(name: str, folder: str, sql: str) -> View:
         # A long list continues on a second line with the same key.
         header[key] = f"{header[key]}, {value}" if key in header else value
     # A rule's ID has dashes, which SQL names cannot have.
-    view_name = "rule_" + name.replace("-", "_") if folder == "rules" else name
-    if folder == "rules":
+    view_name = "rule_" + name.replace("-", "_") if folder == RULES else name
+    if folder == RULES:
         sql = _created(view_name, sql)
     sql = _TEXT.sub(lambda text: re.sub(r"\s*\n\s*", " ", text[0]), sql)
     created = _CREATE.search(sql)
@@ -184,10 +184,13 @@ def _parse(name: str, folder: str, sql: str) -> View:
         raise ForensicsError(
             f"The view file {name}.sql does not create the view {view_name}.",
             why=f"it creates {created.group(1)!r}" if created else "it has no CREATE OR REPLACE TEMPORARY VIEW",
-            where=f"sql/{folder}/{name}.sql" if folder else f"sql/{name}.sql",
+            where=f"sql/{folder}/{name}.sql",
         )
     names = {key: tuple(part.strip() for part in value.split(",") if part.strip()) for key, value in header.items()}
-    return View(view_name, folder, sql, names.get("Reads", ()), names.get("Grain", ()), header.get("Kept", "yes") != "no", header.get("Words", ""))
+    kind = "rule" if folder == RULES else "public" if header.get("Public") == "yes" else "step"
+    return View(
+        view_name, folder, sql, names.get("Reads", ()), names.get("Grain", ()), header.get("Kept", "yes") != "no", header.get("Words", ""), kind
+    )
 
 
 def _created(view_name: str, query: str) -> str:
@@ -201,7 +204,7 @@ def _created(view_name: str, query: str) -> str:
 
 def rule_queries() -> dict[str, str]:
     """Return the queries of the rules, without CREATE, by rule ID."""
-    return {rule_id(v.name): v.query for v in views().values() if v.folder == "rules"}
+    return {rule_id(v.name): v.query for v in views().values() if v.kind == "rule"}
 
 
 def worded_queries() -> dict[str, tuple[str, list[str]]]:

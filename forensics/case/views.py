@@ -77,8 +77,8 @@ def _texts(thresholds: Mapping[str, int]) -> Mapping[str, str]:
     for view in view_files.views().values():
         if view.name == "rule_finding":
             continue  # has no file
-        name = view_files.rule_id(view.name) if view.folder == "rules" else view.name
-        texts[f"{view.folder}/{name}.sql" if view.folder else f"{name}.sql"] = view.sql
+        name = view_files.rule_id(view.name) if view.kind == "rule" else view.name
+        texts[f"{view.folder}/{name}.sql"] = view.sql
     return texts
 
 

@@ -50,11 +50,9 @@ _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 (full-width forms count too)
 
 
-def saved_queries(*folders: str) -> dict[str, View]:
-    """Return saved queries by the name that a user gives: a rule's ID, or a view's name. Folders as in `view_files.View`; none for all."""
-    return {
-        view_files.rule_id(v.name) if v.folder == "rules" else v.name: v for v in view_files.views().values() if not folders or v.folder in folders
-    }
+def saved_queries(*kinds: str) -> dict[str, View]:
+    """Return saved queries by the name that a user gives: a rule's ID, or a view's name. Kinds as in `view_files.View`; none for all."""
+    return {view_files.rule_id(v.name) if v.kind == "rule" else v.name: v for v in view_files.views().values() if not kinds or v.kind in kinds}
 
 
 def print_list(to: TextIO, width: int | None) -> None:
@@ -65,8 +63,8 @@ def print_list(to: TextIO, width: int | None) -> None:
         width: width of the terminal; None for lines of any length.
     """
     columns = (Column("", fixed=True), Column(""))
-    for title, folder in (("Views", ""), ("Rules", "rules")):
-        rows = [(name, view.about) for name, view in sorted(saved_queries(folder).items())]
+    for title, kind in (("Views", "public"), ("Rules", "rule")):
+        rows = [(name, view.about) for name, view in sorted(saved_queries(kind).items())]
         to.write(f"{title}:\n")
         to.writelines(f"  {line.text}\n" for line in lay_out(columns, rows, width - 2 if width else sys.maxsize))
 
@@ -82,7 +80,9 @@ def saved(name: str) -> View:
         # Views and rules first: there are many steps behind them, which users rarely mean.
         if re.match(r"\s*(SELECT|WITH|SHOW|DESCRIBE)\b", name, re.IGNORECASE):
             raise UsageError("A query is no name of a view or rule.", where="NAME", fix=f"Say it with -e: forensics sql -e {shlex.quote(name)}")
-        fix = did_you_mean(name, saved_queries("", "rules"), "") or did_you_mean(name, known, "`forensics sql --list` names the views and rules.")
+        fix = did_you_mean(name, saved_queries("public", "rule"), "") or did_you_mean(
+            name, known, "`forensics sql --list` names the views and rules."
+        )
         raise UsageError(f"There is no view or rule `{name}`.", where="NAME", fix=fix)
     return known[name]
 
@@ -293,7 +293,7 @@ def _near_views(statements: Sequence[str]) -> str:
         own_names = {cte.alias.lower() for cte in query.find_all(exp.CTE)}
         for table in query.find_all(exp.Table):
             if table.name and table.name.lower() not in {*known, *own_names}:
-                return did_you_mean(table.name, saved_queries(""), "") or did_you_mean(table.name, known.values(), "")
+                return did_you_mean(table.name, saved_queries("public"), "") or did_you_mean(table.name, known.values(), "")
             view = view_files.views()[known[table.name.lower()]] if table.name.lower() in known else None
             if view is not None and view.columns and isinstance(query, exp.Select) and len(list(query.find_all(exp.Table))) == 1:
                 named = {c.lower() for c in view.columns} | {a.alias.lower() for a in query.find_all(exp.Alias)}

@@ -1,4 +1,4 @@
-"""Convert facts to sentences. SQL yields facts; the words beside it (`sql/rules/NAME.toml` of a rule, `sql/NAME.toml` of a view) express them.
+"""Convert facts to sentences. SQL yields facts; the words beside it (`sql/7_rules/NAME.toml` of a rule, `sql/LAYER/NAME.toml` of a view) express them.
 
 Modules, in reading order:
 

@@ -9,6 +9,7 @@ import sqlglot
 from jinja2 import meta
 
 from forensics.errors import ForensicsError
+from forensics.resources import RULES
 from forensics.wording.facts import Yields, yields
 from forensics.wording.files import Case, ViewWords, Words, rule_words, view_words, word_file
 from forensics.wording.language import environment
@@ -41,13 +42,13 @@ def check_rules(queries: Mapping[str, str], columns: frozenset[str]) -> Iterator
             yield ForensicsError(
                 f"The rule {rule} has no {lacks} file.",
                 why="a rule consists of its facts and its words, side by side",
-                where=f"sql/rules/{rule}.{has}",
+                where=f"sql/{RULES}/{rule}.{has}",
             )
             continue
         try:
             found = yields(queries[rule])
         except sqlglot.errors.ParseError as e:
-            yield ForensicsError(f"The rule {rule} cannot be parsed.", why=str(e).split("\n", 1)[0], where=f"sql/rules/{rule}.sql")
+            yield ForensicsError(f"The rule {rule} cannot be parsed.", why=str(e).split("\n", 1)[0], where=f"sql/{RULES}/{rule}.sql")
             continue
         yield from _check(rule, found, words[rule].codes, columns)
 
@@ -65,18 +66,20 @@ def check_views(queries: Mapping[str, tuple[str, Sequence[str]]]) -> Iterator[Fo
         return
     for view in sorted(queries.keys() ^ words.keys()):
         what = "has `-- Words: by view`, but no word file" if view in queries else "has a word file, but its SQL lacks `-- Words: by view`"
-        yield ForensicsError(f"The view {view} {what}.", why="`-- Words: by view` and a word file belong together", where=f"sql/{view}.sql")
+        yield ForensicsError(
+            f"The view {view} {what}.", why="`-- Words: by view` and a word file belong together", where=word_file(view).replace(".toml", ".sql")
+        )
     for view in sorted(queries.keys() & words.keys()):
         try:
             found = yields(queries[view][0])
         except sqlglot.errors.ParseError as e:
-            yield ForensicsError(f"The view {view} cannot be parsed.", why=str(e).split("\n", 1)[0], where=f"sql/{view}.sql")
+            yield ForensicsError(f"The view {view} cannot be parsed.", why=str(e).split("\n", 1)[0], where=word_file(view).replace(".toml", ".sql"))
             continue
         yield from _check_view(words[view], found, frozenset(queries[view][1]))
 
 
 def _check_view(words: ViewWords, found: Yields, columns: frozenset[str]) -> Iterator[ForensicsError]:
-    where = f"sql/{words.name}.toml"
+    where = word_file(words.name)
     for column in sorted(words.columns - columns):
         yield ForensicsError(f"The words of {words.name} fill `{column}`, which is not one of its columns.", where=where)
     for code in sorted(found.codes ^ words.codes.keys()) if words.codes else ():
@@ -107,11 +110,11 @@ def _unused(words: Sequence[Words | ViewWords]) -> Iterator[ForensicsError]:
 
 
 def _check(rule: str, found: Yields, codes: Mapping[str, Case], columns: frozenset[str]) -> Iterator[ForensicsError]:
-    where = f"sql/rules/{rule}.toml"
+    where = f"sql/{RULES}/{rule}.toml"
     if set(found.columns) != columns:
         wrong = sorted(set(found.columns) ^ columns)
         yield ForensicsError(
-            f"The rule {rule} yields the wrong columns.", why=f"missing or unknown: {', '.join(wrong)}", where=f"sql/rules/{rule}.sql"
+            f"The rule {rule} yields the wrong columns.", why=f"missing or unknown: {', '.join(wrong)}", where=f"sql/{RULES}/{rule}.sql"
         )
     for code in sorted(found.codes ^ codes.keys()):
         why = "the SQL yields it" if code in found.codes else "the SQL never yields it"

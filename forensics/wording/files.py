@@ -1,6 +1,6 @@
 """Load word files: title, question, requirements and sentences of a rule by case; and the sentences in a view's columns.
 
-A rule's file is `sql/rules/NAME.toml`, a view's `sql/NAME.toml`, each beside the SQL whose facts it expresses. The same file contains examples
+A rule's file is `sql/7_rules/NAME.toml`, a view's `sql/LAYER/NAME.toml`, each beside the SQL whose facts it expresses. The same file contains examples
 (`[[example]]`) for testing the SQL; a view's file with examples only is not a word file.
 
 Sentences that several cases share are written once, in the table `parts`: `{% include "NAME" %}` is a part of the same file,
@@ -18,7 +18,7 @@ from functools import cache
 from typing import Any
 
 from forensics.errors import ForensicsError
-from forensics.resources import sql_dir
+from forensics.resources import RULES, sql_dir
 
 _TEXTS = ("title", "question", "needs", "silent", "why", "shown")
 _OTHERS = {"releases", "see", "code", "example", "parts"}
@@ -107,9 +107,10 @@ def view_words() -> dict[str, ViewWords]:
     Raises:
         ForensicsError: a file has a wrong form; the error says what is wrong and where.
     """
-    files = sorted((f for f in sql_dir().iterdir() if f.name.endswith(".toml")), key=lambda f: f.name)
+    layers = (layer for layer in sql_dir().iterdir() if layer.is_dir() and layer.name != RULES)
+    files = sorted((f for layer in layers for f in layer.iterdir() if f.name.endswith(".toml")), key=lambda f: f.name)
     texts = {f.name.removesuffix(".toml"): f.read_text(encoding="utf-8") for f in files}
-    return {name: parse_view(name, text) for name, text in texts.items() if _table(text, f"sql/{name}.toml").keys() != {"example"}}
+    return {name: parse_view(name, text) for name, text in texts.items() if _table(text, word_file(name)).keys() != {"example"}}
 
 
 def parse_view(name: str, text: str) -> ViewWords:
@@ -122,7 +123,7 @@ def parse_view(name: str, text: str) -> ViewWords:
     Raises:
         ForensicsError: the form is wrong.
     """
-    where = f"sql/{name}.toml"
+    where = word_file(name)
     found = _table(text, where)
     unknown = found.keys() - {"every", "code", "parts", "example"}
     if unknown or not found.keys() & {"every", "code"}:
@@ -144,7 +145,7 @@ def rule_words() -> dict[str, Words]:
     Raises:
         ForensicsError: a file has a wrong form; the error says what is wrong and where.
     """
-    folder = sql_dir() / "rules"
+    folder = sql_dir() / RULES
     found = (f for f in folder.iterdir() if f.name.endswith(".toml"))
     return {w.name: w for w in (parse(f.name.removesuffix(".toml"), f.read_text(encoding="utf-8")) for f in sorted(found, key=lambda f: f.name))}
 
@@ -159,7 +160,7 @@ def parse(name: str, text: str) -> Words:
     Raises:
         ForensicsError: the form is wrong.
     """
-    where = f"sql/rules/{name}.toml"
+    where = f"sql/{RULES}/{name}.toml"
     found = _table(text, where)
     unknown = found.keys() - {*_TEXTS, *_OTHERS}
     lacking = {*_TEXTS, "code"} - {"shown"} - found.keys()
@@ -211,6 +212,8 @@ def _parts(file: str) -> Mapping[str, str]:
     return found
 
 
+@cache
 def word_file(file: str) -> str:
-    """Return the path of a word file by its name: names of rules contain dashes, or there is no view of that name."""
-    return f"sql/{file}.toml" if (sql_dir() / f"{file}.sql").is_file() else f"sql/rules/{file}.toml"
+    """Return the path of a word file: beside the SQL file of its name, or outside the layers if there is no such SQL file."""
+    layers = (layer.name for layer in sql_dir().iterdir() if layer.is_dir())
+    return next((f"sql/{layer}/{file}.toml" for layer in layers if (sql_dir() / layer / f"{file}.sql").is_file()), f"sql/{file}.toml")

@@ -11,7 +11,8 @@ import jinja2
 import pyarrow as pa
 
 from forensics.errors import ForensicsError
-from forensics.wording.files import ViewWords, Words, rule_words, view_words
+from forensics.resources import RULES
+from forensics.wording.files import ViewWords, Words, rule_words, view_words, word_file
 from forensics.wording.language import moment, render
 
 #: Columns of a finding that its templates may use in addition to its facts.
@@ -43,7 +44,7 @@ def _sentences(
     rule, code = row["rule"], row["code"]
     if rule not in words or code not in words[rule].codes:
         raise ForensicsError(
-            f"The rule {rule} has no words for the code `{code}`.", where=f"sql/rules/{rule}.toml", fix="`forensics check` lists what is missing."
+            f"The rule {rule} has no words for the code `{code}`.", where=f"sql/{RULES}/{rule}.toml", fix="`forensics check` lists what is missing."
         )
     given = json.loads(row["facts"] or "{}")
     facts = _whole(given, types[rule]) if rule in types else given
@@ -54,7 +55,7 @@ def _sentences(
         known = _called(known, names)
         return {text: render(getattr(case, text), known) for text in TEXTS}
     except jinja2.TemplateError as e:
-        raise ForensicsError(f"The words of {rule}, code `{code}`, do not fit its facts.", why=str(e), where=f"sql/rules/{rule}.toml") from e
+        raise ForensicsError(f"The words of {rule}, code `{code}`, do not fit its facts.", why=str(e), where=f"sql/{RULES}/{rule}.toml") from e
 
 
 def _whole(value: Any, type_: pa.DataType) -> Any:  # noqa: ANN401  (JSON)
@@ -94,7 +95,7 @@ def of_view(name: str, rows: Iterable[Mapping[str, Any]], zone: tzinfo | None = 
 
 
 def _texts(words: ViewWords, row: Mapping[str, Any], zone: tzinfo | None, names: Mapping[str, str]) -> dict[str, str | None]:
-    where, templates = f"sql/{words.name}.toml", words.texts(row.get("code"))
+    where, templates = word_file(words.name), words.texts(row.get("code"))
     if templates is None:
         raise ForensicsError(
             f"The view {words.name} has no words for the code `{row['code']}`.", where=where, fix="`forensics check` lists what is missing."

@@ -37,8 +37,8 @@ def examples() -> dict[str, tuple[Example, ...]]:
     """All examples by their view; a view that has none is left out."""
     found = {}
     for view in view_files.views().values():
-        name = view_files.rule_id(view.name) if view.folder == "rules" else view.name
-        file = (sql_dir() / view.folder if view.folder else sql_dir()) / f"{name}.toml"
+        name = view_files.rule_id(view.name) if view.kind == "rule" else view.name
+        file = sql_dir() / view.folder / f"{name}.toml"
         if file.is_file() and (its := tomllib.loads(file.read_text(encoding="utf-8")).get("example")):
             found[view.name] = tuple(its)
     return found
@@ -56,7 +56,7 @@ def run(runs: Engine, case: Case, view: view_files.View, example: Example, empty
     """
     give(runs, case, view.reads, example["given"], empty)
     rows, types = runs.collected(runs.query(view.query))
-    if view.folder == "rules":
+    if view.kind == "rule":
         return rows.select(view_files.RULE_COLUMNS), types
     return rows.rename_columns(view.columns) if view.columns else rows, types
 

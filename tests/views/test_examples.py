@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from forensics.engines.base import Engine
 
 VIEWS = view_files.views()
-RULES = [(view, number) for view, its in examples().items() for number in range(len(its)) if VIEWS[view].folder == "rules"]
-OTHERS = [(view, number) for view, its in examples().items() for number in range(len(its)) if VIEWS[view].folder != "rules"]
+RULES = [(view, number) for view, its in examples().items() for number in range(len(its)) if VIEWS[view].kind == "rule"]
+OTHERS = [(view, number) for view, its in examples().items() for number in range(len(its)) if VIEWS[view].kind != "rule"]
 #: Any case that has all views.
 CASE = "split-brain-frozen-worker-3.9.1"
 #: Views without a file, and where their rows come from.

@@ -366,7 +366,7 @@ def test_every_rule_tells_its_proof_alike():
     """Spark joins the structs of a union by place: a role that stands where others have the event would be taken for it."""
     wrong = []
     for name, tree in trees():
-        for struct in tree.find_all(exp.Struct) if VIEWS[name].folder == "rules" else ():
+        for struct in tree.find_all(exp.Struct) if VIEWS[name].kind == "rule" else ():
             names = [e.name for e in struct.expressions]
             if {"role", "event_id"} <= set(names) and names.index("role") > names.index("event_id"):
                 wrong.append(name)

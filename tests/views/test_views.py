@@ -37,11 +37,19 @@ def test_reads_exist_and_come_before(name):
         assert read in TABLES or order.index(read) < order.index(name)
 
 
+def test_a_view_reads_only_from_its_own_layer_and_those_before_it():
+    upward = [(view.folder, name, read, VIEWS[read].folder) for name, view in VIEWS.items() for read in view.reads if read in VIEWS]
+    assert [found for found in upward if found[3] > found[0]] == []
+    assert [folder for folder in {view.folder for view in VIEWS.values()} if not re.fullmatch(r"\d_[a-z]+", folder)] == [], (
+        "the digit gives the order"
+    )
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_says_what_a_row_is(name):
     view = VIEWS[name]
     assert view.about.startswith("One row per ")
-    if view.folder == "rules":
+    if view.kind == "rule":
         assert view_files.rule_id(name) in rule_words()
     else:
         assert view.grain
@@ -75,7 +83,7 @@ def test_grain_tells_rows_apart(sample, sample_case):
 def test_steps_count_time_in_milliseconds(sample_case):
     """Only what users read has timestamps: a step that hands one on has the next one turn it into a number again."""
     built = sample_case(SAMPLES[0]).views()
-    steps = [name for name, view in FILES.items() if view.kept and view.folder]
+    steps = [name for name, view in FILES.items() if view.kept and view.kind != "public"]
     assert len(steps) > 80
     assert [s for s in steps if "timestamp" in str(ds.dataset(built[s], format="parquet").schema)] == []
 
@@ -109,7 +117,7 @@ def test_open_sql_has_the_public_views_and_rules_and_reads_no_file(sample_case):
     """What a session over a case costs before its first query: each file whose schema must be inferred takes a while."""
     text = (sample_case(SAMPLES[0]).root / "open.sql").read_text()
     opened = created_by(sample_case(SAMPLES[0]).root / "open.sql")
-    saved = {name for name, view in FILES.items() if view.folder in ("", "rules")}
+    saved = {name for name, view in FILES.items() if view.kind != "step"}
     assert opened.keys() - saved == {"event_row", "evidence_file", "process_piece", "copied_log"}, "what event and snapshot read"
     assert saved <= opened.keys()
     assert "parquet.`" not in text
@@ -119,7 +127,7 @@ def test_open_sql_has_the_public_views_and_rules_and_reads_no_file(sample_case):
 @pytest.mark.spark
 def test_open_sql_gives_the_same_rows_and_every_column_a_comment(sample_case, spark):
     case = sample_case(SAMPLES[0])
-    public = [name for name, view in FILES.items() if view.folder in ("", "rules")]
+    public = [name for name, view in FILES.items() if view.kind != "step"]
     users, ours = spark.newSession(), spark.newSession()
     for statement in view_files.statements((case.root / "open.sql").read_text()):
         users.sql(statement)
@@ -129,7 +137,7 @@ def test_open_sql_gives_the_same_rows_and_every_column_a_comment(sample_case, sp
         assert users.table(name).schema == ours.table(name).schema, name
         if FILES[name].kept:
             assert users.table(name).collect() == ours.table(name).collect(), name
-    for name in (name for name in public if not FILES[name].folder):
+    for name in (name for name in public if FILES[name].kind == "public"):
         schema = users.table(name).schema
         assert schema.fields, name
         for field in schema.fields:

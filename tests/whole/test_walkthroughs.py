@@ -51,8 +51,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert named == {
         "a message": ["parsers/client.toml"],
         "a layout": ["parsers/layouts.toml"],
-        "a rule": ["sql/rules/assignor-changed.sql", "sql/rules/assignor-changed.toml"],
-        "a view": ["sql/static_member.sql", "sql/static_member.toml"],
+        "a rule": ["sql/7_rules/assignor-changed.sql", "sql/7_rules/assignor-changed.toml"],
+        "a view": ["sql/4_groups/static_member.sql", "sql/4_groups/static_member.toml"],
     }
     return tmp_path
 

@@ -1,0 +1,185 @@
+-- One row per pair of log lines of two processes where one must have happened before the other.
+-- Reads: member_round, epoch_edge, event, client_event, process_cluster, process_resolution
+-- Grain: rule, from_event_id, to_event_id
+-- Public: yes
+-- Every message is sent before it is received, and inside one process lines are in order. So if a clock shows an earlier `to` than another
+-- clock shows `from`, it is behind by at least the difference. Only a member's first join of a generation counts.
+CREATE OR REPLACE TEMPORARY VIEW clock_edge (
+  rule            COMMENT 'Why the earlier line came first',
+  from_process_id COMMENT 'Process that printed the earlier line',
+  from_event_id   COMMENT 'Earlier line',
+  from_ts         COMMENT 'Its time, by its own clock',
+  to_process_id   COMMENT 'Process that printed the later line',
+  to_event_id     COMMENT 'Later line',
+  to_ts           COMMENT 'Its time, by its own clock',
+  hi_ms           COMMENT 'The later process''s clock is ahead of the earlier one''s by at most this, milliseconds'
+)
+COMMENT 'One row per pair of log lines of two processes where one must have happened before the other.'
+AS
+WITH membership_line AS (
+  SELECT c.kafka_cluster, e.process_id, e.member_id, unix_millis(e.ts) AS at_ms, e.event_id, e.event
+  FROM event e JOIN process_cluster c ON c.process_id = e.process_id
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
+  WHERE e.member_id IS NOT NULL AND (
+    e.event IN ('leaving', 'member_left', 'member_expired')
+    OR e.event = 'heartbeat_failed' AND coalesce(e.error, e.cause, e.reason) RLIKE 'UNKNOWN_MEMBER_ID|member id ([^ ]+ )?is not valid'
+  )
+), id_response AS (
+  -- A new member's first request is answered with the id that the broker made; it asks again with that id. If it joined, its round
+  -- has it.
+  SELECT c.process_id, c.group_id, c.member_id, c.at_ms, c.event_id, c.asked, c.asked_again
+  FROM (
+    SELECT process_id, group_id, member_id, at_ms, event_id, event, reason,
+      lag(CASE WHEN event = 'joining' THEN struct(at_ms, event_id) END) IGNORE NULLS
+        OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos) AS asked,
+      lag(CASE WHEN event = 'joining' THEN struct(at_ms, event_id) END) IGNORE NULLS
+        OVER (PARTITION BY process_id, instance, group_id, client ORDER BY -stream_pos) AS asked_again
+    FROM client_event
+    WHERE event IN ('joining', 'rejoin_requested')
+  ) c
+  LEFT ANTI JOIN (SELECT DISTINCT member_id FROM member_round) m ON m.member_id = c.member_id
+  WHERE c.event = 'rejoin_requested' AND c.member_id IS NOT NULL AND c.reason LIKE 'need to re-join with the given member-id%'
+), coordinator_mention AS (
+  -- Its coordinator's lines about such a member.
+  SELECT process_id, group_id, member_id,
+    min(CASE WHEN event = 'member_added' THEN struct(unix_millis(ts) AS at_ms, event_id) END) AS made,
+    min(CASE WHEN event = 'rebalance_preparing' THEN struct(unix_millis(ts) AS at_ms, event_id) END) AS prepared
+  FROM event
+  WHERE member_id IS NOT NULL AND broker_id IS NOT NULL
+    AND (event = 'member_added' OR event = 'rebalance_preparing' AND reason RLIKE '(?i)^adding new member')
+  GROUP BY process_id, group_id, member_id
+), static_line AS (
+  SELECT process_id, member_id, old_member_id, event, struct(unix_millis(ts) AS at_ms, event_id) AS line,
+    lag(CASE WHEN event IN ('static_member_replaced', 'member_added') THEN struct(event, old_member_id, unix_millis(ts) AS at_ms, event_id)
+      END) IGNORE NULLS OVER (PARTITION BY process_id, instance, group_instance_id ORDER BY stream_pos) AS last
+  FROM event
+  WHERE broker_id IS NOT NULL AND group_instance_id IS NOT NULL
+    AND event IN ('static_member_replaced', 'member_added', 'member_fenced_by_broker')
+), replaced_static_member AS (
+  -- A static member that comes back gets a new id instead of the old one. Up to 2.8 its coordinator names it then; later ones name it
+  -- when they refuse a request with the old id and no other member has replaced it since.
+  SELECT process_id, member_id, min(made) AS made
+  FROM (
+    SELECT process_id, member_id, line AS made FROM static_line WHERE event = 'static_member_replaced'
+    UNION ALL
+    SELECT process_id, member_id, struct(last.at_ms AS at_ms, last.event_id AS event_id) FROM static_line
+    WHERE event = 'member_fenced_by_broker' AND last.event = 'static_member_replaced' AND last.old_member_id = old_member_id
+  )
+  WHERE member_id IS NOT NULL
+  GROUP BY process_id, member_id
+), round_edge AS (
+  -- Between a member and its coordinator, in one generation.
+  SELECT e.rule, e.f, e.first, e.t, e.later
+  FROM member_round m LATERAL VIEW inline(array(
+    CASE WHEN is_fresh THEN
+      named_struct('rule', 'asked to join, then the join phase ended', 'f', process_id, 'first', joining_last, 't', broker, 'later',
+        stabilized) END,
+    named_struct('rule', 'the join phase ended, then the member joined', 'f', broker, 'first', stabilized, 't', process_id, 'later',
+      joined),
+    named_struct('rule', 'the assignment arrived, then the member synced', 'f', broker, 'first', assigned, 't', process_id, 'later',
+      synced),
+    named_struct('rule', 'the rebalance began, then the member learnt of it', 'f', broker, 'first', prepared, 't', process_id, 'later',
+      rejoin),
+    -- Only from 2.6.1 on is a line printed between the leader's join and its assignment.
+    -- A leader that prints the assignment of a generation sends it: no member had synced before.
+    CASE WHEN is_leader AND (is_fresh OR computed.event_id <> joined.event_id) THEN
+      named_struct('rule', 'the leader made the assignment, then it arrived', 'f', process_id, 'first', computed, 't', broker, 'later',
+        assigned) END,
+    CASE WHEN member_id = prepared_member AND prepared_reason NOT RLIKE '(?i)remov|expir|leave' THEN
+      named_struct('rule', 'a member asked to join, then the rebalance that names it began', 'f', process_id, 'first', joining_first, 't',
+        broker, 'later', prepared) END,
+    -- A new member asks twice: only the second request has the id that the broker gave, which the reason names.
+    CASE WHEN is_entry AND member_id = prepared_member AND prepared_reason RLIKE '(?i)^adding new member' AND joining_count >= 2
+      AND made.must_rejoin THEN
+      named_struct('rule', 'a new member asked with its id, then the rebalance that names it began', 'f', process_id, 'first',
+        joining_second, 't', broker, 'later', prepared) END,
+    -- If a member that has to ask twice has a single request, it may be the second.
+    CASE WHEN is_entry AND (joining_count >= 2 OR NOT made.must_rejoin) THEN
+      named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', joining_first,
+        't', made.process_id, 'later', struct(made.at_ms AS at_ms, made.event_id AS event_id)) END,
+    CASE WHEN is_entry AND joining_count >= 2 AND made.must_rejoin THEN
+      named_struct('rule', 'the broker assigned an id, then the member asked with it', 'f', made.process_id,
+        'first', struct(made.at_ms AS at_ms, made.event_id AS event_id), 't', process_id, 'later', joining_last) END
+  )) e AS rule, f, first, t, later
+), pair_bound AS (
+  SELECT f, t, min(later.at_ms - first.at_ms) AS hi_ms
+  FROM round_edge
+  WHERE later.at_ms IS NOT NULL AND first.at_ms IS NOT NULL
+  GROUP BY f, t
+), stepped_process AS (
+  -- A process without a constant offset to most of the processes with which it exchanges messages: its clock stepped.
+  SELECT a.f AS process_id
+  FROM pair_bound a JOIN pair_bound b ON b.f = a.t AND b.t = a.f
+  GROUP BY a.f
+  HAVING 2 * count_if(a.hi_ms + b.hi_ms < -clock_jitter_ms) > count(*)
+), any_edge AS (
+  SELECT rule, f, first, t, later FROM round_edge
+  UNION ALL
+  SELECT 'the member left, then the broker said so', l.process_id, struct(l.at_ms, l.event_id), b.process_id, struct(b.at_ms, b.event_id)
+  FROM membership_line l JOIN membership_line b ON l.event = 'leaving' AND b.event = 'member_left' AND b.member_id = l.member_id
+    AND b.kafka_cluster = l.kafka_cluster
+  UNION ALL
+  SELECT 'the broker removed the member, then the member was notified', b.process_id, struct(b.at_ms, b.event_id), m.process_id,
+    struct(m.at_ms, m.event_id)
+  FROM membership_line b JOIN membership_line m ON b.event = 'member_expired' AND m.event = 'heartbeat_failed'
+    AND b.member_id = m.member_id AND b.kafka_cluster = m.kafka_cluster
+  UNION ALL
+  SELECT e.rule, e.f, e.first, e.t, e.later
+  FROM (
+    SELECT t.process_id, struct(t.at_ms, t.event_id) AS received, t.asked, t.asked_again, n.process_id AS broker, n.made, n.prepared
+    FROM id_response t
+    JOIN coordinator_mention n ON n.group_id = t.group_id AND n.member_id = t.member_id
+  ) LATERAL VIEW inline(array(
+    named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', asked, 't', broker, 'later', made),
+    named_struct('rule', 'the broker assigned an id, then the member received it', 'f', broker, 'first', made, 't', process_id, 'later',
+      received),
+    named_struct('rule', 'a new member asked with its id, then the rebalance that names it began', 'f', process_id, 'first', asked_again,
+      't', broker, 'later', prepared)
+  )) e AS rule, f, first, t, later
+  UNION ALL
+  SELECT e.rule, e.f, e.first, e.t, e.later
+  FROM (
+    SELECT m.process_id, m.joining_first, m.joined, r.process_id AS broker, r.made
+    FROM (SELECT *, min(round) OVER (PARTITION BY process_id, client, member_id) AS first_round FROM member_round) m
+    JOIN replaced_static_member r ON r.member_id = m.member_id
+    WHERE m.round = m.first_round
+  ) LATERAL VIEW inline(array(
+    named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', joining_first, 't', broker, 'later',
+      made),
+    named_struct('rule', 'the broker assigned an id, then the member received it', 'f', broker, 'first', made, 't', process_id, 'later',
+      joined)
+  )) e AS rule, f, first, t, later
+  UNION ALL
+  SELECT rule, f, first, t, later FROM epoch_edge
+  UNION ALL
+  -- Without a coordinator's log, or with one whose clock is wrong: no member joins a generation before all have asked. Through the
+  -- leader, so that the edges of a generation grow with its members and not with their square.
+  SELECT e.rule, e.f, e.first, e.t, e.later
+  FROM (
+    SELECT l.process_id AS leader, l.joining_last AS leader_joining, l.joined AS leader_joined, l.computed AS leader_computed,
+      o.process_id AS other, o.joining_last, o.joined, o.synced,
+      l.is_fresh AS leader_fresh, o.is_fresh, l.computed.event_id <> l.joined.event_id AS is_made
+    FROM member_round l JOIN member_round o
+      ON l.kafka_cluster = o.kafka_cluster AND l.group_id = o.group_id AND l.incarnation = o.incarnation AND l.generation = o.generation
+    LEFT JOIN stepped_process d ON d.process_id = l.broker
+    WHERE l.is_leader AND (l.stabilized.at_ms IS NULL OR d.process_id IS NOT NULL) AND l.process_id <> o.process_id
+  ) LATERAL VIEW inline(array(
+    CASE WHEN leader_fresh THEN
+      named_struct('rule', 'one member asked to join, then another joined', 'f', leader, 'first', leader_joining, 't', other, 'later',
+        joined) END,
+    CASE WHEN is_fresh THEN
+      named_struct('rule', 'one member asked to join, then another joined', 'f', other, 'first', joining_last, 't', leader, 'later',
+        leader_joined) END,
+    CASE WHEN leader_fresh OR is_made THEN
+      named_struct('rule', 'the leader joined, then the other synced', 'f', leader, 'first', leader_computed, 't', other, 'later',
+        synced) END
+  )) e AS rule, f, first, t, later
+)
+SELECT DISTINCT
+  rule, f AS from_process_id, first.event_id AS from_event_id, timestamp_millis(first.at_ms) AS from_ts, t AS to_process_id,
+    later.event_id AS to_event_id,
+    timestamp_millis(later.at_ms) AS to_ts,
+  -- Printed times are truncated to the layout's resolution, so the later one may be later by nearly that much.
+  later.at_ms - first.at_ms + r.resolution_ms AS hi_ms
+FROM any_edge JOIN process_resolution r ON r.process_id = t
+WHERE first.at_ms IS NOT NULL AND later.at_ms IS NOT NULL AND f <> t

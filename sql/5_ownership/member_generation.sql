@@ -1,0 +1,177 @@
+-- One row per member and generation.
+-- Reads: member_round, join_round, member_pause, epoch_member, event, process_cluster, common_clock, log_hole, broker_generation
+-- Grain: kafka_cluster, group_id, incarnation, generation, member_id, process_id
+-- Public: yes
+CREATE OR REPLACE TEMPORARY VIEW member_generation (
+  kafka_cluster COMMENT 'Kafka cluster id',
+  group_id      COMMENT 'Group',
+  incarnation   COMMENT 'Incarnation of the group''s metadata',
+  generation    COMMENT 'Generation',
+  member_id     COMMENT 'Member id; where the release prints none, from the leader''s line and what each was given; NULL: unknown',
+  process_id    COMMENT 'Process; NULL: only the leader''s line names the member',
+  client_id     COMMENT 'client.id',
+  task          COMMENT 'Connect task whose consumer this is',
+  is_leader     COMMENT 'True for the leader',
+  member_epoch  COMMENT 'KIP-848: the member''s epoch',
+  state         COMMENT 'joined: never received its assignment; synced: received it; KIP-848: its last state in that epoch',
+  joining_ts    COMMENT 'Asked to join, by its own clock',
+  joined_ts     COMMENT 'Joined, by its own clock',
+  synced_ts     COMMENT 'Received its assignment, by its own clock',
+  assigned      COMMENT 'Connectors and tasks, or partitions, that it was assigned',
+  revoked       COMMENT 'Connectors and tasks that it had to revoke',
+  delay_ms      COMMENT 'Scheduled rebalance delay in its assignment',
+  paused_from_ts COMMENT 'It had released the last of its work, by its own clock; NULL: it kept working, or had nothing',
+  paused_to_ts  COMMENT 'It received its next assignment, or one of its tasks ran again, by its own clock',
+  paused_ms     COMMENT 'Idle time before this generation gave it work, milliseconds; 0: it kept working;
+    NULL: its first generation, its log does not tell, or its clock stepped meanwhile',
+  is_pause_known COMMENT 'False: it was in an earlier generation, and its idle time is unknown: lines of its log
+    are missing, its log begins in that time, or its clock stepped',
+  witness       COMMENT 'Events that prove it'
+)
+COMMENT 'One row per member and generation.'
+AS
+WITH own_round AS (
+  SELECT
+    r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.member_id AS own_member_id,
+    r.process_id, j.client, j.client_id, j.task, r.is_leader,
+      r.round, j.instance,
+    CASE WHEN r.synced.event_id IS NOT NULL OR j.worker_assigned_id IS NOT NULL THEN 'synced' ELSE 'joined' END AS state,
+    r.joining_last.at_ms AS joining_ms, r.joined.at_ms AS joined_ms, r.synced.at_ms AS synced_ms,
+    -- Releases without the assignor's line print the added partitions; for an eager member these are all.
+    coalesce(j.assigned, j.given) AS assigned, j.revoked, j.delay_ms,
+    p.from_ms AS paused_from_ms, p.to_ms AS paused_to_ms, coalesce(p.is_renewed, false) AS is_renewed,
+    j.is_later, j.is_given OR r.synced.event_id IS NOT NULL AS is_given, j.is_first_here AND j.gives_all_up AS is_begun_before,
+    CASE
+      WHEN p.from_ms IS NULL THEN CASE WHEN j.is_later AND j.is_given AND (j.had_nothing OR j.gave_up
+        OR NOT j.gives_all_up AND NOT j.is_new AND h.process_id IS NULL) THEN 0L END
+      WHEN p.is_sure AND NOT coalesce(p.is_renewed, false)
+        AND NOT coalesce(exists(k.set_back, x -> x > j.last_pos AND coalesce(x <= j.next_pos, true)), false)
+        AND NOT coalesce(p.to_ms - p.from_ms >= k.step_ms, false) THEN p.to_ms - p.from_ms
+    END AS paused_ms,
+    filter(array(r.joining_last.event_id, r.joined.event_id, j.synced_id, j.worker_assigned_id), e -> e IS NOT NULL) AS own_witness
+  FROM member_round r
+  JOIN (
+    SELECT process_id, kafka_cluster, group_id, client, client_id, task, round, instance, worker_assigned_id, synced_id, assigned, given,
+      revoked, delay_ms, from_pos, coalesce(is_worker, false) AS is_worker,
+      worker_assigned_id IS NOT NULL OR given IS NOT NULL AS is_given,
+      -- A client that had a generation before and has an assignment now kept working, unless a pause is known.
+      coalesce(lag(instance) OVER in_order = instance, false) AS is_later,
+      -- Its log shows neither its start with the find of its coordinator, nor what it released: it may have been a member before.
+      NOT coalesce(is_worker, false) AND instance = 0 AND lag(round) OVER in_order IS NULL AND NOT coalesce(is_found, true)
+        AND taken_ms IS NULL AND joining_count < 2 AS is_first_here,
+      coalesce(size(coalesce(lag(assigned) OVER in_order, lag(given) OVER in_order)) = 0, false) AS had_nothing,
+      -- An eager member certainly paused. Its lines show both ends, or some are missing.
+      CASE WHEN coalesce(is_worker, false) THEN coalesce(protocol = 'default', false)
+        ELSE coalesce(protocol, max(protocol) OVER (PARTITION BY process_id, group_id, client), '') NOT LIKE '%cooperative%'
+          AND coalesce(protocol, '') NOT LIKE 'stream%' END AS gives_all_up,
+      coalesce(given_ms <= taken_ms, false) AS gave_up,
+      coalesce(lag(member_id) OVER in_order <> member_id, false) AS is_new,
+      coalesce(lag(from_pos) OVER in_order, -1L) AS last_pos, lead(from_pos) OVER in_order AS next_pos
+    FROM join_round
+    WINDOW in_order AS (PARTITION BY process_id, group_id, client ORDER BY round)
+  ) j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
+    AND j.kafka_cluster = r.kafka_cluster
+  LEFT JOIN (
+    SELECT process_id, group_id, client, round, min(from_ms) AS from_ms, max(to_ms) AS to_ms,
+      bool_and(coalesce(is_sure, true)) AS is_sure, bool_and(coalesce(is_renewed, false)) AS is_renewed
+    FROM member_pause
+    WHERE to_ms IS NOT NULL AND round IS NOT NULL
+    GROUP BY process_id, group_id, client, round
+  ) p ON p.process_id = r.process_id AND p.group_id = r.group_id AND p.client = r.client AND p.round = r.round
+  LEFT JOIN common_clock k ON k.process_id = r.process_id
+  LEFT JOIN (
+    SELECT DISTINCT b.process_id, b.group_id, b.client, b.round
+    FROM (SELECT process_id, instance, group_id, client, round, from_pos, lag(from_pos) OVER (PARTITION BY process_id, instance, group_id,
+      client ORDER BY round) AS last_pos FROM join_round) b
+    JOIN log_hole o ON o.process_id = b.process_id AND o.instance = b.instance AND o.to_pos > b.last_pos AND o.from_pos <= b.from_pos
+  ) h ON h.process_id = r.process_id AND h.group_id = r.group_id AND h.client = r.client AND h.round = r.round
+), leader_assignment AS (
+  -- The leader prints the assignment of all members: members without a log are known from it.
+  SELECT c.kafka_cluster, e.group_id, e.generation, e.process_id AS leader_process, e.event_id,
+    explode(e.assignment) AS (member_id, assigned)
+  FROM event e JOIN process_cluster c ON c.process_id = e.process_id
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
+  WHERE e.event = 'assignment_computed' AND e.assignment IS NOT NULL AND e.generation IS NOT NULL
+  UNION ALL
+  -- Up to 2.3 that line names no generation: it belongs to the round that contains it.
+  SELECT r.kafka_cluster, r.group_id, r.generation, r.process_id, e.event_id, explode(e.assignment)
+  FROM event e JOIN join_round r ON r.computed_id = e.event_id
+  WHERE e.assignment IS NOT NULL AND e.generation IS NULL
+), identified_round AS (
+  -- A release that prints no member ids prints its assignment, and in one generation each partition or task is assigned to one member.
+  SELECT kafka_cluster, group_id, generation, process_id, client, round, member_id, event_id
+  FROM (
+    SELECT *, count(*) OVER (PARTITION BY kafka_cluster, group_id, generation, member_id) AS takers
+    FROM (
+      SELECT o.kafka_cluster, o.group_id, o.generation, o.process_id, o.client, o.round, min(t.member_id) AS member_id,
+        min(t.event_id) AS event_id
+      FROM own_round o
+      JOIN (
+        SELECT kafka_cluster, group_id, generation, member_id, event_id, assigned, explode(assigned) AS resource FROM leader_assignment
+      ) t ON t.kafka_cluster = o.kafka_cluster AND t.group_id = o.group_id AND t.generation = o.generation
+        AND t.resource = array_min(o.assigned)
+      LEFT ANTI JOIN own_round k ON k.kafka_cluster = t.kafka_cluster AND k.group_id = t.group_id AND k.generation = t.generation
+        AND k.own_member_id = t.member_id
+      WHERE o.own_member_id IS NULL
+      GROUP BY o.kafka_cluster, o.group_id, o.generation, o.process_id, o.client, o.round
+      HAVING count(DISTINCT t.member_id) = 1 AND max(size(array_except(o.assigned, t.assigned))) = 0
+    )
+  )
+  WHERE takers = 1
+), identified_member AS (
+  SELECT o.*, coalesce(o.own_member_id, m.member_id) AS member_id,
+    CASE WHEN m.event_id IS NULL THEN o.own_witness ELSE array_union(o.own_witness, array(m.event_id)) END AS witness
+  FROM own_round o
+  LEFT JOIN identified_round m ON m.kafka_cluster = o.kafka_cluster AND m.group_id = o.group_id AND m.generation = o.generation
+    AND m.process_id = o.process_id AND m.client = o.client AND m.round = o.round
+), member_with_pause AS (
+  SELECT *, coalesce(paused_ms IS NOT NULL OR NOT is_later AND NOT coalesce(is_begun_before, false)
+    OR NOT is_given AND paused_from_ms IS NULL OR is_renewed, true) AS is_pause_known
+  FROM identified_member
+)
+SELECT
+  s.kafka_cluster, s.group_id, s.incarnation, s.generation, s.member_id, s.process_id, s.client_id, s.task, s.is_leader,
+    CAST(NULL AS BIGINT) AS member_epoch,
+  s.state, timestamp_millis(s.joining_ms) AS joining_ts, timestamp_millis(s.joined_ms) AS joined_ts,
+    timestamp_millis(s.synced_ms) AS synced_ts, s.assigned, s.revoked, s.delay_ms,
+  timestamp_millis(CASE WHEN NOT s.is_renewed THEN s.paused_from_ms END) AS paused_from_ts,
+  timestamp_millis(CASE WHEN NOT s.is_renewed THEN s.paused_to_ms END) AS paused_to_ts, s.paused_ms,
+    s.is_pause_known, s.witness
+FROM member_with_pause s
+UNION ALL
+SELECT
+  t.kafka_cluster, t.group_id, s.incarnation, t.generation, t.member_id, NULL AS process_id, NULL AS client_id, NULL AS task,
+    false AS is_leader, NULL AS member_epoch,
+  -- An assignment that its coordinator never received reached no member.
+  CASE WHEN b.generation IS NOT NULL AND b.assigned_ms IS NULL THEN 'joined' ELSE 'synced' END AS state, NULL AS joining_ts,
+    NULL AS joined_ts, NULL AS synced_ts,
+    CASE WHEN b.generation IS NULL OR b.assigned_ms IS NOT NULL THEN t.assigned END AS assigned, NULL AS revoked, NULL AS delay_ms,
+    NULL AS paused_from_ts, NULL AS paused_to_ts, NULL AS paused_ms, NULL AS is_pause_known,
+    array(t.event_id) AS witness
+FROM leader_assignment t
+JOIN (SELECT DISTINCT kafka_cluster, group_id, generation, incarnation, process_id FROM identified_member) s
+  ON s.kafka_cluster = t.kafka_cluster AND s.group_id = t.group_id AND s.generation = t.generation AND s.process_id = t.leader_process
+LEFT ANTI JOIN identified_member k ON k.kafka_cluster = t.kafka_cluster AND k.group_id = t.group_id AND k.generation = t.generation
+  AND k.member_id = t.member_id
+LEFT JOIN broker_generation b ON b.kafka_cluster = t.kafka_cluster AND b.group_id = t.group_id AND b.incarnation = s.incarnation
+  AND b.generation = t.generation
+UNION ALL
+SELECT
+  m.kafka_cluster, m.group_id, m.incarnation, m.generation, m.member_id, m.process_id, m.client_id, m.task, false AS is_leader,
+    m.generation AS member_epoch,
+  lower(m.state) AS state, timestamp_millis(m.joining.at_ms) AS joining_ts, timestamp_millis(m.reached.at_ms) AS joined_ts,
+    timestamp_millis(m.settled.at_ms) AS synced_ts, m.assigned, m.revoked, NULL AS delay_ms,
+  timestamp_millis(p.from_ms) AS paused_from_ts, timestamp_millis(p.to_ms) AS paused_to_ts,
+  CASE WHEN p.from_ms IS NOT NULL THEN CASE WHEN p.is_sure THEN p.to_ms - p.from_ms END
+    WHEN m.joining IS NULL AND m.process_id IS NOT NULL THEN 0L END AS paused_ms,
+  CASE WHEN m.process_id IS NOT NULL THEN coalesce(p.is_sure, true) END AS is_pause_known, m.witness
+FROM epoch_member m
+LEFT JOIN (
+  -- A pause belongs to the epoch that the member had when it ended.
+  SELECT m.kafka_cluster, m.group_id, m.member_id, p.from_ms, p.to_ms,
+    max_by(m.generation, struct(m.reached.at_ms, m.generation)) AS generation, bool_and(coalesce(p.is_sure, true)) AS is_sure
+  FROM member_pause p
+  JOIN epoch_member m ON m.kafka_cluster = p.kafka_cluster AND m.group_id = p.group_id AND m.process_id = p.process_id
+    AND m.client_id = p.client AND m.reached.at_ms <= p.to_ms AND NOT coalesce(p.is_renewed, false)
+  GROUP BY m.kafka_cluster, m.group_id, m.member_id, p.from_ms, p.to_ms
+) p ON p.kafka_cluster = m.kafka_cluster AND p.group_id = m.group_id AND p.member_id = m.member_id AND p.generation = m.generation

@@ -1,0 +1,46 @@
+-- One row per ownership: an unbroken time in which one instance in one process held one task, connector or partition.
+-- Reads: holding, clock_offset, process_resolution
+-- Grain: ownership_id
+-- Public: yes
+-- Two spans: work (user code may read or write) ends at the latest when its client leaves or closes; the thread, or the ownership of a
+-- partition, ends with a line that shows it. Bounds are on the clock of the island's reference, so they may be compared across processes of
+-- one island.
+CREATE OR REPLACE TEMPORARY VIEW ownership (
+  ownership_id  COMMENT 'Stable id of the ownership',
+  kafka_cluster COMMENT 'Kafka cluster id',
+  group_id      COMMENT 'Group',
+  resource_kind COMMENT 'task, connector or partition',
+  resource      COMMENT 'Task (connector-number), connector, or topic partition',
+  process_id    COMMENT 'Owner''s process',
+  member_id     COMMENT 'Owner''s member id',
+  instance      COMMENT 'Number of its start in the process',
+  generation    COMMENT 'Generation that assigned it',
+  start_lo      COMMENT 'Not owned before; NULL: owned when the log began',
+  start_hi      COMMENT 'Certainly owned from then on',
+  stop_asked_ts COMMENT 'Asked to stop, by its own clock',
+  work_stop_lo  COMMENT 'Certainly working until then; NULL: no sign of work',
+  work_stop_hi  COMMENT 'Certainly no longer working from then on; NULL: unknown',
+  stop_lo       COMMENT 'Certainly owned until then',
+  stop_hi       COMMENT 'Certainly no longer owned from then on; NULL: unknown; a log that just ends does not prove an end',
+  phase_end     COMMENT 'running, stopping, closing, failed or gone: its last known state',
+  stop_how      COMMENT 'Line that shows its end: stopped, client_closed, tasks_stopped, worker_stopped, started_again,
+    process_restarted, orphan_failed, revoked, lost; NULL: none',
+  reference_process_id COMMENT 'Process on whose clock the bounds are',
+  witness       COMMENT 'Events that prove the start and the end'
+)
+COMMENT 'One row per ownership of a task, connector or partition, with bounds of its start and of its two ends.'
+AS
+SELECT
+  h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.process_id, h.member_id, h.instance, h.generation,
+  timestamp_millis(h.start_lo_ms - o.hi_ms) AS start_lo,
+  timestamp_millis(h.start_hi_ms + r.resolution_ms - o.lo_ms) AS start_hi,
+  timestamp_millis(h.stop_asked_ms) AS stop_asked_ts,
+  timestamp_millis(h.work_stop_lo_ms - o.hi_ms) AS work_stop_lo,
+  timestamp_millis(h.work_stop_hi_ms + r.resolution_ms - o.lo_ms) AS work_stop_hi,
+  timestamp_millis(h.stop_lo_ms - o.hi_ms) AS stop_lo,
+  timestamp_millis(h.stop_hi_ms + r.resolution_ms - o.lo_ms) AS stop_hi,
+  h.phase_end, h.stop_how, o.reference_process_id,
+  filter(array_distinct(array(h.start_id, h.start_sign_id, h.stop_asked_id, h.last_sign_id, h.stop_id)), e -> e IS NOT NULL) AS witness
+FROM holding h
+JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
+JOIN process_resolution r ON r.process_id = h.process_id

@@ -1,0 +1,182 @@
+-- One row per root cause, with its consequences.
+-- Reads: root_cause, finding_cause, occurrence_fact, incident_resource, incident_state, removed_member
+-- Grain: incident_id
+-- Words: by view
+-- Public: yes
+-- A cause follows from the lines about processes, members, generations and brokers, whether or not a rule reports its effects.
+-- If several causes fit the lines, the cause is unknown and `alternatives` has them. A clean restart and a deployment are not
+-- failures.
+CREATE OR REPLACE TEMPORARY VIEW incident (
+  incident_id       COMMENT 'Stable id of the incident',
+  kafka_cluster     COMMENT 'Kafka cluster id; NULL: none',
+  group_ids         COMMENT 'Groups that it affected',
+  cause             COMMENT 'process_paused, process_killed, process_restarted, member_cut_off, poll_too_slow, broker_down,
+    coordinator_moved, offsets_topic_impossible, offsets_lost, connector_churn, duplicate_declaration, group_id_collision, static_id_shared,
+    clock_wrong, deployment or unknown',
+  alternatives      COMMENT 'Causes that the lines do not distinguish; empty: the cause is known, or nothing indicates it',
+  subject           COMMENT 'Process, broker, group, connector, topic or group.instance.id where it began',
+  from_lo           COMMENT 'Earliest begin (reference clock); NULL: it existed all the time',
+  from_hi           COMMENT 'Latest begin',
+  to_lo             COMMENT 'Earliest end; NULL: open when the logs end, or it existed all the time',
+  to_hi             COMMENT 'Latest end',
+  severity          COMMENT 'critical, warning or note: the gravest of its findings',
+  times             COMMENT 'How often the cause occurred',
+  resources_hit     COMMENT 'Tasks, connectors and partitions that had no owner, or two working, because of it',
+  longest_outage_ms COMMENT 'Longest time that one of them certainly had no owner, milliseconds; NULL: none',
+  longest_outage_hi_ms COMMENT 'Longest time that one of them possibly had no owner, milliseconds; NULL: none, or no bound',
+  double_work_ms    COMMENT 'Longest time that two certainly worked on one of them, milliseconds; NULL: none',
+  finding_ids       COMMENT 'Findings that it explains',
+  headline          COMMENT 'One sentence',
+  advice            COMMENT 'First action; NULL: see the advice of its findings, if any',
+  code              COMMENT 'Case whose words describe it',
+  facts             COMMENT 'Named facts of the sentences; durations end in _ms, times in _at_ms',
+  witness           COMMENT 'Events that prove it',
+  state             COMMENT 'over, open (not over when the logs end, or only by the shutdown that ends them) or unknown (the logs
+    that would show it end earlier)',
+  over_since        COMMENT 'Over by then, with its consequences (reference clock); NULL: not over, or unknown',
+  over_how          COMMENT 'ended; shut_down: it lasted until one of its processes was shut down (open: with which the logs end);
+    else NULL',
+  shown_until       COMMENT 'The logs show it up to then (reference clock); NULL: it is over',
+  still             COMMENT 'Conditions that are not over, the gravest first: two_owners, broker_away, process_away, rebalance,
+    offsets_topic, no_coordinator, declared, clock, not_started',
+  targets           COMMENT 'Processes or brokers to stop or start; if a shutdown ended it, those that were shut down',
+  outcome           COMMENT 'Whether it is over and since when, or which condition is not',
+  stop_now          COMMENT 'Action that ends it now; NULL: it is over',
+  step              COMMENT 'The cause in a few words, as the first step of the story',
+  next              COMMENT 'Where to look for its cause; NULL: see advice, or the advice of its findings',
+  prevent           COMMENT 'Setting or change that prevents it; NULL: none in general'
+)
+COMMENT 'One row per root cause, with its consequences.'
+AS
+WITH finding_effects AS (
+  SELECT c.incident_id,
+    array_sort(collect_set(c.finding_id)) AS finding_ids,
+    max(CASE o.severity WHEN 'critical' THEN 3 WHEN 'warning' THEN 2 ELSE 1 END) AS rank,
+    array_sort(collect_set(o.group_id)) AS group_ids,
+    bool_and(c.is_alone) AS is_alone,
+    max(o.kafka_cluster) AS kafka_cluster,
+    max(CASE WHEN c.caused_by IS NULL THEN o.subject END) AS subject,
+    max(CASE WHEN c.caused_by IS NULL THEN o.rule END) AS rule,
+    min(o.from_ms) AS from_ms,
+    max(coalesce(o.to_ms, o.from_ms)) AS to_ms,
+    -- Another broker could take over, so the topic has replicas.
+    bool_or(o.rule = 'coordinator-unavailable' AND get_json_object(o.facts, '$.new_broker_id') IS NOT NULL
+      AND o.code IN ('broker_down', 'moved')) AS is_taken_over,
+    slice(array_distinct(flatten(sort_array(collect_list(o.witness)))), 1, 24) AS witness
+  FROM finding_cause c
+  JOIN occurrence_fact o ON o.occurrence_id = c.occurrence_id
+  WHERE c.incident_id IS NOT NULL
+  GROUP BY c.incident_id
+), affected_resources AS (
+  SELECT incident_id, array_sort(collect_set(resource)) AS resources, max(unowned_ms) AS unowned_ms,
+    CASE WHEN count(unowned_ms) = count(unowned_hi_ms) THEN max(unowned_hi_ms) END AS unowned_hi_ms, max(double_work_ms) AS double_work_ms
+  FROM incident_resource
+  GROUP BY incident_id
+), late_removals AS (
+  -- The reason for which the coordinator removed them is printed.
+  SELECT r.incident_id, count(DISTINCT CASE WHEN m.protocol = 'classic' THEN m.member_id END) AS members,
+    count(DISTINCT CASE WHEN m.protocol <> 'classic' THEN m.member_id END) AS keepers
+  FROM (SELECT incident_id, explode(flatten(parts.member_ids)) AS member_id FROM root_cause WHERE subject = '') r
+  JOIN removed_member m ON m.member_id = r.member_id AND m.how = 'rebalance'
+  GROUP BY r.incident_id
+), known_incident AS (
+  SELECT r.incident_id, r.kafka_cluster,
+    array_sort(array_union(r.group_ids, coalesce(e.group_ids, CAST(array() AS ARRAY<STRING>)))) AS group_ids,
+    r.group_ids AS of_group_ids, r.worker_group_id, r.sink_members, r.cause, r.alternatives, nullif(r.subject, '') AS subject,
+    r.from_lo_ms, r.from_hi_ms, r.to_lo_ms, r.to_hi_ms,
+    -- A worker that was killed is not a note, even if this is uncertain.
+    CASE WHEN array_contains(r.alternatives, 'lines_missing') THEN greatest(coalesce(e.rank, 2), 2)
+      ELSE coalesce(e.rank, CASE WHEN r.cause IN ('deployment', 'process_restarted') THEN 1 ELSE 2 END) END AS rank, r.times,
+    CASE WHEN r.subject = '' THEN CAST(size(flatten(r.parts.member_ids)) AS BIGINT) END AS members,
+    coalesce(e.finding_ids, CAST(array() AS ARRAY<STRING>)) AS finding_ids, CAST(NULL AS STRING) AS rule, r.process_ids,
+    coalesce(e.is_taken_over, false) AS is_taken_over, r.witness
+  FROM root_cause r
+  LEFT JOIN finding_effects e ON e.incident_id = r.incident_id
+  UNION ALL
+  SELECT e.incident_id, e.kafka_cluster, e.group_ids, CAST(NULL AS ARRAY<STRING>), CAST(NULL AS STRING), 0L, 'unknown',
+    CAST(array() AS ARRAY<STRING>), e.subject,
+    e.from_ms, e.from_ms,
+    e.to_ms, e.to_ms,
+    e.rank, 1L, NULL, e.finding_ids, e.rule, CAST(array() AS ARRAY<STRING>), false, e.witness
+  FROM finding_effects e
+  WHERE e.is_alone
+)
+SELECT
+  k.incident_id AS incident_id,
+  k.kafka_cluster AS kafka_cluster,
+  k.group_ids AS group_ids,
+  k.cause AS cause,
+  k.alternatives AS alternatives,
+  k.subject AS subject,
+  timestamp_millis(k.from_lo_ms) AS from_lo,
+  timestamp_millis(k.from_hi_ms) AS from_hi,
+  timestamp_millis(k.to_lo_ms) AS to_lo,
+  timestamp_millis(k.to_hi_ms) AS to_hi,
+  CASE k.rank WHEN 3 THEN 'critical' WHEN 2 THEN 'warning' ELSE 'note' END AS severity,
+  k.times AS times,
+  coalesce(h.resources, CAST(array() AS ARRAY<STRING>)) AS resources_hit,
+  h.unowned_ms AS longest_outage_ms,
+  h.unowned_hi_ms AS longest_outage_hi_ms,
+  h.double_work_ms AS double_work_ms,
+  k.finding_ids AS finding_ids,
+  CAST(NULL AS STRING) AS headline,
+  CAST(NULL AS STRING) AS advice,
+  CASE
+    WHEN k.rule IS NOT NULL THEN 'unexplained'
+    WHEN k.cause = 'unknown' AND k.subject IS NULL THEN 'members_removed'
+    WHEN k.cause = 'unknown' AND array_contains(k.alternatives, 'lines_missing') AND array_contains(k.alternatives, 'process_paused')
+      THEN 'fell_silent'
+    WHEN k.cause = 'unknown' AND array_contains(k.alternatives, 'lines_missing') THEN 'ended_unsaid'
+    WHEN k.cause = 'unknown' AND size(k.alternatives) > 0 THEN 'one_of'
+    WHEN k.cause = 'unknown' THEN 'unknown'
+    WHEN k.cause = 'process_paused' THEN 'process_paused'
+    WHEN k.cause = 'process_killed' THEN 'process_killed'
+    WHEN k.cause = 'process_restarted' THEN 'process_restarted'
+    WHEN k.cause = 'member_cut_off' THEN 'member_cut_off'
+    WHEN k.cause = 'poll_too_slow' THEN 'poll_too_slow'
+    WHEN k.cause = 'broker_down' THEN 'broker_down'
+    WHEN k.cause = 'coordinator_moved' THEN 'coordinator_moved'
+    WHEN k.cause = 'offsets_topic_impossible' THEN 'offsets_topic_impossible'
+    WHEN k.cause = 'offsets_lost' THEN 'offsets_lost'
+    WHEN k.cause = 'connector_churn' THEN 'connector_churn'
+    WHEN k.cause = 'duplicate_declaration' THEN 'duplicate_declaration'
+    WHEN k.cause = 'group_id_collision' THEN 'group_id_collision'
+    WHEN k.cause = 'static_id_shared' THEN 'static_id_shared'
+    WHEN k.cause = 'clock_wrong' THEN 'clock_wrong'
+    WHEN k.cause = 'deployment' THEN 'deployment'
+  END AS code,
+  named_struct(
+    'lasted_lo_ms', greatest(0L, k.to_lo_ms - k.from_hi_ms),
+    'lasted_hi_ms', k.to_hi_ms - k.from_lo_ms,
+    'member_count', k.members,
+    'process_count', CAST(size(k.process_ids) AS BIGINT),
+    'rule', k.rule,
+    'is_taken_over', k.is_taken_over,
+    -- Consequences may be in other groups, from which no member was removed.
+    'of_group_ids', CASE WHEN k.worker_group_id IS NULL THEN coalesce(k.of_group_ids, k.group_ids)
+      ELSE array_remove(k.of_group_ids, k.worker_group_id) END,
+    -- Only if it affected a worker and members of sinks that had its tasks.
+    'worker_group_id', k.worker_group_id,
+    'sink_members', k.sink_members,
+    'late_count', coalesce(t.members, 0L),
+    'kept_count', coalesce(t.keepers, 0L),
+    'is_never_back', k.to_hi_ms IS NULL,
+    'over_at_ms', n.over_ms,
+    'shown_at_ms', n.shown_ms
+  ) AS facts,
+  k.witness AS witness,
+  n.state AS state,
+  timestamp_millis(n.over_ms) AS over_since,
+  n.over_how AS over_how,
+  timestamp_millis(n.shown_ms) AS shown_until,
+  n.still AS still,
+  n.targets AS targets,
+  CAST(NULL AS STRING) AS outcome,
+  CAST(NULL AS STRING) AS stop_now,
+  CAST(NULL AS STRING) AS step,
+  CAST(NULL AS STRING) AS next,
+  CAST(NULL AS STRING) AS prevent
+FROM known_incident k
+LEFT JOIN incident_state n ON n.incident_id = k.incident_id
+LEFT JOIN affected_resources h ON h.incident_id = k.incident_id
+LEFT JOIN late_removals t ON t.incident_id = k.incident_id
