@@ -50,7 +50,7 @@ def started(ms: int) -> str:
 
 def expired(n: int) -> str:
     """Return the lines of a coordinator that adds the n-th member and removes the one before it."""
-    ms, member, before = 1_000 * n, f"c-{n}-{uuid.UUID(int=n)}", f"c-{n - 1}-{uuid.UUID(int=n - 1)}"
+    ms, member, before = 1_000 * n, f"c-{n}-{uuid.UUID(int=n)}", f"c-{n - 1}-{uuid.UUID(int=max(n - 1, 0))}"
     reason = f"(reason: Adding new member {member} with group instance id None; client reason: not provided)"
     preparing = f"Preparing to rebalance group g in state PreparingRebalance with old generation {n} (__consumer_offsets-7) {reason}"
     messages = (
