@@ -341,7 +341,7 @@ def report(
     if logs:
         case, unread = _case_of(logs, case, time_zone or (), assume_skew, (engine, master, jobs))
     elif time_zone:
-        raise UsageError("--time-zone goes with LOGS.", where="--time-zone", fix="Give the zones of a case to `forensics ingest`.")
+        raise UsageError("--time-zone applies only to LOGS.", where="--time-zone", fix="For a case, pass the zones to `forensics ingest`.")
     is_named = case is not None
     case = case or Path(os.environ.get("FORENSICS_CASE") or CASE)
     reported = _opened(case, engine, master, jobs, assume_skew).report(since=since, until=until, groups=group or (), rules=rule or (), tz=tz)
@@ -351,7 +351,7 @@ def report(
         _write(reported, form, output, full=full or bool(rule), all_lines=proof is ProofLines.all, pager=not no_pager)
     if is_named:
         where = f"The case is in {location(case)}: " if logs else ""
-        say(f"{where}`forensics show ID --case {quote(str(location(case)))}` prints the lines behind an id.")
+        say(f"{where}`forensics show ID --case {quote(str(location(case)))}` prints the lines behind an ID.")
     if reported.model.failed(fail_on):
         raise typer.Exit(1)
     if fail_on is not FailOn.never and reported.model.nothing_examined():
@@ -834,7 +834,7 @@ def offsets_topic(
 
 @app.command(short_help="Explain a log line and what it proves.")
 def explain(
-    line: Annotated[str, typer.Argument(help="A quoted log line, or - to read standard input.")],
+    line: Annotated[str, typer.Argument(metavar="LINE", help="A quoted log line, or - to read standard input.")],
     parsers: ParsersOption = None,
     no_pager: NoPagerOption = False,
 ) -> None:
@@ -857,7 +857,9 @@ def explain(
 
 @app.command(short_help="Check pattern files and rules.")
 def check(
-    paths: Annotated[list[Path] | None, typer.Argument(help="Your own pattern files or folders; the built-in ones are always checked.")] = None,
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="[PATH]...", help="Your own pattern files or folders; the built-in ones are always checked.")
+    ] = None,
 ) -> None:
     """Check layouts, patterns and rules: each pattern must match its examples and no counterexample, and the sentences of a rule must fit its SQL.
 

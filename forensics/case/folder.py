@@ -135,7 +135,7 @@ def _opened(path: Path, *, again: bool = False) -> Case:
         manifest = _manifest(root / MANIFEST)
     except (FileNotFoundError, NotADirectoryError) as e:
         raise CaseError(
-            f"There is no case in `{called}`.", where=str(root / MANIFEST), fix="Make one with `forensics ingest PATH... --case DIR`."
+            f"There is no case in `{called}`.", where=str(root / MANIFEST), fix="Create one with `forensics ingest PATH... --case DIR`."
         ) from e
     except (OSError, ValueError, RecursionError) as e:
         raise CaseError(f"The case in `{called}` cannot be read.", why=_first(str(e)), where=str(root / MANIFEST)) from e

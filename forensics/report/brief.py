@@ -313,7 +313,11 @@ def _idle_members(report: Report, idle: float) -> str:
             longest[group["group_id"]] = max(longest.get(group["group_id"], 0), share["paused_ms"] or 0)
     limit = idle + _CLOSE_MS if idle else _IDLE_MS
     groups = sorted(g for g, ms in longest.items() if ms > limit)
-    return f"members of {and_more(groups, 3)}: nothing to work on, the longest for at least {span(max(longest[g] for g in groups))}" if groups else ""
+    return (
+        f"members of {and_more(groups, 3)}: nothing to work on, the longest for at least {span(max(longest[g] for g in groups), up=False)}"
+        if groups
+        else ""
+    )
 
 
 def _unfinished(report: Report) -> str:
@@ -324,7 +328,7 @@ def _unfinished(report: Report) -> str:
 
 def _at_least(longest_ms: float, of: Sequence[str]) -> str:
     """Return `for at least` and the time, which is certain only for the longest."""
-    return f"{' for' if len(of) == 1 else ', the longest for'} at least {span(longest_ms)}"
+    return f"{' for' if len(of) == 1 else ', the longest for'} at least {span(longest_ms, up=False)}"
 
 
 def _advised(report: Report) -> tuple[str, str]:

@@ -67,7 +67,7 @@ def compare(a: Case, b: Case, views: Collection[str] = (), *, facts: bool = Fals
     kept = {name: view for name, view in view_files.views().items() if view.kept}
     for name in views:
         if name not in kept:
-            known = did_you_mean(name, kept, "`forensics sql --list` names the views.")
+            known = did_you_mean(name, kept, "`forensics sql --list` lists the views.")
             raise UsageError("The view cannot be compared.", why=f"no case keeps rows of `{name}`", where="--view", fix=known)
     for name in views or sorted(kept):
         sides = stored.of_known_view(a, kept[name]), stored.of_known_view(b, kept[name])

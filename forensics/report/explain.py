@@ -159,12 +159,12 @@ def _add_unknown(items: list[Item], recogniser: Recogniser, out: Document) -> No
 def _why_unknown(item: Item, recogniser: Recogniser) -> str:
     record, layout = item.record, item.layout
     if not layout:
-        return "No layout fits, and the text by itself is no message of the catalogue. Paste the whole line, with its time and logger."
+        return "No layout fits, and the text itself is not a message in the catalogue. Paste the whole line, with its time and logger."
     if record.logger is None:
-        return f"The layout is “{layout}”, without a logger; no message of the catalogue has this text."
+        return f"The layout is “{layout}”, without a logger; no message in the catalogue has this text."
     if recogniser.is_interesting(record.logger):
         return (
-            f"The layout is “{layout}”. {record.logger} prints messages that the catalogue knows, but this is none of them. It may be of "
+            f"The layout is “{layout}”. {record.logger} prints messages that the catalogue knows, but this is none of them. It may come from "
             "another release: `forensics check` tests a pattern of your own, and `--parsers` on ingest adds it."
         )
     return f"The layout is “{layout}”. According to the catalogue, {record.logger} prints nothing about groups."

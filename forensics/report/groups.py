@@ -328,7 +328,7 @@ def _assignment(shares: list[Row], names: Names) -> _Shares:
 def _not_shown(run: _Run, now: _Shares) -> str:
     """Return the number of members not shown: a log may be missing, or lack the lines."""
     missing = (run.last["member_count"] or 0) - len(now)
-    return f"and {count(missing, 'member')} without log lines" if missing > 0 else ""
+    return f"and {count(missing, 'member')} whose assignment is not logged" if missing > 0 else ""
 
 
 def _who(run: _Run, now: _Shares, before: _Shares, names: Names) -> str:
@@ -386,7 +386,7 @@ def _paused(group: Row, names: Names) -> Iterator[Block]:
     def duration(who: str, ms: float) -> str:
         if not unknown[who]:
             return span(ms)
-        return f"≥ {span(ms)}" if ms else "?"
+        return f"≥ {span(ms, up=False)}" if ms else "?"
 
     longest = sorted((total.keys() | unknown.keys()), key=lambda who: (-sum(total[who]), who))[:20]
     rows = tuple(
@@ -394,8 +394,8 @@ def _paused(group: Row, names: Names) -> Iterator[Block]:
     )
     if rows:
         yield Para(
-            "How long rebalances kept members from working, until they had an assignment again, perhaps an empty one "
-            "(others may have worked on what they released):",
+            "Idle time per member caused by rebalances, until the next assignment, even an empty one "
+            "(other members may have worked on what it released):",
             tone="dim",
         )
         columns = (

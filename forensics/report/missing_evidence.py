@@ -58,7 +58,7 @@ def episodes(report: Report, names: Names, clock: Clock) -> list[Block]:
             clock.between(o.first["lost_lo"], o.first["lost_hi"]) if o.first["lost_lo"] and o.first["lost_hi"] else clock.at(o.first["lost_ts"]),
             _lasted(o, joins.get((o.first["group_id"], o.first["process_id"]), ())),
             f"{o.losses:,}",
-            o.first["cause"] or "?",
+            o.first["cause"] or "not logged",
             next((who for scope, who in _SCOPES.items() if scope in o.scopes), "?"),
         )
         for o in shown
@@ -157,7 +157,7 @@ def clocks(report: Report, names: Names) -> list[Block]:
         parts = "; ".join(", ".join(sorted(members)) for members in list(islands.values())[:10])
         blocks.append(
             Para(
-                f"The clocks fall into {len(islands)} sets, and no line bounds how far one is from another: {parts}{'; …' if len(islands) > 10 else ''}. "
+                f"The clocks form {len(islands)} groups, and nothing in the logs ties one group to another: {parts}{'; …' if len(islands) > 10 else ''}. "
                 "Times of different sets are not compared: across them, verdicts rest on the order of messages and of generations alone.",
                 tone="warn",
             )

@@ -361,7 +361,9 @@ def rows_of(view: str, path: Path | None) -> list[Row]:
     try:
         return pylist(rows_in(path).to_table())
     except (OSError, pa.ArrowException) as e:
-        raise CaseError(f"The view `{view}` cannot be read.", why=str(e).split("\n")[0], where=str(path), fix="`forensics verify` says more.") from e
+        raise CaseError(
+            f"The view `{view}` cannot be read.", why=str(e).split("\n")[0], where=str(path), fix="Run `forensics verify` to see what is damaged."
+        ) from e
 
 
 def _case(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], time: CaseTime | None) -> Row:

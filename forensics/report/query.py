@@ -43,7 +43,7 @@ _SAIL = (
         re.compile(r'attribute ObjectName\(\[(?:.*, )?Identifier\("([^"]*)"\)\]\) is missing from the schema: cannot resolve attribute'),
         r"there is no column `\1`",
     ),
-    (re.compile(r"found (\S+)(?: at [0-9:]+)? expected something else.*"), r"`\1` cannot stand there"),
+    (re.compile(r"found (\S+)(?: at [0-9:]+)? expected something else.*"), r"SQL syntax error at `\1`"),
 )
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 # A spreadsheet runs a cell that begins with one of these.
@@ -132,7 +132,7 @@ def own(expression: str, file: Path | None) -> list[Statement]:
     for statement in statements:
         # An engine would drop the view of its session without a message.
         if _CHANGES.match(statement.text):
-            raise UsageError("A case is only read.", why="the statement would change it", where=statement.place(0), fix=_READS)
+            raise UsageError("A case is read-only.", why="the statement would change it", where=statement.place(0), fix=_READS)
     return statements
 
 
@@ -265,7 +265,7 @@ def frame(engine: Engine, case: Case, view: View) -> DataFrame:
         _open(engine, case, [statement])
         return engine.sql(statement)
     except PySparkException as e:
-        raise CaseError(f"The view `{view.name}` cannot be read.", why=_reason(str(e)), fix="`forensics verify` says more.") from e
+        raise CaseError(f"The view `{view.name}` cannot be read.", why=_reason(str(e)), fix="Run `forensics verify` to see what is damaged.") from e
 
 
 def _open(engine: Engine, case: Case, statements: Sequence[str]) -> None:
@@ -284,7 +284,7 @@ def _near_views(statements: Sequence[str]) -> str:
 
     known = {view.name.lower(): view.name for view in view_files.views().values()}
     if any(_WRITES.match(statement) for statement in statements):
-        return f"A case is only read. {_READS}"
+        return f"A case is read-only. {_READS}"
     for statement in statements:
         try:
             query = sqlglot.parse_one(statement, read="spark")

@@ -88,7 +88,7 @@ def _check(wanted: str) -> None:
         fix = "A time is written 07:52, 07:52:24 or 2026-11-21T07:52:24; a generation GROUP:13."
         raise UsageError(f"`{wanted}` is no id, time or generation of this case.", where="ID", fix=fix)
     if len(wanted) < _SHORTEST_ID:
-        raise UsageError(f"`{wanted}` is too short for an id.", where="ID", fix=f"Give at least its first {_SHORTEST_ID} characters.")
+        raise UsageError(f"`{wanted}` is too short for an ID.", where="ID", fix=f"Give at least its first {_SHORTEST_ID} characters.")
 
 
 def ids_of(case: CaseLike, wanted: str, out: Document, zone: tzinfo = UTC) -> list[str]:

@@ -26,7 +26,7 @@ _DID = {"partition": ("was given", "held"), "task": ("started", "ran"), "connect
 _PROOF = {
     "work": "both worked in that time",
     "thread": "no line shows both working",
-    "held": "no line shows both reading",
+    "held": "no line shows both reading at the same time",
 }
 
 
@@ -194,24 +194,31 @@ def _same_second(pairs: Iterable[Row], at: Callable[[Row], datetime | None]) -> 
 
 def _twice(pairs: Iterable[Row], names: Names) -> Iterator[Hit]:
     """Yield resources with two owners, proved ones first."""
-    of: dict[tuple[str, ...], list[Row]] = {}
+    # The time for which both certainly worked is reported only for the resources on which they did.
+    of: dict[tuple[str, str, bool, str, str, str], list[Row]] = {}
     for s in pairs:
         a, b = names.owners(s)
-        of.setdefault((s["verdict"], s["kind"] or "", s["resource_kind"], a, b), []).append(s)
-    for (verdict, kind, _, a, b), same in sorted(
-        of.items(), key=lambda item: (item[0][0] != "proved", ("work", "thread", "held").index(item[0][1] or "held"))
+        of.setdefault((s["verdict"], s["kind"] or "", not s["work_certain_ms"], s["resource_kind"], a, b), []).append(s)
+    for (verdict, kind, _, _, a, b), same in sorted(
+        of.items(), key=lambda item: (item[0][0] != "proved", ("work", "thread", "held").index(item[0][1] or "held"), item[0][2])
     ):
         what, who = in_words(sorted({s["resource"] for s in same}), same), f"{a} and {b}" if a != b else f"{a}, twice"
         risk = sum(s["records_at_risk"] or 0 for s in same)
         if verdict == "proved":
-            there = max(s["there_certain_ms"] or 0 for s in same)
+            there = _longest(s["there_certain_ms"] or 0 for s in same)
             working = max(s["work_certain_ms"] or 0 for s in same)
             proof = f"both working for at least {about(working)}" if working else _PROOF.get(kind, "")
             follows = f"{count(risk, 'record')} read by both" if risk else "may have been written twice" * (kind == "work")
-            yield Hit(what, who, f"at least {about(there)}", "; ".join(x for x in (proof, follows) if x))
+            yield Hit(what, who, there, "; ".join(x for x in (proof, follows) if x))
         else:
             longest = [s["there_possible_ms"] for s in same]
             yield Hit(what, f"perhaps {who}", f"up to {about(max(longest), up=True)}" if None not in longest else "unknown", "undecided")
+
+
+def _longest(times: Iterable[float]) -> str:
+    """Return the longest of several certain times: `at least 22 s`, or `longest at least 22 s` if others are shorter."""
+    shown = [about(ms) for ms in sorted(times)]
+    return "longest " * (shown[0] != shown[-1]) + f"at least {shown[-1]}"
 
 
 def _unowned(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
@@ -223,8 +230,7 @@ def _unowned(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
     for (cluster, group, kind), gaps in sorted(of.items(), key=lambda item: -max(g["unowned_ms"] for g in item[1])):
         resources = sorted({g["resource"] for g in gaps})
         what = in_words(resources, gaps) + f" ({names.group(cluster, group)})" * (kind == "partition")
-        longest = "at least " + about(max(g["unowned_ms"] for g in gaps))
-        yield Hit(what, "no owner", longest, "not consumed" if kind == "partition" else "not running")
+        yield Hit(what, "no owner", _longest(g["unowned_ms"] for g in gaps), "not consumed" if kind == "partition" else "not running")
 
 
 def _read_again(report: Report, names: Names, incident: Row) -> Iterator[Hit]:

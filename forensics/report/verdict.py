@@ -29,7 +29,7 @@ _IN_FULL = 8
 _ROWS_EACH = 12
 _WHAT = {"work": "worked on", "thread": "had a running thread for", "held": "held"}
 _PERHAPS = {"work": "may both have worked on", "thread": "may both have had a running thread for", "held": "may both have held"}
-_HOW = {"work": "both working", "thread": "both there", "held": "both holding"}
+_HOW = {"work": "both working", "thread": "overlap", "held": "both holding"}
 _CAUSES = {
     "woke_after_freeze": "{a} resumed after a freeze",
     "learnt_too_late": "{a} learned that it was no longer a member only after {b} had started",
@@ -98,7 +98,7 @@ def clock_jumped(report: Report) -> bool:
 
 def unless_jumped(margin_ms: float, *, jumped: bool) -> str:
     """Return the condition under which a verdict based on clocks is wrong: `unless a clock jumped by more than 22.5 s`."""
-    return f"unless a clock jumped {'once more, unseen, ' * jumped}by more than {span(margin_ms)}"
+    return f"unless a clock jumped {'once more, unseen, ' * jumped}by more than {span(margin_ms, up=False)}"
 
 
 def _elsewhere(report: Report) -> str:
@@ -121,12 +121,12 @@ def _title(by_verdict: dict[str, list[Row]], limits: str, elsewhere: str) -> tup
     work = [s for s in by_verdict["proved"] if s["kind"] == "work"]
     if work:
         longest = max(work, key=_length)
-        bounds = f"overlapped for at least {span(longest.get('there_certain_ms'))}"
+        bounds = f"overlapped for at least {span(longest.get('there_certain_ms'), up=False)}"
         if not longest["certain_ms"]:
             # Each worked while both existed, but not certainly at the same moment.
             here = f"{_resources(work)} had {_twofold(work)}, and both worked in that time"
             return f"Split brain: PROVED. {here} ({longest['resource']}: {bounds})", "bad"
-        bounds += f", both working for at least {span(longest['certain_ms'])}"
+        bounds += f", both working for at least {span(longest['certain_ms'], up=False)}"
         simultaneous = {_one(s) for s in work if s["certain_ms"]}
         here = f"{_resources([s for s in work if s['certain_ms']])} worked on by two owners at the same time"
         alive = [s for s in by_verdict["proved"] if s["kind"] in ("work", "thread") and s["resource_kind"] == longest["resource_kind"]]
@@ -286,7 +286,7 @@ def _incident(
         *(Column(name) for name in (("first", "second") if all(_is_ordered(r) for r in rows) else ("one", "other"))),
         Column(f"{how} began"),
         Column("ended"),
-        *((Column("both there at least", right=True),) if at_work else ()),
+        *((Column("overlap at least", right=True),) if at_work else ()),
         *((Column(f"{how} at least", right=True),) if sure else ()),
         Column("at most" if sure else "for at most", right=True, fixed=True),
         Column("read twice, at least", right=True),
@@ -298,9 +298,9 @@ def _incident(
             *names.owners(r),
             _moment(clock, r["from_lo"], r["from_hi"]),
             _moment(clock, r["to_lo"], r["to_hi"]),
-            *((span(r.get("there_certain_ms")),) if at_work else ()),
-            *((span(r["certain_ms"]),) if sure else ()),
-            span(r["possible_ms"], "no bound"),
+            *((span(r.get("there_certain_ms"), up=False),) if at_work else ()),
+            *((span(r["certain_ms"], up=False),) if sure else ()),
+            span(r["possible_ms"], "no bound", up=True),
             f"{r['records_at_risk']:,}" if r["records_at_risk"] else "unknown",
         )
         for r in shown
@@ -336,7 +336,7 @@ def _what(rows: list[Row]) -> str:
     others = [r for r in rows if r not in not_simultaneous]
     if not not_simultaneous:
         return named(rows)
-    while_there = f"{named(not_simultaneous)} while both existed"
+    while_there = f"{named(not_simultaneous)} during the overlap"
     return f"{named(others)} at the same time, and on {while_there}," if others else while_there + ","
 
 

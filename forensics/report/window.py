@@ -16,7 +16,7 @@ _UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.
 _CLOCK = re.compile(r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?")
 _FORMS = (
     "Write a time like 2026-11-21T07:50:00Z (without a zone: UTC, or that of --tz), a clock time of the case's day like 07:50, "
-    "or a span back from the last event like 90s, 30m, 2h, 1d."
+    "or a duration before the last event like 90s, 30m, 2h, 1d."
 )
 
 
@@ -117,12 +117,12 @@ def parse_time(text: str, case: CaseTime | None, option: str, zone: tzinfo = UTC
     if not text:
         return None
     if case is None:
-        raise UsageError(f"`{text}` cannot be looked for: nothing in the case has a time.", where=option, fix=f"Leave {option} out.")
+        raise UsageError(f"`{text}` cannot be used: nothing in the case has a time.", where=option, fix=f"Leave {option} out.")
     if m := _SPAN.fullmatch(text):
         try:
             return case.last - timedelta(seconds=float(m["number"]) * _UNITS[m["unit"]])
         except OverflowError as e:
-            raise UsageError(f"`{text}` reaches further back than the calendar does.", where=option) from e
+            raise UsageError(f"`{text}` is too long: it reaches back before the year 1.", where=option) from e
     try:
         if _CLOCK.fullmatch(text):
             return _clock_time(text, case, option, zone)
@@ -135,7 +135,7 @@ def parse_time(text: str, case: CaseTime | None, option: str, zone: tzinfo = UTC
     except (ValueError, OverflowError) as e:
         # Python's own message adds nothing.
         why = "" if "isoformat" in str(e) else str(e)
-        raise UsageError(f"`{text}` is neither a time nor a span.", why=why, where=option, fix=_FORMS) from e
+        raise UsageError(f"`{text}` is not a valid time or duration.", why=why, where=option, fix=_FORMS) from e
 
 
 def _clock_time(text: str, case: CaseTime, option: str, reader: tzinfo) -> datetime:
@@ -149,9 +149,9 @@ def _clock_time(text: str, case: CaseTime, option: str, reader: tzinfo) -> datet
     if len(inside) == 1:
         return inside[0]
     why = f"the case spans {case.text(zone)}"
-    fix = f"Write the day too, like {first:%Y-%m-%d}T{clock:%H:%M:%S}."
+    fix = f"Add the day, like {first:%Y-%m-%d}T{clock:%H:%M:%S}."
     if inside:
-        raise UsageError(f"`{text}` is a time of several days of the case.", why=why, where=option, fix=fix)
+        raise UsageError(f"`{text}` is ambiguous: the case contains this time on several days.", why=why, where=option, fix=fix)
     raise UsageError(f"`{text}` is outside the case.", why=why, where=option, fix=fix)
 
 

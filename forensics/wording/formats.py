@@ -85,11 +85,24 @@ def zone_name(zone: tzinfo, at: datetime) -> str:
     return f"{name} ({shown})" if name and name != "UTC" else shown
 
 
-def span(ms: float | None, unknown: str = "?") -> str:
-    """Return a duration: `340 ms`, `1.04 s`, `12.3 s`, `2 min 05 s`, `3 h 10 min`, `2 d 4 h`."""
+#: Durations in milliseconds below a limit are shown in this unit.
+_SHOWN_MS = ((1_000, 1), (10_000, 10), (60_000, 100), (3_600_000, 1_000), (86_400_000, 60_000), (float("inf"), 3_600_000))
+
+
+def span(ms: float | None, unknown: str = "?", *, up: bool | None = None) -> str:
+    """Return a duration: `340 ms`, `1.04 s`, `12.3 s`, `2 min 05 s`, `3 h 10 min`, `2 d 4 h`.
+
+    Args:
+        ms: milliseconds.
+        unknown: the text if they are unknown.
+        up: True rounds up, as a bound from above needs, False rounds down, as one from below; None rounds to the nearest.
+    """
     if ms is None:
         return unknown
     sign, whole = ("-" if ms < 0 else ""), round(abs(ms))
+    if up is not None:
+        step = next(unit for limit, unit in _SHOWN_MS if whole < limit)
+        whole = (-(-whole // step) if up else whole // step) * step
     # Rounded before it is split into units, so that it never reads `60 s` or `1 min 60 s`.
     if whole < 1000:
         text = f"{whole} ms"
@@ -115,7 +128,7 @@ def about(ms: float, *, up: bool = False) -> str:
         up: the span is a bound from above.
     """
     if abs(ms) < 10_000 or abs(ms) >= 60_000:
-        return span(ms)
+        return span(ms, up=up)
     return f"{-(-ms // 1000) if up else ms // 1000:.0f} s"
 
 

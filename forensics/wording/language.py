@@ -60,9 +60,9 @@ def minute(context: Context, ms: int | None) -> str:
     return f"{ts.astimezone(_zone(context) or UTC):%Y-%m-%d %H:%M}" if ts else "an unknown time"
 
 
-def duration(ms: float | None) -> str:
-    """Return a duration: `340 ms`, `22.5 s`, `2 min 05 s`."""
-    return formats.span(ms, "an unknown time")
+def duration(ms: float | None, up: bool | None = None) -> str:
+    """Return a duration: `340 ms`, `22.5 s`, `2 min 05 s`; a bound from below is rounded down (`up=false`), one from above up (`up=true`)."""
+    return formats.span(ms, "an unknown time", up=up)
 
 
 def count(number: int | None, one: str, many: str = "") -> str:
@@ -89,8 +89,10 @@ def listed(items: Sequence[object] | None, limit: int = _LISTED, last: str = "an
 
 
 def ahead_of(lo_ms: int | None, hi_ms: int | None) -> str:
-    """Return the bounds of the difference of two clocks: `between -3 and 4 ms ahead of`, `between 3,599,996 and 3,600,003 ms behind`."""
+    """Return the bounds of the difference of two clocks: `between 3 ms behind and 4 ms ahead of`, `between 3,599,996 and 3,600,003 ms behind`."""
     lo, hi, where = (-(hi_ms or 0), -(lo_ms or 0), "behind") if hi_ms is not None and hi_ms < 0 else (lo_ms, hi_ms, "ahead of")
+    if lo is not None and hi is not None and lo < 0:
+        return f"between {-lo:,} ms behind and {hi:,} ms ahead of"
     return f"between {lo:,} and {hi:,} ms {where}" if lo is not None and hi is not None else f"an unknown time {where}"
 
 

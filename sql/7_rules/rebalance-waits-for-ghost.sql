@@ -1,4 +1,4 @@
--- One row per rebalance that was held up by a member that did not come.
+-- One row per rebalance that waited for a member that did not rejoin.
 -- Reads: generation, member, fact_line, worker_setting, setting
 WITH waiting_generation AS (
   SELECT g.*, m.process_id, m.client_id, m.task

@@ -14,6 +14,7 @@ from forensics.case import view_files
 from forensics.errors import ForensicsError
 from forensics.wording import check, files, sentences
 from forensics.wording.facts import yields
+from forensics.wording.formats import about, span
 from forensics.wording.language import render, upper_first
 
 COLUMNS = frozenset(view_files.RULE_COLUMNS)
@@ -230,3 +231,22 @@ def test_a_file_that_begins_a_sentence_keeps_its_name() -> None:
     assert [upper_first(name) for name in ("w3/connect.log is late", "server.log is late", "broker 1 was down")] == [
         "w3/connect.log is late", "server.log is late", "Broker 1 was down",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ms", "at_least", "at_most"),
+    [
+        (999, "999 ms", "999 ms"),
+        (1465, "1.46 s", "1.47 s"),
+        (9996, "9.99 s", "10.0 s"),
+        (22_553, "22.5 s", "22.6 s"),
+        (59_951, "59.9 s", "1 min 00 s"),
+        (3_599_999, "59 min 59 s", "1 h 00 min"),
+    ],
+)
+def test_a_bound_is_never_rounded_to_a_stronger_claim(ms: int, at_least: str, at_most: str) -> None:
+    assert (span(ms, up=False), span(ms, up=True)) == (at_least, at_most)
+
+
+def test_a_bound_in_a_headline_is_not_rounded_to_a_stronger_claim_either() -> None:
+    assert (about(1465), about(1465, up=True)) == ("1.46 s", "1.47 s")

@@ -67,17 +67,17 @@ def _label(s: Row) -> str:
         return f"undecided: {at_most}"
     if s["kind"] == "work":
         # Both showed work while both existed, perhaps not at the same moment.
-        work = f"both working {span(s['certain_ms'])}" if s["certain_ms"] else "both worked"
-        return f"{work}, both there {span(s.get('there_certain_ms'))}, {at_most}"
-    return f"{'both holding' if s['kind'] == 'held' else 'both there'} {span(s['certain_ms'])}, {at_most}"
+        work = f"both working {span(s['certain_ms'], up=False)}" if s["certain_ms"] else "both worked"
+        return f"{work}, overlap {span(s.get('there_certain_ms'), up=False)}, {at_most}"
+    return f"{'both holding' if s['kind'] == 'held' else 'overlap'} {span(s['certain_ms'], up=False)}, {at_most}"
 
 
 def _short(s: Row) -> str:
     if s["verdict"] != "proved":
         return "undecided"
     if s["kind"] == "work":
-        return f"both working {span(s['certain_ms'])}" if s["certain_ms"] else f"both there {span(s.get('there_certain_ms'))}"
-    return f"{'both holding' if s['kind'] == 'held' else 'both there'} {span(s['certain_ms'])}"
+        return f"both working {span(s['certain_ms'], up=False)}" if s["certain_ms"] else f"overlap {span(s.get('there_certain_ms'), up=False)}"
+    return f"{'both holding' if s['kind'] == 'held' else 'overlap'} {span(s['certain_ms'], up=False)}"
 
 
 def _findings(report: Report) -> dict[tuple[str, ...], str]:
