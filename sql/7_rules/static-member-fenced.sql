@@ -1,4 +1,4 @@
--- One row per group.instance.id that two members used at the same time, or per fenced member whose log does not print its group.instance.id.
+-- One row per group.instance.id that two members used at the same time, or per fenced member whose log does not print the id.
 -- Reads: client_event, fact_line, clock_offset
 WITH client_line AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, event, event_id, at_ms,
