@@ -545,4 +545,6 @@ def test_the_reports_of_many_groups_take_linear_time() -> None:
         few, many = took(1_000), took(4_000)
     finally:
         gc.enable()
-    assert {name: many[name] / few[name] for name in few if many[name] > 6 * few[name]} == {}, (few, many)
+    # Parts of less than a second are too short to compare: what is not yet in the processor's cache decides.
+    assert {name: many[name] / few[name] for name in few if many[name] > max(6 * few[name], 1.0)} == {}, (few, many)
+    assert sum(many.values()) < 6 * sum(few.values()), (few, many)
