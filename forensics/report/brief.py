@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from forensics.report import anchors, verdict
 from forensics.report.document import Block, Para, Tone
 from forensics.report.examined import basis, filtered_logs, logs_of_several, silences, undated
-from forensics.report.incidents import began, by_incident, effects, is_reported, outcome, walk
+from forensics.report.incidents import MERGED_CAUSES, began, by_incident, effects, in_one, is_reported, outcome, walk
 from forensics.report.missing_evidence import at_hosts, end_too_soon, lacks_lines
 from forensics.report.model import GENERATION_BEGAN, GENERATION_BEGUN_BY
 from forensics.report.resources import and_more, in_words
@@ -54,9 +54,7 @@ _SEVERAL = {
 }
 #: Reasons for missing lines after the last line of a log.
 _AT_END = ("ends_early", "coordinator_went_on")
-#: Causes that affect several processes in the same way: one line has all of them.
-_MERGED_CAUSES = ("clock_wrong",)
-#: Maximum number of these that are named.
+#: Maximum number of further incidents of a merged cause that are named.
 _MAX_MERGED = 3
 _COORDINATOR = "coordinator of "
 #: Names of findings whose rule ids are unclear.
@@ -126,13 +124,12 @@ def _matters(report: Report, clock: Clock, *, without_splits: bool) -> list[_Mat
             continue
         if without_splits and incident["code"] == "unexplained" and all(f["rule"] in verdict.SPLIT_BRAIN_RULES for f in mine):
             continue
-        kind = incident["cause"] if incident["cause"] in _MERGED_CAUSES else incident["incident_id"]
+        kind = incident["cause"] if incident["cause"] in MERGED_CAUSES else incident["incident_id"]
         by_kind.setdefault((kind, incident["severity"]), []).append(incident)
     for (_, severity), (first, *more) in by_kind.items():
         mine = of.get(first["incident_id"], [])
         others = [of[i["incident_id"]][0]["headline"] if i["incident_id"] in of else str(i["headline"]) for i in more]
-        text = "; ".join([_cause_and_effects(report, first, mine, clock), *others[:_MAX_MERGED]])
-        text += f"; and {len(others) - _MAX_MERGED} more" * (len(others) > _MAX_MERGED)
+        text = in_one([_cause_and_effects(report, first, mine, clock), *others], 1 + _MAX_MERGED)
         found.append(_Matter(severity, text, anchors.finding(mine[0]["finding_id"]) if mine else anchors.incident(first["incident_id"])))
     for f in report.findings:
         if f.get("incident_id") or f["severity"] == "note" or (without_splits and f["rule"] in verdict.SPLIT_BRAIN_RULES):
@@ -149,7 +146,7 @@ def _cause_and_effects(report: Report, incident: Row, findings: Sequence[Row], c
         known = "; ".join([*["cause unknown"] * (not _gives_cause(findings)), *outcome(incident)])
         return str(first["headline"]) + f" ({known})" * bool(known) + f" → {followed}" * bool(followed)
     # The finding says how wrong the clock is.
-    text = upper_first(findings[0]["headline"]) if incident["cause"] in _MERGED_CAUSES and findings else str(incident["headline"])
+    text = upper_first(findings[0]["headline"]) if incident["cause"] in MERGED_CAUSES and findings else str(incident["headline"])
     if known := "; ".join(filter(None, (began(report, incident, clock.second), *outcome(incident)))):
         text += f" ({known})"
     chain = _chain(walk(effects(findings)), incident["incident_id"])

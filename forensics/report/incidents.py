@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 _FINDING_KEYS = ("finding_id", "rule", "severity", "verdict", "kafka_cluster", "group_id", "subject", "from_ts", "to_ts", "headline", "caused_how")
 #: A bound this long before the first line comes not from a line, but from the longest session timeout.
 _LONG_BEFORE = timedelta(minutes=1)
+#: Causes that affect several processes in the same way, so that their incidents are shown as one. The finding of such an incident says more than the incident.
+MERGED_CAUSES = ("clock_wrong",)
 
 
 @dataclass(frozen=True)
@@ -24,13 +26,18 @@ class Effect:
     effects: tuple[Effect, ...]
 
 
-def by_incident(findings: Iterable[Row]) -> dict[str, list[Row]]:
-    """Return findings by their incident, in their order; findings without an incident are left out."""
+def by_incident(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """Return rows by their incident, in their order; rows without an incident are left out."""
     found: dict[str, list[Row]] = {}
-    for f in findings:
-        if f.get("incident_id"):
-            found.setdefault(f["incident_id"], []).append(f)
+    for row in rows:
+        if row.get("incident_id"):
+            found.setdefault(row["incident_id"], []).append(row)
     return found
+
+
+def in_one(texts: Sequence[str], limit: int) -> str:
+    """Return the texts of merged incidents as one, and how many are above the limit."""
+    return "; ".join(texts[:limit]) + f"; and {len(texts) - limit} more" * (len(texts) > limit)
 
 
 def is_reported(incident: Row, findings: Sequence[Row]) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from forensics.case.integrity import rows_in
 from forensics.errors import CaseError, UsageError, did_you_mean
 from forensics.report.examined import examine
+from forensics.report.incidents import by_incident
 from forensics.report.window import CaseTime, parse
 from forensics.wording.formats import SEVERITIES, VERDICTS
 
@@ -56,7 +57,7 @@ _PER_GROUP = ("rebalance_blame", "duplicate_ledger", "open_rebalance")
 #: Columns that a report keeps of each occurrence of a repeated finding.
 _REPEAT = ("occurrence_id", "subject", "from_ts", "to_ts", "lasted_ms", "headline", "incident_id")
 _GENERATION_KEY = ("kafka_cluster", "group_id", "incarnation", "generation")
-_EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 
 class CaseLike(Protocol):
@@ -117,12 +118,12 @@ class Report:
     @cached_property
     def pairs_by_incident(self) -> Mapping[str, Sequence[Row]]:
         """Return the pairs of owners by the incident that caused them."""
-        return _grouped(self.split_brain, "incident_id")
+        return by_incident(self.split_brain)
 
     @cached_property
     def gaps_by_incident(self) -> Mapping[str, Sequence[Row]]:
         """Return the times without an owner, or with two, by the incident that caused them."""
-        return _grouped(self.incident_gaps, "incident_id")
+        return by_incident(self.incident_gaps)
 
     @cached_property
     def group_numbers(self) -> Mapping[str, Sequence[int]]:
@@ -204,27 +205,19 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
     members, generations, owned, coverage = kept("member"), kept("generation"), kept("ownership"), kept("coverage")
     return Report(
         case=_case(manifest, rows, time),
-        coverage=sorted(coverage, key=lambda c: (c["process_id"] or "", c["from_ts"] or _EARLIEST)),
+        coverage=sorted(coverage, key=lambda c: (c["process_id"] or "", c["from_ts"] or EARLIEST)),
         clocks=sorted(rows["clock_offset"], key=lambda c: (c["reference_process_id"] or "", c["process_id"] or "")),
         groups=_groups(generations, members, rows["member_generation"], {name: kept(name) for name in _PER_GROUP}),
         unowned=kept("unowned"),
-        ownership=sorted(owned, key=lambda o: (o["resource"] or "", o["start_lo"] or _EARLIEST)),
+        ownership=sorted(owned, key=lambda o: (o["resource"] or "", o["start_lo"] or EARLIEST)),
         split_brain=splits,
-        coordinator_episodes=sorted(kept("coordinator_episode"), key=lambda e: e["lost_ts"] or _EARLIEST),
+        coordinator_episodes=sorted(kept("coordinator_episode"), key=lambda e: e["lost_ts"] or EARLIEST),
         findings=findings,
         incidents=_incidents(incidents, filters.groups, owned, splits, findings),
         incident_gaps=kept("incident_gap"),
         filters={"since": window.since, "until": window.until, "groups": list(filters.groups), "rules": list(filters.rules)},
         examined=examine(rows, owned, splits, coverage, window, filters.groups),
     )
-
-
-def _grouped(rows: Iterable[Row], column: str) -> dict[str, list[Row]]:
-    """Return rows by the value of a column, in their order."""
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        found.setdefault(row.get(column) or "", []).append(row)
-    return found
 
 
 def _with_incidents(splits: list[Row], occurrences: Iterable[Row]) -> list[Row]:
@@ -251,7 +244,7 @@ def _hit_in(incidents: list[Row], gaps: list[Row]) -> list[Row]:
         incidents: incidents with their impact over the whole case.
         gaps: times without an owner, or with two working owners, that overlap the window.
     """
-    of = _grouped(gaps, "incident_id")
+    of = by_incident(gaps)
 
     def limited(incident: Row) -> Row:
         mine = of.get(incident["incident_id"], [])
@@ -271,7 +264,7 @@ def _incidents(incidents: list[Row], groups: Sequence[str], owned: list[Row], sp
     """Return the incidents of the selected groups, the gravest first, and among equally grave ones known causes before unknown ones."""
     selected = [i for i in incidents if not groups or not i["group_ids"] or set(i["group_ids"]) & set(groups)]
     selected = [_seen_by(i, owned, splits, findings) if groups and set(i["group_ids"]) - set(groups) else i for i in selected]
-    of = _grouped(findings, "incident_id")
+    of = by_incident(findings)
     return sorted(
         selected,
         key=lambda i: (
@@ -283,7 +276,7 @@ def _incidents(incidents: list[Row], groups: Sequence[str], owned: list[Row], sp
             not any(f["rule"].startswith("split-brain-") and f["verdict"] == "proved" for f in of.get(i["incident_id"], ())),
             i["cause"] == "unknown",
             -max(i["longest_outage_ms"] or 0, i["double_work_ms"] or 0),
-            i["from_lo"] or _EARLIEST,
+            i["from_lo"] or EARLIEST,
             i["incident_id"],
         ),
     )
@@ -312,7 +305,7 @@ def _seen_by(incident: Row, owned: list[Row], splits: list[Row], findings: list[
 def _with_repeats(findings: list[Row], occurrences: list[Row]) -> list[Row]:
     """Return findings with `repeats`, their occurrences; without repeated findings that have none in the reader's window."""
     of: dict[str, list[Row]] = {}
-    for row in sorted(occurrences, key=lambda o: (o["from_ts"] or _EARLIEST, o["occurrence_id"])):
+    for row in sorted(occurrences, key=lambda o: (o["from_ts"] or EARLIEST, o["occurrence_id"])):
         of.setdefault(row["finding_id"], []).append({key: row[key] for key in _REPEAT})
     repeated = [f | {"repeats": of.get(f["finding_id"], []) if (f.get("occurrences") or 1) > 1 else []} for f in findings]
     return [f for f in repeated if f["repeats"] or (f.get("occurrences") or 1) == 1]
@@ -396,8 +389,8 @@ def _groups(generations: list[Row], members: list[Row], shares: list[Row], more:
         for row in found:
             of(row)[name].append(row)
     for group in groups.values():
-        group["rebalance_blame"].sort(key=lambda b: (b["incarnation"] or 0, b["generation"] or 0, b["from_ts"] or _EARLIEST, b["part"]))
-        group["duplicate_ledger"].sort(key=lambda d: (d["resource"] or "", d["restarted_lo"] or _EARLIEST))
+        group["rebalance_blame"].sort(key=lambda b: (b["incarnation"] or 0, b["generation"] or 0, b["from_ts"] or EARLIEST, b["part"]))
+        group["duplicate_ledger"].sort(key=lambda d: (d["resource"] or "", d["restarted_lo"] or EARLIEST))
         group["generations"].sort(key=lambda g: (g["incarnation"] or 0, g["generation"] or 0))
         group["members"].sort(key=lambda m: m["member_id"] or "")
         group["member_generations"].sort(key=lambda m: (m["incarnation"] or 0, m["generation"] or 0, m["member_id"] or ""))

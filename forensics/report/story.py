@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from forensics.report.incidents import by_incident, effects, is_reported, walk
+from forensics.report.incidents import MERGED_CAUSES, by_incident, effects, is_reported, walk
 from forensics.report.resources import in_words
 from forensics.wording.formats import about, count
 
@@ -28,10 +28,6 @@ _PROOF = {
     "thread": "no line shows both working",
     "held": "no line shows both reading at the same time",
 }
-
-
-#: Incidents whose first finding says more than the incident: what happened, or how far a clock is off.
-_FINDING_SAYS_MORE = ("unexplained", "clock_wrong")
 
 
 @dataclass(frozen=True)
@@ -99,7 +95,7 @@ def stories(report: Report, names: Names) -> list[Story]:
 def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row]) -> Story:
     tree = [f for _, f in walk(effects(findings))]
     pairs = [s for s in report.pairs_by_incident.get(incident["incident_id"], ()) if s["verdict"] != "refuted"]
-    says_more = incident["code"] in _FINDING_SAYS_MORE and bool(tree)
+    says_more = (incident["code"] == "unexplained" or incident["cause"] in MERGED_CAUSES) and bool(tree)
     headline = tree[0]["headline"] if says_more else incident["headline"]
     cause = Step(
         incident["from_lo"],

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from forensics.report import brief, collect, verdict
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
 from forensics.report.examined import basis, why_not_examined
+from forensics.report.incidents import MERGED_CAUSES, in_one
+from forensics.report.model import EARLIEST
 from forensics.report.resources import and_more, in_words
 from forensics.report.story import ROOT, Story, in_time, shortened, stories
 from forensics.wording.formats import Clock, count, joined, shorten, zone_name
@@ -26,9 +28,6 @@ _IN_FULL, _LISTED, _MERGED = 3, 12, 3
 _LONGEST = 220
 _TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
 _ROLES = {"broker": "broker", "connect_worker": "worker", "client": "client"}
-#: Causes that affect several processes in the same way: one story is enough.
-_MERGED_CAUSES = ("clock_wrong",)
-_EARLIEST = datetime.min.replace(tzinfo=UTC)
 _LABELLED = (Column("", fixed=True), Column(""))
 
 
@@ -85,7 +84,7 @@ def _merged(shown_stories: Iterable[Story]) -> list[Story]:
 def _kind(story: Story) -> tuple[object, ...]:
     """Return the key that incidents shown as one have in common."""
     incident = story.incident
-    if incident["cause"] in _MERGED_CAUSES:
+    if incident["cause"] in MERGED_CAUSES:
         return (incident["cause"],)
     # Without a known cause, incidents of one group with the same advice are one problem to the reader.
     if incident["cause"] == "unknown" and story.next and not story.hits:
@@ -96,14 +95,11 @@ def _kind(story: Story) -> tuple[object, ...]:
 def _as_one(same: Sequence[Story]) -> Story:
     first = same[0]
     steps = [step for s in same for step in s.steps]
-    if first.incident["cause"] in _MERGED_CAUSES:
+    if first.incident["cause"] in MERGED_CAUSES:
         # The largest offset is first.
-        incident, headline = (
-            first.incident,
-            "; ".join(s.headline for s in same[:_MERGED]) + f"; and {len(same) - _MERGED} more" * (len(same) > _MERGED),
-        )
+        incident, headline = first.incident, in_one([s.headline for s in same], _MERGED)
     else:
-        last = max(same, key=lambda s: (s.incident["to_hi"] is None, s.incident["to_hi"] or s.incident["from_hi"] or _EARLIEST))
+        last = max(same, key=lambda s: (s.incident["to_hi"] is None, s.incident["to_hi"] or s.incident["from_hi"] or EARLIEST))
         incident = first.incident | {"to_hi": last.incident["to_hi"], "outcome": last.incident.get("outcome")}
         headline = f"{first.headline}; {len(same) - 1} more like it"
         steps.sort(key=in_time)
@@ -127,7 +123,7 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
     outcome = after(first) if first else ""
     if kinds and len(doubled := [s for s in shown_stories if any(p["verdict"] == "proved" for p in s.pairs)]) > 1:
         # The title covers them all: it is over when the last of them is.
-        last = max(doubled, key=lambda s: (s.incident.get("state") != "over", s.incident.get("over_since") or _EARLIEST))
+        last = max(doubled, key=lambda s: (s.incident.get("state") != "over", s.incident.get("over_since") or EARLIEST))
         over = last.incident.get("over_since")
         outcome = after(last) + (f" on {over.astimezone(report.zone):%-d %b}" if over and days(report, doubled) else "")
     if "work" in kinds:
