@@ -63,6 +63,7 @@ def session(master: str = "", jobs: int | None = None, *, little: bool = False) 
     builder = SparkSession.builder.appName("kafka-forensics").master(master or f"local[{jobs or cores()}]")
     for key, value in (_COMMON | (_s3a() if master else {}) | ({} if is_far(master) else _local(jobs or cores()))).items():
         builder = builder.config(key, value)
+    _silence_py4j()
     try:
         with _quiet_start(), _own_interrupt():
             spark = builder.getOrCreate()
@@ -74,10 +75,18 @@ def session(master: str = "", jobs: int | None = None, *, little: bool = False) 
     spark.sparkContext.setLogLevel("ERROR")
     # PySpark prints each failed query again, as JSON with its stack, in addition to the exception that it raises.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
-    # And py4j prints each of its sockets when the JVM has ended.
-    logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
     atexit.register(_let_go_of_output, spark)
     return spark
+
+
+def _silence_py4j() -> None:
+    """Drop what py4j logs: each socket when the JVM has ended, and a traceback, through the root logger, when Ctrl-C ends a command."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
+    logging.getLogger().addFilter(_not_from_py4j)
+
+
+def _not_from_py4j(record: logging.LogRecord) -> bool:
+    return "py4j" not in Path(record.pathname).parts
 
 
 def _let_go_of_output(spark: SparkSession) -> None:
