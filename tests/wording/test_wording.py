@@ -207,20 +207,20 @@ def test_a_row_of_a_view_is_told_by_its_columns_and_facts(monkeypatch: pytest.Mo
         sentences.of_view("made", [row | {"code": "new"}])
 
 
-def test_what_repeats_says_how_often_and_which_is_told() -> None:
+def test_a_repeated_finding_says_how_often_and_which_is_described() -> None:
     day = datetime(2026, 11, 21, 7, 59, tzinfo=UTC)
     row = {"subject": "a-0, a-1", "headline": "h", "explanation": "e.", "from_ts": day, "to_ts": day.replace(hour=9), "worst_ms": 5, "code": "c"}
-    (told_once,) = sentences.of_view("finding", [row | {"occurrences": 1, "subjects": 1}])
-    assert (told_once["headline"], told_once["explanation"]) == ("h", "e.")
+    (once,) = sentences.of_view("finding", [row | {"occurrences": 1, "subjects": 1}])
+    assert (once["headline"], once["explanation"]) == ("h", "e.")
     (often,) = sentences.of_view("finding", [row | {"occurrences": 7, "subjects": 2}])
     assert often["headline"] == "h (the longest of 7 for 2 subjects, from 2026-11-21 07:59 to 2026-11-21 09:59)"
     (quick,) = sentences.of_view("finding", [row | {"occurrences": 2, "subjects": 2, "to_ts": day.replace(second=7)}])
     assert quick["headline"] == "h (the longest of 2, each for a different subject, on 2026-11-21 07:59)"
-    assert often["explanation"] == "This happened 7 times, to a-0, a-1; described here is the longest. e."
+    assert often["explanation"] == "This happened 7 times, to a-0, a-1; the longest is described here. e."
     (timeless,) = sentences.of_view("finding", [row | {"occurrences": 7, "subjects": 7, "from_ts": None, "to_ts": None, "worst_ms": None}])
     assert (timeless["headline"], timeless["explanation"]) == (
         "h (one of 7)",
-        "The same holds 7 times, for 7 subjects; described here is one of them. e.",
+        "There are 7 such cases, for 7 subjects; one of them is described here. e.",
     )
     (same,) = sentences.of_view("finding", [row | {"occurrences": 2, "subjects": 1, "to_ts": day.replace(second=7)}])
     assert same["headline"] == "h (twice on 2026-11-21 07:59)", "of one subject, the number is its own"
