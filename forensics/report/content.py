@@ -13,7 +13,6 @@ from forensics.report.document import Document, Heading, Para
 from forensics.report.model import VIEWS
 from forensics.report.names import Names
 from forensics.report.proof import Proofs
-from forensics.report.reference import Reference
 from forensics.report.window import Window
 from forensics.wording.formats import Clock, count, joined
 
@@ -94,7 +93,7 @@ def notes(report: Report) -> Document:
 
 
 def _proofs(report: Report, times: Clock, *, everything: bool) -> Proofs:
-    return Proofs(times, Reference(report.clocks, report.case["processes"]), everything=everything)
+    return Proofs(times, report.reference, everything=everything)
 
 
 def clock(report: Report) -> Clock:
@@ -120,7 +119,7 @@ def case_line(report: Report) -> str:
     if versions:
         parts.append("Kafka " + ", ".join(versions))
     text = "; ".join(parts)
-    if reach := Reference(report.clocks, processes).reach(processes):
+    if reach := report.reference.reach(processes):
         begin, end = (at.astimezone(report.zone) for at in reach)
         until = f"{end:%H:%M:%S}" if begin.date() == end.date() else f"{end:%Y-%m-%d %H:%M:%S}"
         text += f"; {begin:%Y-%m-%d %H:%M:%S} to {until}, times in {summary.zone_names(report)}"
@@ -139,12 +138,12 @@ def window_line(report: Report) -> str:
     window = Window(since, until)
     beyond = [
         count(number, what, several)
-        for rows, (starts, ends), what, several in (
+        for rows, time, what, several in (
             (report.findings, VIEWS["finding"], "finding", ""),
             ([s for s in report.split_brain if s["verdict"] != "refuted"], VIEWS["split_brain"], "pair of owners", "pairs of owners"),
             (report.incidents, VIEWS["incident"], "root cause", ""),
         )
-        if (number := sum(not window.holds(row, starts, ends) for row in rows))
+        if (number := sum(not window.holds(*time.of(row, report.reference)) for row in rows))
     ]
     whole = " Anything that began before that time or ended after it is shown whole, with its full length: "
     return f"Only: {'; '.join(parts)}.{whole * bool(beyond)}{joined(beyond)}{'.' * bool(beyond)}"

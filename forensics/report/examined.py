@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from forensics.report.document import Block, Code, Para
 from forensics.report.loggers import snippets
-from forensics.report.reference import Reference
 from forensics.report.resources import and_more
+from forensics.report.window import PRINTED
 from forensics.wording.formats import Clock, count, short_member, span
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
+    from forensics.report.reference import Reference
     from forensics.report.window import Window
 
 _KINDS = ("task", "connector", "partition")
@@ -43,7 +44,15 @@ _WHY = {
 }
 
 
-def examine(rows: Mapping[str, list[Row]], owned: list[Row], splits: list[Row], coverage: list[Row], window: Window, groups: Iterable[str]) -> Row:
+def examine(
+    rows: Mapping[str, list[Row]],
+    owned: list[Row],
+    splits: list[Row],
+    coverage: list[Row],
+    window: Window,
+    groups: Iterable[str],
+    reference: Reference,
+) -> Row:
     """Return the facts: what was examined, or why nothing was.
 
     Args:
@@ -53,6 +62,7 @@ def examine(rows: Mapping[str, list[Row]], owned: list[Row], splits: list[Row], 
         coverage: the selected rows of `coverage`.
         window: the selected time.
         groups: the selected groups; none: all.
+        reference: the clocks.
 
     Returns:
         `examined`: also false if everything known about a group's members comes from one of them, and no coordinator shows that there were no others;
@@ -63,17 +73,18 @@ def examine(rows: Mapping[str, list[Row]], owned: list[Row], splits: list[Row], 
         `elsewhere`: pairs of owners outside the selection, by verdict.
     """
     named = {o["process_id"] for o in owned}
-    overlapping = [p for p in rows["process"] if p["process_id"] in named and window.touches(p, ("first_ts",), ("last_ts",))]
+    overlapping = [p for p in rows["process"] if p["process_id"] in named and window.touches(*PRINTED.of(p, reference))]
     # A log that ended before the selected time, or began after it, says nothing about it.
     owners = named - ({p["process_id"] for p in rows["process"]} - {p["process_id"] for p in overlapping})
     owned = [o for o in owned if o["process_id"] in owners]
-    first, last = Reference(rows["clock_offset"], rows["process"]).reach(overlapping) or (None, None)
+    first, last = reference.reach(overlapping) or (None, None)
     silences = [
-        (max(c["from_ts"], window.since or c["from_ts"]), min(c["to_ts"], window.until or c["to_ts"]))
+        (reference.time(c["process_id"], c["from_ts"]), reference.time(c["process_id"], c["to_ts"]))
         for c in coverage
         if is_silence(c) and c["process_id"] in owners and c["from_ts"] and c["to_ts"]
     ]
-    gaps = [(start, end) for start, end in silences if start < end]
+    selected = [(max(start, window.since or start), min(end, window.until or end)) for start, end in silences]
+    gaps = [(start, end) for start, end in selected if start < end]
     known = {g["group_id"] for name in ("generation", "member") for g in rows[name] if g.get("group_id")}
     seen = {o["group_id"] for o in rows["ownership"] if o.get("group_id")}
     files = [f for f in rows["source_file"] if f.get("status", "read") == "read" and f.get("kind", "log") == "log"]

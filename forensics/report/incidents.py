@@ -54,8 +54,8 @@ def is_among_findings(incident: Row, tree: Sequence[Effect]) -> bool:
 
 def is_begun_by(report: Report, incident: Row) -> bool:
     """Return True if lines show only by when an incident had begun: its earliest time is long before all of them."""
-    first = report.first_ts
-    return bool(first and incident["from_lo"] and incident["from_hi"] and incident["from_lo"] < first - _LONG_BEFORE)
+    extent = report.extent
+    return bool(extent and incident["from_lo"] and incident["from_hi"] and incident["from_lo"] < extent[0] - _LONG_BEFORE)
 
 
 def began(report: Report, incident: Row, moment: Callable[[datetime, datetime], str]) -> str:

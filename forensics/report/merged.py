@@ -41,7 +41,7 @@ def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC) -> Docum
     out = Document()
     processes = rows_of("process", case.view_path("process"))
     reference = Reference(rows_of("clock_offset", case.view_path("clock_offset")), processes)
-    requested, moment = _requested(case, wanted, processes, zone, out)
+    requested, moment = _requested(case, wanted, CaseTime.of(reference, processes), zone, out)
     lines = _lines(case, requested, moment, reference)
     middle = moment.timestamp() * 1000 if moment else None
     around = _AROUND.total_seconds() * 1000
@@ -55,10 +55,10 @@ def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC) -> Docum
     return out
 
 
-def _requested(case: CaseLike, wanted: str, processes: Sequence[Row], zone: tzinfo, out: Document) -> tuple[set[str], datetime | None]:
+def _requested(case: CaseLike, wanted: str, time: CaseTime | None, zone: tzinfo, out: Document) -> tuple[set[str], datetime | None]:
     """Return the requested events, or the requested time."""
     if _TIME.fullmatch(wanted):
-        return set(), parse_time(wanted, CaseTime.of(processes), "ID", zone)
+        return set(), parse_time(wanted, time, "ID", zone)
     if m := _GENERATION.fullmatch(wanted):
         number = int(m["generation"])
         rows = [g for g in rows_of("generation", case.view_path("generation")) if g["group_id"] == m["group"] and g["generation"] == number]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,8 @@ from forensics.case.integrity import rows_in
 from forensics.errors import CaseError, UsageError, did_you_mean
 from forensics.report.examined import examine
 from forensics.report.incidents import by_incident
-from forensics.report.window import CaseTime, parse
+from forensics.report.reference import Reference
+from forensics.report.window import PRINTED, CaseTime, RowTime, parse
 from forensics.wording.formats import SEVERITIES, VERDICTS
 
 if TYPE_CHECKING:
@@ -26,31 +27,34 @@ Row = dict[str, Any]
 GENERATION_BEGAN = ("prepared_ts",)
 #: Columns with times by which it had certainly begun, the earliest step first; the reason for the members' requests may be older than the requests.
 GENERATION_BEGUN_BY = ("first_asked_ts", "first_joined_ts", "stabilized_ts", "assigned_ts", "last_synced_ts")
-#: The views that a report reads, and the columns with the start and end of a row's time (none: the row has no time). Of bounds, only the outer ones
-#: count: if the earliest start is unknown, it may be before any window.
-VIEWS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
-    "source_file": ((), ()),
-    "process": ((), ()),
-    "member": (("first_ts",), ("last_ts",)),
-    "generation": (
+#: The times of a generation by its coordinator's clock; its other times come from its members, on the reference clock.
+BY_COORDINATOR = ("prepared_ts", "stabilized_ts", "assigned_ts")
+#: The views that a report reads, and the time of their rows.
+VIEWS: Mapping[str, RowTime] = {
+    "source_file": RowTime(),
+    "process": PRINTED,
+    "member": replace(PRINTED, whose=""),
+    "generation": RowTime(
         (*GENERATION_BEGAN, *GENERATION_BEGUN_BY),
         ("assigned_ts", "last_synced_ts", "stabilized_ts", "first_joined_ts", "first_asked_ts", "prepared_ts"),
+        own=BY_COORDINATOR,
+        whose="coordinator",
     ),
-    "member_generation": ((), ()),
-    "rebalance_blame": (("from_ts", "to_ts"), ("to_ts",)),
-    "duplicate_ledger": (("restarted_lo",), ("restarted_hi",)),
-    "open_rebalance": (("from_ts",), ("to_ts",)),
-    "ownership": (("start_lo",), ("stop_hi",)),
-    "unowned": (("from_lo",), ("to_hi",)),
-    "split_brain": (("from_lo",), ("to_hi",)),
-    "coordinator_episode": (("lost_ts",), ("found_ts",)),
-    "clock_offset": ((), ()),
-    "one_process": ((), ()),
-    "coverage": (("from_ts",), ("to_ts",)),
-    "finding": (("from_ts",), ("to_ts",)),
-    "occurrence": (("from_ts",), ("to_ts", "from_ts")),
-    "incident": (("from_lo",), ("to_hi",)),
-    "incident_gap": (("from_ts",), ("to_ts",)),
+    "member_generation": RowTime(),
+    "rebalance_blame": RowTime(("from_ts", "to_ts"), ("to_ts",), own=("from_ts", "to_ts"), whose="coordinator"),
+    "duplicate_ledger": RowTime(("restarted_lo",), ("restarted_hi",)),
+    "open_rebalance": RowTime(("from_ts",), ("to_ts",)),
+    "ownership": RowTime(("start_lo",), ("stop_hi",)),
+    "unowned": RowTime(("from_lo",), ("to_hi",)),
+    "split_brain": RowTime(("from_lo",), ("to_hi",)),
+    "coordinator_episode": RowTime(("lost_lo", "lost_ts"), ("found_ts",), own=("lost_ts", "found_ts")),
+    "clock_offset": RowTime(),
+    "one_process": RowTime(),
+    "coverage": RowTime(("from_ts",), ("to_ts",), own=("from_ts", "to_ts")),
+    "finding": RowTime(("from_ts",), ("to_ts",)),
+    "occurrence": RowTime(("from_ts",), ("to_ts", "from_ts")),
+    "incident": RowTime(("from_lo",), ("to_hi",)),
+    "incident_gap": RowTime(("from_ts",), ("to_ts",)),
 }
 #: Views whose rows are added to their group unchanged.
 _PER_GROUP = ("rebalance_blame", "duplicate_ledger", "open_rebalance")
@@ -134,9 +138,14 @@ class Report:
         return found
 
     @cached_property
-    def first_ts(self) -> datetime | None:
-        """Return the time of the first line of all processes."""
-        return min((p["first_ts"] for p in self.case["processes"] if p.get("first_ts")), default=None)
+    def reference(self) -> Reference:
+        """Return the reference clocks."""
+        return Reference(self.clocks, self.case["processes"])
+
+    @cached_property
+    def extent(self) -> tuple[datetime, datetime] | None:
+        """Return the earliest and the latest moment of any line of all processes, on the reference clock."""
+        return self.reference.extent(self.case["processes"])
 
     def nothing_examined(self) -> bool:
         """Return True if an answer about split brain is requested and no ownership is known."""
@@ -168,7 +177,8 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
         filters: the reader's selection.
         lookup: returns the lines of event IDs.
     """
-    time = CaseTime.of(r for name in ("source_file", "process") for r in rows[name])
+    reference = Reference(rows["clock_offset"], rows["process"])
+    time = CaseTime.of(reference, rows["process"], rows["source_file"])
     window = parse(filters.since, filters.until, time, filters.zone)
     known = sorted({r["group_id"] for name in ("generation", "member", "ownership", "finding") for r in rows[name] if r.get("group_id")})
     for group in filters.groups:
@@ -177,9 +187,16 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
                 f"The case has no group `{group}`.", where="--group", fix=did_you_mean(group, known, f"Its groups: {', '.join(known) or 'none'}.")
             )
 
+    coordinators = {tuple(g[k] for k in _GENERATION_KEY): {"coordinator": g.get("coordinator")} for g in rows["generation"]}
+
+    def touches(name: str, row: Row) -> bool:
+        if name == "rebalance_blame":
+            row = row | coordinators.get(tuple(row[k] for k in _GENERATION_KEY), {})
+        return window.touches(*VIEWS[name].of(row, reference))
+
     def kept(name: str) -> list[Row]:
-        starts, ends = VIEWS[name]
-        return [r for r in rows.get(name, []) if window.touches(r, starts, ends) and _in_groups(r, filters.groups)]
+        mine = [r for r in rows.get(name, []) if _in_groups(r, filters.groups)]
+        return [r for r in mine if touches(name, r)] if window.since or window.until else mine
 
     findings = _with_repeats([f for f in kept("finding") if not filters.rules or f["rule"] in filters.rules], kept("occurrence"))
     findings.sort(key=lambda f: (_place(SEVERITIES, f["severity"]), _place(VERDICTS, f["verdict"]), f["from_ts"] or _LATEST, *_named(f)))
@@ -216,7 +233,7 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
         incidents=_incidents(incidents, filters.groups, owned, splits, findings),
         incident_gaps=kept("incident_gap"),
         filters={"since": window.since, "until": window.until, "groups": list(filters.groups), "rules": list(filters.rules)},
-        examined=examine(rows, owned, splits, coverage, window, filters.groups),
+        examined=examine(rows, owned, splits, coverage, window, filters.groups, reference),
     )
 
 

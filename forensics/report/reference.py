@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -59,6 +59,21 @@ class Reference:
     def moment(self, process_id: str | None, ts: datetime | None) -> Moment | None:
         """Return the moment at which a process printed `ts`; the time as printed if its clock has no bounds."""
         return self.moment_of_ms(process_id, ms(ts))
+
+    def bounds(self, process_id: str | None, ts: datetime) -> tuple[datetime, datetime]:
+        """Return the earliest and the latest moment at which a process can have printed `ts`; None: its clock may be any of the case's."""
+        lo, hi = (-self.farthest_ms, self.farthest_ms) if process_id is None else self._ahead.get(process_id, (0.0, 0.0))
+        return ts - timedelta(milliseconds=hi), ts - timedelta(milliseconds=lo)
+
+    def time(self, process_id: str | None, ts: datetime) -> datetime:
+        """Return the best estimate of the moment at which a process printed `ts`."""
+        lo, hi = self._ahead.get(process_id or "", (0.0, 0.0))
+        return ts - timedelta(milliseconds=(lo + hi) / 2)
+
+    def extent(self, processes: Iterable[Row]) -> tuple[datetime, datetime] | None:
+        """Return the earliest and the latest moment of any line of rows of `process`, also by clocks that stepped; None if no line has a time."""
+        found = [self.bounds(p["process_id"], p[end]) for p in processes for end in ("first_ts", "last_ts") if p[end]]
+        return (min(lo for lo, _ in found), max(hi for _, hi in found)) if found else None
 
     def reach(self, processes: Iterable[Row]) -> tuple[datetime, datetime] | None:
         """Return the time from the first to the last line of rows of `process`, as far as clocks compare; None if no line has a time.

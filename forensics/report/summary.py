@@ -170,8 +170,8 @@ def scope(report: Report, names: Names, shown_stories: Sequence[Story]) -> str:
 
 def zone_names(report: Report) -> str:
     """Return the name of the reader's zone at the time of the logs: two names if the clocks change in between."""
-    ends = [p[end] for p in report.case["processes"] for end in ("first_ts", "last_ts") if p[end]] or [datetime.now(UTC)]
-    return " and ".join(dict.fromkeys((zone_name(report.zone, min(ends)), zone_name(report.zone, max(ends)))))
+    ends = report.extent or [datetime.now(UTC)]
+    return " and ".join(dict.fromkeys(zone_name(report.zone, end) for end in ends))
 
 
 def between(lo: datetime | None, hi: datetime | None, zone: tzinfo) -> str:

@@ -14,7 +14,6 @@ from forensics.report.page import build
 from forensics.report.page.case_rows import CaseRows
 from forensics.report.page.look import Looks
 from forensics.report.page.spans import parts
-from forensics.report.reference import Reference
 from forensics.wording.formats import count
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def compose(report: Report, width: int, resources: Sequence[str] = (), more: Cas
         UsageError: there is no such resource.
     """
     names, clock = Names(report), content.clock(report)
-    looks, reference = Looks(report, names), Reference(report.clocks, report.case["processes"])
+    looks, reference = Looks(report, names), report.reference
     scene = build.build(report, more or CaseRows(), names, looks, reference)
     for wanted in resources:
         if wanted not in (known := sorted({row.resource for row in scene.rows})):

@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
 
 from forensics.errors import UsageError
+from forensics.report.reference import Reference
 from forensics.wording.formats import zone_name
 
 _SPAN = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h|d|w)")
@@ -22,15 +23,32 @@ _FORMS = (
 
 @dataclass(frozen=True)
 class CaseTime:
-    """The times of a case's first and last records (UTC)."""
+    """The time of a case on the reference clock (UTC), as the report prints it.
+
+    Attributes:
+        first, last: the first and the last record, without clocks that stepped if there is another.
+        earliest, latest: the bounds of all records, also by clocks that stepped; None: those of `first` and `last`.
+    """
 
     first: datetime
     last: datetime
+    earliest: datetime | None = None
+    latest: datetime | None = None
 
     @classmethod
-    def of(cls, rows: Iterable[Mapping[str, Any]]) -> CaseTime | None:
-        """Return the time of rows with `first_ts` and `last_ts`; None if no row has a time."""
-        times = [t for row in rows for t in (row.get("first_ts"), row.get("last_ts")) if t]
+    def of(cls, reference: Reference, processes: Iterable[dict[str, Any]], files: Iterable[Mapping[str, Any]] = ()) -> CaseTime | None:
+        """Return the time of rows of `process`; None if nothing has a time.
+
+        Args:
+            reference: the clocks.
+            processes: the rows of `process`.
+            files: rows of `source_file`, for a case in which no process has a time.
+        """
+        processes = list(processes)
+        reach, extent = reference.reach(processes), reference.extent(processes)
+        if reach and extent:
+            return cls(*reach, *extent)
+        times = [t for row in files for t in (row.get("first_ts"), row.get("last_ts")) if t]
         return cls(min(times), max(times)) if times else None
 
     def text(self, zone: tzinfo) -> str:
@@ -45,34 +63,48 @@ class Window:
     since: datetime | None = None
     until: datetime | None = None
 
-    def touches(self, row: Mapping[str, Any], starts: Sequence[str], ends: Sequence[str]) -> bool:
-        """Return True if a row's time overlaps the window.
-
-        Args:
-            row: a view's row.
-            starts: columns that may have its start, the best first. A row without any has an unknown start and is kept.
-            ends: columns that may have its end. A row without any has not ended.
-        """
-        start, end = _first(row, starts), _first(row, ends)
+    def touches(self, start: datetime | None, end: datetime | None) -> bool:
+        """Return True if a time on the reference clock overlaps the window; an unknown start may be before it, and a missing end means not ended."""
         return not (self.since and end and end < self.since) and not (self.until and start and start > self.until)
 
-    def holds(self, row: Mapping[str, Any], starts: Sequence[str], ends: Sequence[str]) -> bool:
-        """Return True if a row's known time is within the window; a row without a time is never outside.
-
-        Args:
-            row: a view's row.
-            starts: columns that may have its start, the best first.
-            ends: columns that may have its end. A row with a start and no end has not ended.
-        """
-        start, end = _first(row, starts), _first(row, ends)
+    def holds(self, start: datetime | None, end: datetime | None) -> bool:
+        """Return True if a known time is within the window; a start without an end has not ended, and what has no time is never outside."""
         if not start and not end:
             return True
         return not (self.since and start and start < self.since) and not (self.until and (not end or end > self.until))
 
 
-def _first(row: Mapping[str, Any], columns: Sequence[str]) -> datetime | None:
-    """Return the first of some columns that has a time."""
-    return next((row[c] for c in columns if row.get(c)), None)
+@dataclass(frozen=True)
+class RowTime:
+    """The columns with the time of a view's rows.
+
+    Attributes:
+        starts, ends: columns that may have its start and its end, the best first; none: the rows have no time. Of bounds, only the outer ones count:
+            if the earliest start is unknown, it may be before any window.
+        own: those of them that are by the clock of a process; the others are on the reference clock.
+        whose: the column that names this process; empty: no column does, so it may be any.
+    """
+
+    starts: Sequence[str] = ()
+    ends: Sequence[str] = ()
+    own: Sequence[str] = ()
+    whose: str = "process_id"
+
+    def of(self, row: Mapping[str, Any], reference: Reference) -> tuple[datetime | None, datetime | None]:
+        """Return the earliest start and the latest end of a row on the reference clock."""
+        return self._bounds(row, self.starts, reference)[0], self._bounds(row, self.ends, reference)[1]
+
+    def _bounds(self, row: Mapping[str, Any], columns: Sequence[str], reference: Reference) -> tuple[datetime, datetime] | tuple[None, None]:
+        column = next((c for c in columns if row.get(c)), None)
+        if column is None:
+            return None, None
+        if column not in self.own:
+            return row[column], row[column]
+        return reference.bounds((row.get(self.whose) or "") if self.whose else None, row[column])
+
+
+#: The time of a row of `process`.
+PRINTED = RowTime(("first_ts",), ("last_ts",), own=("first_ts", "last_ts"))
 
 
 def parse(since: str, until: str, case: CaseTime | None, zone: tzinfo = UTC) -> Window:
@@ -93,9 +125,9 @@ def parse(since: str, until: str, case: CaseTime | None, zone: tzinfo = UTC) -> 
         raise UsageError(f"{text} {zone_name(zone, window.since)}.", where="--since")
     if case is None:
         return window
-    if window.since and window.since > case.last:
+    if window.since and window.since > (case.latest or case.last):
         raise _outside("--since", window.since, "after the case's last record", case, zone)
-    if window.until and window.until < case.first:
+    if window.until and window.until < (case.earliest or case.first):
         raise _outside("--until", window.until, "before the case's first record", case, zone)
     return window
 

@@ -6,12 +6,12 @@ The format is Chrome's trace event JSON, which ui.perfetto.dev and its trace pro
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from itertools import count
 from typing import Any, TextIO
 
-from forensics.report.model import Report
+from forensics.report.model import VIEWS, Report
 
 Row = Mapping[str, Any]
 Slice = dict[str, Any]
@@ -74,14 +74,20 @@ def write(report: Report, to: TextIO) -> int:
 
 
 def _slices(report: Report, tracks: _Tracks) -> Iterator[Slice]:
-    drawn = _Drawing(tracks, *_case_time(report))
+    drawn = _Drawing(tracks, *(report.extent or (None, None)))
+
+    def at(view: str, row: Row, *columns: str) -> datetime | None:
+        """Return the first of some columns that has a time, on the reference clock."""
+        column = next((c for c in columns if row[c]), "")
+        time = VIEWS[view]
+        return report.reference.time(row[time.whose] if column in time.own else None, row[column]) if column else None
+
     for group in report.groups:
         for g in sorted(group["generations"], key=lambda g: (g["incarnation"], g["generation"])):
             name = f"generation {g['generation']} ({(g['trigger'] or 'unknown').replace('_', ' ')})"
-            begin = g["prepared_ts"] or g["first_asked_ts"] or g["first_joined_ts"] or g["stabilized_ts"]
-            yield from drawn.slice(
-                _group(g), "rebalances", begin, g["assigned_ts"] or g["stabilized_ts"] or g["last_synced_ts"], name, "rebalance", g
-            )
+            begin = at("generation", g, "prepared_ts", "first_asked_ts", "first_joined_ts", "stabilized_ts")
+            end = at("generation", g, "assigned_ts", "stabilized_ts", "last_synced_ts")
+            yield from drawn.slice(_group(g), "rebalances", begin, end, name, "rebalance", g)
     for o in sorted(report.ownership, key=lambda o: (str(o["resource"]), str(o["process_id"]), str(o["start_lo"] or ""))):
         yield from drawn.owned(o)
     for s in report.split_brain:
@@ -91,13 +97,16 @@ def _slices(report: Report, tracks: _Tracks) -> Iterator[Slice]:
             yield from drawn.slice(_group(s), title, begin, end, f"{s['verdict']}: {s['kind']}", "overlap", s)
     for e in report.coordinator_episodes:
         name = f"coordinator lost ({e['cause']})"
-        yield from drawn.slice(_group(e), f"coordinator lost: {e['process_id']}", e["lost_ts"], e["found_ts"] or drawn.last, name, "coordinator", e)
+        begin, end = at("coordinator_episode", e, "lost_ts"), at("coordinator_episode", e, "found_ts") or drawn.last
+        yield from drawn.slice(_group(e), f"coordinator lost: {e['process_id']}", begin, end, name, "coordinator", e)
     for p in report.case["processes"]:
-        yield from drawn.slice("processes", p["process_id"], p["first_ts"], p["last_ts"], p["process_id"], "process", p)
+        begin, end = at("process", p, "first_ts"), at("process", p, "last_ts")
+        yield from drawn.slice("processes", p["process_id"], begin, end, p["process_id"], "process", p)
     for c in report.coverage:
         if c["kind"] != "covered" and c["process_id"] is not None:
             title = f"{c['process_id']}: not seen"
-            yield from drawn.slice("processes", title, c["from_ts"], c["to_ts"] or drawn.last, c["note"] or c["kind"], "coverage", c)
+            begin, end = at("coverage", c, "from_ts"), at("coverage", c, "to_ts") or drawn.last
+            yield from drawn.slice("processes", title, begin, end, c["note"] or c["kind"], "coverage", c)
     for f in report.findings:
         yield from drawn.slice("findings", f["rule"], f["from_ts"], f["to_ts"] or f["from_ts"], f["headline"], "finding", f)
 
@@ -146,8 +155,3 @@ def _group(row: Row) -> str:
 
 def _micros(at: datetime) -> int:
     return round(at.timestamp() * 1_000_000)
-
-
-def _case_time(report: Report) -> tuple[datetime | None, datetime | None]:
-    times: Iterable[datetime] = [p[key] for p in report.case["processes"] for key in ("first_ts", "last_ts") if p[key]]
-    return min(times, default=None), max(times, default=None)

@@ -933,7 +933,64 @@ def test_a_wrong_filter_is_a_wrong_use(filters: dict, said: str) -> None:
 def test_a_window_outside_the_case_is_a_wrong_use_and_names_the_cases_span(filters: dict, said: str) -> None:
     with pytest.raises(UsageError, match=said) as error:
         made(**filters)
-    assert error.value.why == "the case spans 2026-03-01 10:00:00 to 2026-03-01 10:02:00 UTC"
+    # As the report's first lines say: the clock of w2 is 41 s ahead.
+    assert error.value.why == "the case spans 2026-03-01 09:59:19 to 2026-03-01 10:02:00 UTC"
+
+
+def test_a_duration_counts_back_from_the_last_record_on_the_reference_clock() -> None:
+    views = rows()
+    views["clock_offset"] = [c | {"lo_ms": 40_000.0, "hi_ms": 40_000.0} for c in views["clock_offset"]]
+    ahead = [p | {"last_ts": at(160)} if p["process_id"].startswith("w2") else p for p in views["process"]]
+    report = made(views | {"process": ahead}, since="1m")
+    assert report.filters["since"] == at(60)
+    assert report.case["last_event_ts"] == at(120)
+    # Not the times of files that no process wrote, such as a dump made a day later.
+    dump = views["source_file"][0] | {"path": "dump.txt", "process_id": None, "last_ts": at(86_400)}
+    assert made(views | {"source_file": [*views["source_file"], dump]}, since="1m").filters["since"] == at(60)
+
+
+def test_times_by_a_process_s_own_clock_are_placed_before_they_are_selected() -> None:
+    """The clock of w2 is 41 s ahead: what it prints from 10:00:18 to 10:00:58 is from 09:59:37 to 10:00:17."""
+    views = rows()
+    views["coordinator_episode"] = [e | {"lost_lo": at(17), "lost_hi": at(17), "found_ts": at(60)} for e in views["coordinator_episode"]]
+    views["ownership"] = [o | {"start_lo": at(1)} for o in views["ownership"]]
+
+    def seen(**window: str) -> tuple[int, int, int]:
+        report = made(views, **window)
+        return sum(c["kind"] == "gap" for c in report.coverage), report.examined["gaps"], len(report.coordinator_episodes)
+
+    assert seen() == (1, 1, 1)
+    assert seen(until="10:00:10") == (1, 1, 0)
+    assert seen(since="10:00:18") == (0, 0, 1)
+    assert seen(since="10:00:30") == (0, 0, 0)
+
+
+def test_a_generation_is_placed_by_the_clock_of_its_coordinator() -> None:
+    views = rows()
+    views["generation"] = [generation(1, 60, coordinator="w2/connect.log")]
+    views["rebalance_blame"] = [b | {"generation": 1, "from_ts": at(60), "to_ts": at(63)} for b in views["rebalance_blame"]]
+
+    def seen(**window: str) -> list[tuple[int, int]]:
+        return [(len(g["generations"]), len(g["rebalance_blame"])) for g in made(views, **window).groups if g["generations"]]
+
+    assert seen(since="10:00:15", until="10:00:25") == [(1, 1)]
+    assert seen(since="10:00:55") == []
+
+
+def test_a_member_whose_lines_are_by_any_clock_is_not_lost() -> None:
+    views = rows()
+    views["member"] = [m | {"first_ts": at(70), "last_ts": at(80)} for m in views["member"]]
+    assert [len(g["members"]) for g in made(views, until="10:00:35").groups] == [2]
+    assert [len(g["members"]) for g in made(views, until="10:00:20").groups] == [0]
+
+
+def test_the_time_of_a_clock_that_stepped_is_within_the_case() -> None:
+    views = rows()
+    views["clock_offset"] = [c | {"lo_ms": None, "hi_ms": None, "stepped": True} for c in views["clock_offset"]]
+    views["process"] = [p | {"last_ts": at(7200)} if p["process_id"].startswith("w2") else p for p in views["process"]]
+    assert made(views, since="11:00").filters["since"] == at(3600)
+    with pytest.raises(UsageError, match="after the case's last record"):
+        made(views, since="12:30")
 
 
 def test_a_clock_time_is_one_of_the_cases_days() -> None:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from datetime import UTC, datetime
 
 import pytest
-from made_case import written
+from made_case import T0, written
 
 from forensics.report import model
 from forensics.share import perfetto, timesketch
@@ -33,6 +33,15 @@ def test_every_owner_has_a_track_and_every_overlap_is_drawn(case):
     assert {i for i, _ in drawn} == {o["ownership_id"] for o in report.ownership}
     assert all(o["resource"] in track and o["process_id"] in track for o in report.ownership for i, track in drawn if i == o["ownership_id"])
     assert sum(e.get("cat") == "overlap" for e in events) == sum(s["verdict"] != "refuted" for s in report.split_brain)
+
+
+def test_every_time_is_on_the_reference_clock(case):
+    """The clock of w2 is 41 s ahead."""
+    begins = {(e["cat"], e["args"].get("process_id")): e["ts"] / 1e6 for e in trace_of(case) if e["ph"] == "X"}
+    assert begins["process", "w2/connect.log"] == T0.timestamp() - 41
+    assert begins["process", "w1/connect.log"] == T0.timestamp()
+    assert begins["coverage", "w2/connect.log"] == T0.timestamp() + 18 - 41
+    assert begins["coordinator", "w2/connect.log"] == T0.timestamp() + 58 - 41
 
 
 def test_slices_of_a_track_lie_inside_each_other_or_apart(case):

@@ -30,7 +30,7 @@ def build(report: Report, more: CaseRows, names: Names, looks: Looks, reference:
         looks: numbers of the processes.
         reference: the clocks.
     """
-    first, last = _extent(report, reference)
+    first, last = _extent(report)
     known = groups(report)
     owned, left_out = _kept(report)
     laid = lanes.lay_out(report, looks, known, first, last, owned)
@@ -47,14 +47,13 @@ def build(report: Report, more: CaseRows, names: Names, looks: Looks, reference:
     return Scene(first, last, ids, laid.rows, laid.bars, doubled, turns, below, states, troubles, marks, quiet, tuple(left_out))
 
 
-def _extent(report: Report, reference: Reference) -> tuple[float, float]:
+def _extent(report: Report) -> tuple[float, float]:
     """Return the time that is shown: the reader's window, else the time of all processes."""
-    moments = [m for p in report.case["processes"] for k in ("first_ts", "last_ts") if (m := reference.moment(p["process_id"], p[k]))]
-    first, last = min((m.lo for m in moments), default=0.0), max((m.hi for m in moments), default=1.0)
+    first, last = (ms(at) for at in report.extent or (None, None))
     since, until = ms(report.filters.get("since")), ms(report.filters.get("until"))
-    first = max(first, since) if since is not None else first
-    last = min(last, until) if until is not None else last
-    return first, max(last, first + 1.0)
+    begin = max((at for at in (first, since) if at is not None), default=0.0)
+    end = min((at for at in (last, until) if at is not None), default=1.0)
+    return begin, max(end, begin + 1.0)
 
 
 def groups(report: Report) -> list[tuple[str, str]]:

@@ -40,7 +40,7 @@ def render(report: Report, more: CaseRows | None = None) -> str:
     """
     more = more or case_rows.of_report(report)
     names, clock = Names(report), content.clock(report)
-    looks, reference = Looks(report, names), Reference(report.clocks, report.case["processes"])
+    looks, reference = Looks(report, names), report.reference
     scene = build.build(report, more, names, looks, reference)
     lines = journal.write(more.lines, looks, reference)
     numbers = build.groups(report)

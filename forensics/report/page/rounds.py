@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report import anchors
 from forensics.report.groups import trigger
-from forensics.report.model import GENERATION_BEGAN, GENERATION_BEGUN_BY
+from forensics.report.model import BY_COORDINATOR, GENERATION_BEGAN, GENERATION_BEGUN_BY
 from forensics.report.page.scene import Round
 from forensics.report.reference import Moment, Reference
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from forensics.report.names import Names
 
 _SETTLED = ("assigned_ts", "last_synced_ts", "stabilized_ts")
-#: Times that the coordinator prints, on its own clock; a generation's other times come from its members.
-_BY_COORDINATOR = ("prepared_ts", "stabilized_ts", "assigned_ts")
 
 
 def find(report: Report, names: Names, reference: Reference, groups: Sequence[tuple[str, str]], last: float) -> tuple[Round, ...]:
@@ -63,4 +61,4 @@ def _moment(g: Row, columns: Sequence[str], reference: Reference) -> Moment | No
     if column is None:
         return None
     # Members' times are already on the reference clock.
-    return reference.moment(g["coordinator"] if column in _BY_COORDINATOR else None, g[column])
+    return reference.moment(g["coordinator"] if column in BY_COORDINATOR else None, g[column])
