@@ -70,16 +70,10 @@ class SailServer:
         except OSError as e:
             raise _open_port(e.strerror or str(e)) from e
         ours.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        folder = Path(tempfile.mkdtemp(prefix="forensics-"))  # 0700
-        if len(os.fsencode(folder / "sail")) > _LONGEST_PATH:
-            folder.rmdir()
-            folder = Path(tempfile.mkdtemp(prefix="forensics-", dir="/tmp"))  # noqa: S108
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener, path = _listener()
         self._ends.append(listener)
-        listener.bind(str(folder / "sail"))
-        listener.listen(1)
-        threading.Thread(target=self._join, args=(listener, folder / "sail", ours), daemon=True).start()
-        return f"unix:{folder / 'sail'}"
+        threading.Thread(target=self._join, args=(listener, path, ours), daemon=True).start()
+        return f"unix:{path}"
 
     def _join(self, listener: socket.socket, path: Path, ours: socket.socket) -> None:
         """Accept the client's connection, remove the socket, and forward bytes."""
@@ -94,10 +88,7 @@ class SailServer:
         finally:
             with suppress(OSError):
                 listener.close()
-            with suppress(OSError):
-                path.unlink()
-            with suppress(OSError):
-                path.parent.rmdir()
+            _remove(path)
 
     def cut(self) -> None:
         """End the connection: pending calls raise an error."""
@@ -109,6 +100,26 @@ class SailServer:
         """End the server, which waits for its client to disconnect."""
         self.cut()
         self._server.stop()
+
+
+def _listener() -> tuple[socket.socket, Path]:
+    """Return a Unix socket that listens, and its path in a private folder of its own."""
+    folder = Path(tempfile.mkdtemp(prefix="forensics-"))  # 0700
+    if len(os.fsencode(folder / "sail")) > _LONGEST_PATH:
+        folder.rmdir()
+        folder = Path(tempfile.mkdtemp(prefix="forensics-", dir="/tmp"))  # noqa: S108
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(str(folder / "sail"))
+    listener.listen(1)
+    return listener, folder / "sail"
+
+
+def _remove(path: Path) -> None:
+    """Remove the path of a Unix socket, and its folder."""
+    with suppress(OSError):
+        path.unlink()
+    with suppress(OSError):
+        path.parent.rmdir()
 
 
 def _close_behind(ours: socket.socket, address: tuple[str, int]) -> None:
@@ -131,9 +142,13 @@ def _close_behind(ours: socket.socket, address: tuple[str, int]) -> None:
     if not listening:
         raise OSError("its socket was not found")
     for number in listening:
-        # Only a file descriptor number is left of the listener, so its server waits for ever without noticing.
-        with socket.socket() as nothing:
-            os.dup2(nothing.fileno(), number, inheritable=False)
+        # The server keeps the descriptor number, of a listener without a path. Accepting must say *try again later*, after which the server waits
+        # for ever. Any other error would make it accept again and again, if it had not yet seen that nobody else is waiting: one core, all the time.
+        nobody, path = _listener()
+        _remove(path)
+        with nobody:
+            nobody.setblocking(False)
+            os.dup2(nobody.fileno(), number, inheritable=False)
     if strangers := {peer for _, peer in _sockets(address)} - {mine}:
         why = f"from {', '.join(f'{peer[0]}:{peer[1]}' for peer in strangers if peer)}"
         raise ForensicsError(

@@ -119,6 +119,14 @@ def test_the_port_closes_behind_one_connection():
     assert accepted[0].recv(1) == b"x"
 
 
+def test_the_server_of_a_closed_port_waits():
+    """On any other error it would accept again without waiting, and use a core for as long as it runs."""
+    server, _ = listening()
+    sail_server._close_behind(socket.create_connection(server.getsockname()), server.getsockname())
+    with pytest.raises(BlockingIOError):
+        server.accept()
+
+
 def test_who_connected_before_it_closed_is_noticed():
     server, _ = listening()
     address = server.getsockname()
