@@ -152,6 +152,12 @@ TzOption = Annotated[
         help="Time zone of displayed times and of --since and --until, for example Europe/Berlin or +02:00 (default: UTC).",
     ),
 ]
+ShowTzOption = Annotated[
+    str,
+    typer.Option(
+        "--tz", metavar="ZONE", help="Time zone of displayed times and of an ID that is a time, for example Europe/Berlin or +02:00 (default: UTC)."
+    ),
+]
 NoPagerOption = Annotated[
     bool,
     typer.Option("--no-pager", help="Do not page, even when the output exceeds the screen. The pager is $FORENSICS_PAGER, else $PAGER, else less."),
@@ -602,7 +608,7 @@ def show(
             help="Merge the lines of all processes by the reference clock. Implied if ID is a time (07:52:24) or a generation (GROUP:13).",
         ),
     ] = False,
-    tz: TzOption = "",
+    tz: ShowTzOption = "",
     evidence: EvidenceOption = None,
     no_pager: NoPagerOption = False,
     case: CaseOption = CASE,

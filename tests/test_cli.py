@@ -19,6 +19,7 @@ import jsonschema
 import made_case
 import pyarrow.parquet as pq
 import pytest
+import typer
 from some_views import only_views
 from typer.testing import CliRunner
 
@@ -84,11 +85,28 @@ def test_version() -> None:
     assert CliRunner().invoke(app, ["--version"]).stdout == f"forensics {__version__}\n"
 
 
-@pytest.mark.parametrize("name", ["ingest", "report", "sql", "show", "verify", "explain", "check"])
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help(name: str) -> None:
     shown = CliRunner().invoke(app, [name, "--help"])
     assert shown.exit_code == 0
     assert "Usage" in shown.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_names_only_options_that_the_command_has(name: str) -> None:
+    """Options of another program follow its name."""
+    command = COMMANDS[name]
+    own = {option for p in command.params for option in (*p.opts, *p.secondary_opts)}
+    texts = [command.help or "", command.short_help or "", *(getattr(p, "help", None) or "" for p in command.params)]
+    named = {
+        option
+        for text in texts
+        for option in re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", re.sub(r"kafka-topics --\w+|kubectl [^|]*\|.*?\|", "", text))
+    }
+    assert named - own == set()
 
 
 @pytest.mark.parametrize(
