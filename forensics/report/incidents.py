@@ -74,6 +74,15 @@ def began(report: Report, incident: Row, moment: Callable[[datetime, datetime], 
     return f"{'the first ' * (incident['times'] > 1)}began {between}"
 
 
+def ended(incident: Row) -> datetime | None:
+    """Return when an incident had ended with its consequences or, if the logs do not show that, up to when they show it; None: it existed all the time."""
+    over: datetime | None = incident.get("over_since")
+    # As its outcome prints it: over by the next full second.
+    by = over + timedelta(microseconds=-over.microsecond % 1_000_000) if over else None
+    begun: datetime | None = incident["from_hi"]
+    return max((at for at in (incident["to_hi"], by, incident.get("shown_until")) if at), default=begun) if begun else None
+
+
 def outcome(incident: Row) -> list[str]:
     """Return whether an incident is over, since when, or what is not over; empty in a case of an earlier release, which lacks this column."""
     return [incident["outcome"]] if incident.get("outcome") else []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from forensics.report import brief, collect, verdict
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
 from forensics.report.examined import basis, why_not_examined
-from forensics.report.incidents import MERGED_CAUSES, in_one
+from forensics.report.incidents import MERGED_CAUSES, ended, in_one
 from forensics.report.model import EARLIEST
 from forensics.report.resources import and_more, in_words
 from forensics.report.story import ROOT, Story, in_time, shortened, stories
@@ -99,8 +99,8 @@ def _as_one(same: Sequence[Story]) -> Story:
         # The largest offset is first.
         incident, headline = first.incident, in_one([s.headline for s in same], _MERGED)
     else:
-        last = max(same, key=lambda s: (s.incident["to_hi"] is None, s.incident["to_hi"] or s.incident["from_hi"] or EARLIEST))
-        incident = first.incident | {"to_hi": last.incident["to_hi"], "outcome": last.incident.get("outcome")}
+        last = max(same, key=lambda s: (s.incident["to_hi"] is None, ended(s.incident) or EARLIEST))
+        incident = first.incident | {key: last.incident.get(key) for key in ("to_hi", "over_since", "shown_until", "outcome")}
         headline = f"{first.headline}; {len(same) - 1} more like it"
         steps.sort(key=in_time)
     shown = shortened(steps)
@@ -155,9 +155,10 @@ def scope(report: Report, names: Names, shown_stories: Sequence[Story]) -> str:
     groups = list(dict.fromkeys(names.group(s.incident["kafka_cluster"], g) for s in shown_stories for g in s.incident["group_ids"]))
     groups = groups or [names.group(g["kafka_cluster"], g["group_id"]) for g in report.groups if g["group_id"]]
     read = [f"Kafka {and_more(versions, 3)}"] * bool(versions) + [count(n, role) for role, n in sorted(roles.items(), reverse=True)]
-    moments = [
-        m for s in shown_stories for m in (s.incident["from_lo"], s.incident["to_hi"] or s.incident["from_hi"], *(p["to_hi"] for p in s.pairs)) if m
-    ]
+    # What followed may begin or end outside the cause's own time.
+    steps = [at for s in shown_stories for step in s.steps for at in (step.lo, step.hi)]
+    pairs = [p["to_hi"] for s in shown_stories for p in s.pairs]
+    moments = [m for m in (*(at for s in shown_stories for at in (s.incident["from_lo"], ended(s.incident))), *steps, *pairs) if m]
     lo, hi = (min(moments), max(moments)) if moments else (report.examined["from_ts"], report.examined["to_ts"])
     when = f", {lo.astimezone(report.zone):%-d %b %Y} {between(lo, hi, report.zone)} {zone_names(report)}" if lo else ""
     text = f"{and_more(groups, 3) or 'no group'}{when} ({', '.join(read) or 'no process'})"

@@ -11,6 +11,8 @@ from made_case import HOSTILE, LINES, at, finding, incident, made, rows
 
 from forensics.report import content, json_form, story, text
 from forensics.report.names import Names
+from forensics.report.page import front, journal
+from forensics.report.page.look import Looks
 from forensics.report.summary import between, title
 
 
@@ -159,6 +161,36 @@ def test_several_split_brains_are_over_when_the_last_of_them_is() -> None:
     )
     assert title(report, [one, other])[0] == f"SPLIT BRAIN PROVED - over by 10:01:10 on {at(70) + later:%-d %b}"
     assert title(report, [one])[0] == "SPLIT BRAIN PROVED - over by 10:01:05"
+
+
+@pytest.mark.parametrize(
+    ("more", "until"),
+    [
+        ({"to_lo": None, "to_hi": None}, "10:00:50-55"),
+        ({"to_lo": None, "to_hi": None, "state": "open", "shown_until": at(118.2)}, "10:00:50-10:01:58"),
+        # Over by 10:01:43, as the title says.
+        ({"state": "over", "over_since": at(102.3)}, "10:00:50-10:01:43"),
+        ({"to_hi": at(60), "state": "open", "shown_until": at(118.2)}, "10:00:50-10:01:58"),
+        # It existed all the time: the time of the logs.
+        ({**dict.fromkeys(("from_lo", "from_hi", "to_lo", "to_hi")), "state": "open", "shown_until": at(118.2)}, "09:59:19-10:02:00"),
+    ],
+)
+def test_the_time_under_the_title_ends_when_the_incident_does(more: dict, until: str) -> None:
+    views = rows() | {"split_brain": []}
+    views["incident"] = [i | more for i in views["incident"]]
+    views["finding"] = []
+    assert f"1 Mar 2026 {until} UTC" in flat(screen(views))
+    report = made(views)
+    names = Names(report)
+    lines = journal.write((), Looks(report, names), report.reference)
+    assert front.make(report, names, content.clock(report), lines, ()).incidents[0].when in (until, "")
+
+
+def test_the_time_under_the_title_covers_what_followed() -> None:
+    views = rows() | {"split_brain": []}
+    late = finding("session-timeout", "warning", start=80, incident_id="i-process_paused", caused_by=None, caused_how="member")
+    views["finding"] = [late | {"to_ts": at(95)}]
+    assert "1 Mar 2026 10:00:50-10:01:35 UTC" in flat(screen(views))
 
 
 def test_a_wrong_clock_says_by_how_much_the_largest_first() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report import anchors, summary
 from forensics.report.document import Table
+from forensics.report.incidents import ended
 from forensics.report.page import causes
 from forensics.report.reference import ms
 from forensics.report.story import ROOT
@@ -134,7 +135,7 @@ def make(report: Report, names: Names, clock: Clock, journal: Journal, overlaps:
             anchor=anchors.incident(i["incident_id"]),
             severity=i["severity"],
             name=causes.short(i, names),
-            when=summary.when(i["from_lo"], i["to_hi"] or i["from_hi"], report.zone, dated=dated),
+            when=summary.when(i["from_lo"], ended(i), report.zone, dated=dated),
             state=shorten(i.get("outcome") or "", _LONGEST) or ("its end is not in the logs" if i["from_hi"] and not i["to_hi"] else ""),
             headline=story.headline,
             steps=tuple(moment(story, step) for step in story.steps),
@@ -175,7 +176,7 @@ def for_script(report: Report, journal: Journal, scene: Scene) -> dict[str, dict
 
 def _of_incident(i: Row, report: Report, journal: Journal, scene: Scene, troubles: Iterable[Trouble]) -> dict[str, object]:
     pairs = [s for s in report.pairs_by_incident.get(i["incident_id"], ()) if s["verdict"] == "proved"]
-    moments = [ms(i["from_lo"]), ms(i["from_hi"]), ms(i["to_hi"]), *(ms(s[k]) for s in pairs for k in ("from_lo", "to_hi"))]
+    moments = [ms(i["from_lo"]), ms(i["from_hi"]), ms(ended(i)), *(ms(s[k]) for s in pairs for k in ("from_lo", "to_hi"))]
     moments += [x for t in troubles for x in (t.start_lo, t.stop_hi)]
     known = [min(max(m, scene.first), scene.last) for m in moments if m is not None]
     return {
