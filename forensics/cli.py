@@ -331,9 +331,9 @@ def report(
     master: MasterOption = "",
     jobs: JobsOption = None,
 ) -> None:
-    """Show what happened, who was hit and what to do, on one screen; --full prints the proofs, generations, clocks and gaps too.
+    """Show what happened, who was affected and what to do, on one screen; --full also prints proofs, generations, clocks and gaps.
 
-    With LOGS, they are read first. Their case is kept in the user's cache, so a second run on the same logs answers from there; --case DIR puts it
+    If LOGS are given, they are read first. Their case is kept in the user's cache, so a second run on the same logs answers from there; --case DIR puts it
     elsewhere.
 
     Example: forensics report /path/to/logs

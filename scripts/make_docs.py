@@ -59,10 +59,10 @@ def views() -> str:
     parts = [
         _MADE,
         "# Views\n",
-        '`forensics sql NAME` prints one; `spark-sql -i forensics-case/open.sql -e "SELECT ..."` reads the public ones and the rules. '
-        "Times ending in `_ts` are by their writer's own clock, in UTC; `_lo` and `_hi` are the earliest and the latest moment on the clock of "
-        "one process, the reference: only those may be compared between processes. Processes whose clocks messages join are called an island; "
-        "each island has a reference of its own.\n",
+        '`forensics sql NAME` prints a view; `spark-sql -i forensics-case/open.sql -e "SELECT ..."` queries the public views and the rules. '
+        "Columns ending in `_ts` are times on their writer's own clock, in UTC. `_lo` and `_hi` are the earliest and the latest moment on the clock of "
+        "one process, the reference: only these may be compared between processes. A set of processes whose clocks are related by messages is called "
+        "an island; each island has its own reference.\n",
     ]
     for view in (v for v in found if v.kind == "public"):
         parts += [f"## {view.name}\n", f"{view.about}", _grain(view), _table(("column", "meaning"), iter((f"`{n}`", c) for n, c in _columns(view)))]
@@ -76,7 +76,7 @@ def views() -> str:
     parts.append(_table(("layer", "view", "a row"), iter((f"`{v.folder}`", f"`{v.name}`", v.about) for v in steps)))
     parts += [
         "## Thresholds\n",
-        "Session variables. Use `SET VAR name = value` before reading a view that is not built, or in your own session over `open.sql` and `steps.sql`.\n",
+        "Session variables. Use `SET VAR name = value` before reading a view that is not stored, or in your own session with `open.sql` and `steps.sql`.\n",
     ]
     thresholds = ((f"`{name}`", default, comment.replace("--", " ")) for comment, name, _, default in _THRESHOLD.findall(view_files.thresholds_sql()))
     parts.append(_table(("variable", "default", "meaning"), thresholds))
@@ -94,8 +94,8 @@ def rules() -> str:
     parts = [
         _MADE,
         "# Rules\n",
-        "Each rule consists of two files under `sql/7_rules/`, its facts and its words, and yields rows of [`finding`](views.md#finding); `forensics sql RULE` prints them, `forensics report --rule RULE` reports them in full. "
-        "Names such as `3.9.1-worker_frozen` are recordings of real clusters, named by the release and by what was done to them. In a rule's texts, *italics* replace "
+        "Each rule consists of two files in `sql/7_rules/`, its facts and its words, and yields rows of [`finding`](views.md#finding). `forensics sql RULE` prints these rows, and `forensics report --rule RULE` reports them in full. "
+        "Names such as `3.9.1-worker_frozen` are recordings of real clusters, named after the release and the injected fault. In a rule's texts, *italics* stand for "
         "facts from the logs, and [brackets] mark parts that are printed only if the logs contain these facts.\n",
     ]
     words = rule_words()
@@ -172,7 +172,7 @@ def events() -> str:
     parts = [
         _MADE,
         "# Events\n",
-        "The events that the catalogue recognises. An event has one name for all releases, layouts and client libraries; `kafka` says which releases print "
+        "The events that the catalogue recognises. An event has one name for all releases, layouts and client libraries; the column `kafka` gives the releases that print "
         "a wording. `forensics explain LINE` prints all of this for one line, and what the line proves.\n",
     ]
     everything = sorted(catalogue.events, key=lambda e: (e.category, e.name, e.file, e.line))
@@ -185,7 +185,7 @@ def events() -> str:
                 shown = example if len(example) <= 140 else example[:139] + "…"
                 rows.append((f"`{name}`" if number == 0 else "", releases(e.kafka), f"`` {shown.replace('`', chr(39))} ``"))
         parts.append(_table(("event", "kafka", "example"), iter(rows)))
-    parts += ["## Captures\n", "The values that patterns extract from a message; each is a column of `event`.\n"]
+    parts += ["## Captures\n", "The values that patterns extract from messages; each is a column of `event`.\n"]
     parts.append(_table(("capture", "type", "meaning"), iter((f"`{f.name}`", f.type, f.meaning) for f in catalogue.fields.values())))
     parts += ["## Layouts\n", "Formats of whole lines; the layout is chosen for each record. `--layout` on ingest adds another.\n"]
     known = layouts.packaged().layouts

@@ -1,4 +1,4 @@
-"""Write the report's first screen: the verdict, and for each incident what happened, who was hit and what to do, in 60 lines for one root cause."""
+"""Write the report's first screen: the verdict, and for each incident what happened, who was affected and what to do, in 60 lines for one root cause."""
 
 from __future__ import annotations
 
