@@ -176,7 +176,7 @@ def test_explain_reads_standard_input_and_survives_anything() -> None:
     [
         ("hello", "Paste the whole line"),
         ("[2026-11-21 07:51:24,897] INFO Started (org.eclipse.jetty.server.Server:415)", "prints nothing about groups"),
-        ("[2026-11-21 07:51:24,897] INFO gibberish (org.apache.kafka.connect.runtime.distributed.DistributedHerder:843)", "this is none of them"),
+        ("[2026-11-21 07:51:24,897] INFO gibberish (org.apache.kafka.connect.runtime.distributed.DistributedHerder:843)", "this is not one of them"),
     ],
 )
 def test_explain_says_why_it_knows_nothing(line: str, said: str) -> None:
@@ -193,7 +193,7 @@ def test_explain_says_why_it_knows_nothing(line: str, said: str) -> None:
         ("07:52:24 [DistributedHerder-1] o.a.k.c.r.Worker - Stopping task b-1", ["task_stopping (task)", "o.a.k.c.r.Worker"]),
         (
             "CommitFailedException: Offset commit cannot be completed since the consumer is not part of an active group for auto partition assignment",
-            ["CommitFailedException (exception)", "lost its place in the group", "max.poll.interval.ms"],
+            ["CommitFailedException (exception)", "lost its membership", "max.poll.interval.ms"],
         ),
         ("kafka.errors.UnknownMemberIdError: [Error 25] UnknownMemberIdError", ["UnknownMemberIdException (exception)"]),
         ("Caused by: Broker: Unknown member", ["UnknownMemberIdException (exception)", "“broker: unknown member”"]),

@@ -311,7 +311,7 @@ def _idle_members(report: Report, idle: float) -> str:
     limit = idle + _CLOSE_MS if idle else _IDLE_MS
     groups = sorted(g for g, ms in longest.items() if ms > limit)
     return (
-        f"members of {and_more(groups, 3)}: nothing to work on, the longest for at least {span(max(longest[g] for g in groups), up=False)}"
+        f"members of {and_more(groups, 3)}: without an assignment, the longest for at least {span(max(longest[g] for g in groups), up=False)}"
         if groups
         else ""
     )
@@ -375,7 +375,7 @@ def how_sure(report: Report) -> str:
     if margins := [s["margin_ms"] for s in report.split_brain if s["verdict"] == "proved" and s["kind"] == "work" and s["margin_ms"] is not None]:
         jumped = verdict.clock_jumped(report)
         unless = verdict.unless_jumped(min(margins), jumped=jumped)
-        parts.append(f"two owners at the same time are certain {unless}{' (the known jump is taken into account)' * jumped}")
+        parts.append(f"the overlap is certain {unless}{' (the known jump is taken into account)' * jumped}")
     return f"{'; '.join(parts)}." if parts else ""
 
 

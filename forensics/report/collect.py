@@ -37,7 +37,7 @@ def meanwhile(report: Report) -> str:
     workers = {g["group_id"] for g in report.groups for x in g["generations"] if x["protocol_type"] == "connect"}
     commands = []
     if workers:
-        commands.append("`curl http://WORKER:8083/connectors?expand=status` on each worker shows what it believes to run")
+        commands.append("`curl http://WORKER:8083/connectors?expand=status` on each worker shows the tasks that it considers its own")
     if others := [g for g in groups if g not in workers]:
         commands.append(f"`kafka-consumer-groups.sh --describe --members --verbose --group {others[0]}` shows who owns what now")
     return "; ".join(commands)

@@ -164,7 +164,7 @@ def _why_unknown(item: Item, recogniser: Recogniser) -> str:
         return f"The layout is “{layout}”, without a logger; no message in the catalogue has this text."
     if recogniser.is_interesting(record.logger):
         return (
-            f"The layout is “{layout}”. {record.logger} prints messages that the catalogue knows, but this is none of them. It may come from "
+            f"The layout is “{layout}”. {record.logger} prints messages that the catalogue knows, but this is not one of them. It may come from "
             "another release: `forensics check` tests a pattern of your own, and `--parsers` on ingest adds it."
         )
     return f"The layout is “{layout}”. According to the catalogue, {record.logger} prints nothing about groups."

@@ -90,7 +90,7 @@ def _incident(report: Report, incident: Row, findings: Iterable[Row], above: lis
     shown = {f["finding_id"] for f in full.values()}
     rows = [(depth, f) for depth, f in tree if f["finding_id"] not in shown]
     if rows:
-        yield Para("What followed, each below its cause (`forensics show ID` gives the lines):" if full else "What followed:", tone="dim")
+        yield Para("Effects, each below its cause (`forensics show ID` prints the lines):" if full else "Effects:", tone="dim")
         cells = tuple((f["severity"], "  " * depth + shorten(f["headline"], 160), when(f, clock), f["finding_id"]) for depth, f in rows[:_IN_TABLE])
         yield Table((Column("", fixed=True), Column("what"), Column("when"), Column("id", fixed=True)), cells)
         if len(rows) > _IN_TABLE:
@@ -145,7 +145,7 @@ def repeats(f: Row, clock: Clock, *, everything: bool) -> Iterator[Block]:
     if not all_of:
         return
     if len(all_of) < f["occurrences"]:
-        yield Para(f"{len(all_of):,} of the {f['occurrences']:,} times are in the selected time.", tone="dim")
+        yield Para(f"{len(all_of):,} of the {f['occurrences']:,} occurrences are in the selected time.", tone="dim")
     number = _MAX_REPEATS if everything else _IN_TABLE
     longest = sorted(all_of[1:-1], key=lambda o: (-(o["lasted_ms"] or 0), -all_of.index(o)))[: number - 2]
     chosen = {o["occurrence_id"] for o in (all_of[0], *longest, all_of[-1])}
@@ -167,7 +167,9 @@ def repeats(f: Row, clock: Clock, *, everything: bool) -> Iterator[Block]:
     if len(all_of) > len(shown):
         which = "the longest, the first and the last of them" if timed else "the first and the last of them"
         where = "forensics sql occurrence" if everything else f"forensics report --rule {f['rule']}"
-        yield Para(f"{len(shown)} of {len(all_of):,} times: {which}. `{where}` shows more; `forensics show ID` gives the lines of each.", tone="dim")
+        yield Para(
+            f"{len(shown)} of {len(all_of):,} occurrences: {which}. `{where}` shows more; `forensics show ID` prints the lines of each.", tone="dim"
+        )
 
 
 def when(f: Row, clock: Clock) -> str:

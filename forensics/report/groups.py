@@ -136,7 +136,7 @@ def generations(group: Row, names: Names, clock: Clock, *, changes: bool) -> lis
     found: list[Row] = group["generations"]
     unfinished = [_unfinished(row, group, names, clock) for row in group["open_rebalance"]]
     if not found:
-        seen = Para(f"{count(len(group['members']), 'member')} seen; none of its generations is seen to begin.", tone="dim")
+        seen = Para(f"{count(len(group['members']), 'member')} seen; the logs show the beginning of none of its generations.", tone="dim")
         return [seen, *([Table(_columns(changes=changes), tuple(unfinished))] if unfinished else [])]
     blocks: list[Block] = [Para(_summary(group, names))]
     shares: dict[tuple[int, int], list[Row]] = defaultdict(list)
@@ -169,7 +169,7 @@ def _summary(group: Row, names: Names) -> str:
     coordinators = sorted({g["coordinator"] for g in generations if g["coordinator"]})
     timed = any(g["duration_ms"] is not None for g in generations)
     at_least = "" if all(_is_duration_complete(g) for g in generations if g["duration_ms"] is not None) else "At least "
-    spent = f"{at_least}{span(busy)} spent in rebalances" if timed else "How long the rebalances took is not in these lines"
+    spent = f"{at_least}{span(busy)} spent in rebalances" if timed else "These lines do not show how long the rebalances took"
     text = f"{count(len(generations), 'generation')}: {why}. {spent}"
     if coordinators:
         text += f"; coordinator {', '.join(coordinators)}"
@@ -235,7 +235,7 @@ def _table(
         lowest = min(r.first["generation"] for r in rows)
         # The first incarnation in the logs may have begun before them.
         if why and why != "first" and rows[0].first["generation"] == lowest <= highest.get(incarnation, 0):
-            what = "A generation number comes twice" if why == "ghost" else "Generations begin again"
+            what = "A generation number repeats" if why == "ghost" else "Generations restart"
             yield Para(f"{what} here ({_WHY_RESET.get(why, why)}): incarnation {incarnation} of the group.", tone="warn")
         cells = []
         for run in rows:
@@ -252,7 +252,7 @@ def _columns(*, changes: bool) -> tuple[Column, ...]:
         Column("began", fixed=True),
         Column("took", right=True, fixed=True),
         Column("why"),
-        Column("what changed (* leads)" if changes else "who got what (* leads)"),
+        Column("changes (* leader)" if changes else "assignments (* leader)"),
     )
 
 

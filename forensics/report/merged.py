@@ -51,7 +51,7 @@ def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC) -> Docum
     near = sorted({m for n in chosen for m in range(max(0, n - context), min(len(lines), n + context + 1))})
     _add_table(out, [lines[n] for n in near[:_MAX_LINES]], {lines[n][1]["event_id"] for n in chosen}, reference, zone, _gaps(near))
     if len(near) > _MAX_LINES:
-        out.add(Para(f"… and {count(len(near) - _MAX_LINES, 'more line')}; ask for less.", tone="dim"))
+        out.add(Para(f"… and {count(len(near) - _MAX_LINES, 'more line')}; narrow the request.", tone="dim"))
     return out
 
 
@@ -117,11 +117,11 @@ def _add_table(out: Document, lines: Sequence[tuple[float, Row]], requested: set
     on = (
         f"the clock of {next(iter(islands))}"
         if len(islands) == 1
-        else "the reference clocks; times of processes whose clocks have no message in common may not be compared"
+        else "the reference clocks; do not compare times of processes whose clocks no messages relate"
     )
     day = f"{times[0].astimezone(zone):%Y-%m-%d}, " if clock.day else ""
     out.add(
-        Para(f"Lines of all processes in the order of {on}; {day}times in {zone_name(zone, times[0])}. `>` marks what was asked for.", tone="dim")
+        Para(f"Lines of all processes in the order of {on}; {day}times in {zone_name(zone, times[0])}. `>` marks the requested lines.", tone="dim")
     )
     columns = (Column(""), Column("time", fixed=True), Column("process"), Column("line"))
     rows: list[tuple[str, ...]] = []

@@ -158,7 +158,7 @@ def clocks(report: Report, names: Names) -> list[Block]:
         blocks.append(
             Para(
                 f"The clocks form {len(islands)} groups, and nothing in the logs ties one group to another: {parts}{'; …' if len(islands) > 10 else ''}. "
-                "Times of different sets are not compared: across them, verdicts rest on the order of messages and of generations alone.",
+                "Times in different groups are not compared: across them, verdicts rest on the order of messages and of generations alone.",
                 tone="warn",
             )
         )

@@ -37,7 +37,7 @@ class Request:
 
     Attributes:
         topic: the topic in the file.
-        brokers: IDs and racks of all live brokers; empty: the brokers that the file shows to be alive.
+        brokers: IDs and racks of all live brokers; empty: the live brokers in the file.
         groups: groups whose partition is requested.
         factor: replicas that each partition should have; None: change nothing.
         release: Kafka's version, major and minor, for the printed commands.
@@ -81,7 +81,7 @@ def parse_brokers(text: str) -> dict[int, str | None]:
     for part in (p.strip() for p in text.split(",")):
         broker, colon, rack = part.partition(":")
         if not broker.strip().isdigit() or (colon and not rack.strip()):
-            raise UsageError(f"`{part}` is no broker.", where="--brokers", fix="Write --brokers 1,2,3 or --brokers 1:rackA,2:rackB,3:rackC.")
+            raise UsageError(f"`{part}` is not a broker.", where="--brokers", fix="Write --brokers 1,2,3 or --brokers 1:rackA,2:rackB,3:rackC.")
         if int(broker) in found:
             raise UsageError(f"Broker {int(broker)} is named twice.", where="--brokers")
         found[int(broker)] = rack.strip() if colon else None
@@ -101,7 +101,7 @@ def parse_release(text: str) -> tuple[int, ...]:
     """
     parts = text.strip().split(".")
     if not all(p.isdigit() for p in parts):
-        raise UsageError(f"`{text}` is no release of Kafka.", where="--kafka-version", fix="Write for example 3.9 or 2.3.1.")
+        raise UsageError(f"`{text}` is not a Kafka release.", where="--kafka-version", fix="Write for example 3.9 or 2.3.1.")
     return tuple(int(p) for p in parts)
 
 
@@ -115,7 +115,7 @@ def answer(path: Path, request: Request) -> Answer:
     described = _described(path)
     placements, config = _placements(described, request.topic, path)
     if request.groups and request.topic != OFFSETS:
-        raise UsageError(f"Groups live in {OFFSETS}, not in {request.topic}.", where="--group", fix="Leave out --group, or --topic.")
+        raise UsageError(f"Groups are stored in {OFFSETS}, not in {request.topic}.", where="--group", fix="Leave out --group, or --topic.")
     shown = sorted({b for item in described for b in (int(r) for r in item.captures.get("replicas", ()))})
     alive = live_brokers(_all_placements(described))
     brokers = dict(request.brokers) if request.brokers else dict.fromkeys(alive)
@@ -194,11 +194,9 @@ def _placements(described: Sequence[Observation], topic: str, path: Path) -> tup
 def _notes(placements: Sequence[Placement], brokers: Mapping[int, str | None], absent: Sequence[int], *, named: bool) -> list[str]:
     notes = []
     if not named:
-        notes.append(
-            f"Brokers are those that the file shows to be alive: {_listed(sorted(brokers))}. Brokers without a replica are not in it; --brokers names all."
-        )
+        notes.append(f"Live brokers, according to the file: {_listed(sorted(brokers))}. Brokers without a replica are not in it; --brokers sets all.")
     if absent:
-        why = "they are not in --brokers" if named else "they lead nothing and are in sync with no leader"
+        why = "they are not in --brokers" if named else "they lead no partition and are in sync with no leader"
         notes.append(f"Assumed to be gone, because {why}: {_listed(absent)}.")
     headless = [p for p in placements if p.leader is None or p.leader not in brokers]
     if headless:
@@ -220,9 +218,9 @@ def _commands(request: Request, min_isr: int | None) -> list[tuple[str, str]]:
     throttle = f" --throttle {request.throttle}" if release >= (0, 10, 1) else ""
     commands = [
         ("Start it; keep the printed current assignment for a rollback", f"{base} --execute{throttle}"),
-        ("See how far it is; when it is done, this also removes the throttle" if throttle else "See how far it is", f"{base} --verify"),
+        ("Check its progress; once it is complete, this also removes the throttle" if throttle else "Check its progress", f"{base} --verify"),
         (
-            "See that all replicas are in sync",
+            "Check that all replicas are in sync",
             f"kafka-topics {new_place if release >= (2, 2, 0) else old_place} --describe --topic {quote(request.topic)}",
         ),
     ]
@@ -312,7 +310,7 @@ def _add_losses(out: Document, found: Answer) -> None:
         Column("leads", right=True),
         Column("holds", right=True),
     ]
-    columns += [Column("partitions that die with it"), *([Column("groups among them")] if found.groups else [])]
+    columns += [Column("unavailable without it"), *([Column("groups on these")] if found.groups else [])]
     out.section("What each broker failure would break", [Table(tuple(columns), tuple(rows), tones)])  # type: ignore[arg-type]
     if any(x.lost for x in found.losses):
         what = (
@@ -320,7 +318,12 @@ def _add_losses(out: Document, found: Answer) -> None:
             if found.request.topic == OFFSETS
             else "they cannot be read or written"
         )
-        out.add(Para(f"A partition dies with a broker when no other live broker has a replica in sync. Until it is back, {what}.", tone="dim"))
+        out.add(
+            Para(
+                f"A partition is unavailable without a broker if no other live broker has an in-sync replica. Until that broker is back, {what}.",
+                tone="dim",
+            )
+        )
 
 
 def _add_groups(out: Document, found: Answer) -> None:
@@ -372,9 +375,9 @@ def _advice(found: Answer) -> list[str]:
     current = "not set on the topic (the default is 1)" if found.min_isr is None else str(found.min_isr)
     advised = advised_min_isr(factor)
     if factor >= 3:
-        why = "a write is acknowledged by two brokers, and one of three may be away."
+        why = "a write is acknowledged by two brokers, and one of three may be down."
     else:
-        why = f"with {count(factor, 'replica')} a higher value would stop all commits whenever one broker restarts; 3 replicas and 2 are safer."
+        why = f"with {count(factor, 'replica')} a higher value would stop all commits whenever one broker restarts; 3 replicas and a value of 2 are safer."
     advice = [f"min.insync.replicas is {current}; with {count(factor, 'replica')} it should be {advised}: {why}"]
     key = _CREATED_BY.get(found.request.topic)
     if key:

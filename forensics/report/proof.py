@@ -61,7 +61,7 @@ class Proofs:
         more = ""
         if len(shown) < len(witness):
             show = f"`forensics show {finding_id}` or " if finding_id else ""
-            more = f"{len(shown)} of {len(witness)} lines; {show}`--proof all` gives all"
+            more = f"{len(shown)} of {len(witness)} lines; {show}`--proof all` prints all"
         return [Lines(tuple(self._line(w, whole=everything) for w in shown), more=more)]
 
     def _place(self, w: Row) -> tuple[float, str, int, str]:

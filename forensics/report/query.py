@@ -79,9 +79,9 @@ def saved(name: str) -> View:
     if name not in known:
         # Views and rules first: there are many steps behind them, which users rarely mean.
         if re.match(r"\s*(SELECT|WITH|SHOW|DESCRIBE)\b", name, re.IGNORECASE):
-            raise UsageError("A query is no name of a view or rule.", where="NAME", fix=f"Say it with -e: forensics sql -e {shlex.quote(name)}")
+            raise UsageError("A query is not the name of a view or rule.", where="NAME", fix=f"Pass it with -e: forensics sql -e {shlex.quote(name)}")
         fix = did_you_mean(name, saved_queries("public", "rule"), "") or did_you_mean(
-            name, known, "`forensics sql --list` names the views and rules."
+            name, known, "`forensics sql --list` lists the views and rules."
         )
         raise UsageError(f"There is no view or rule `{name}`.", where="NAME", fix=fix)
     return known[name]

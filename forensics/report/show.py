@@ -59,7 +59,9 @@ def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC, folders:
     ids = _ids(case, wanted, out, zone)
     rows = _events(case, "event_id", ids) if ids else _events_by_prefix(case, wanted)
     if not rows and not ids:
-        raise UsageError(f"The case has no id `{wanted}`.", where="ID", fix="Find ids beside the lines of a report, and in the views.")
+        raise UsageError(
+            f"The case has no id `{wanted}`.", where="ID", fix="Reports print an ID beside each line and finding; views contain them too."
+        )
     missing = set(ids) - {r["event_id"] for r in rows}
     if missing:
         out.add(Para(f"{count(len(missing), 'witness', 'witnesses')} not in the case's tables: {', '.join(sorted(missing))}.", tone="warn"))
@@ -86,7 +88,7 @@ def _check(wanted: str) -> None:
     """
     if ":" in wanted:
         fix = "A time is written 07:52, 07:52:24 or 2026-11-21T07:52:24; a generation GROUP:13."
-        raise UsageError(f"`{wanted}` is no id, time or generation of this case.", where="ID", fix=fix)
+        raise UsageError(f"`{wanted}` is not an ID, a time or a generation of this case.", where="ID", fix=fix)
     if len(wanted) < _SHORTEST_ID:
         raise UsageError(f"`{wanted}` is too short for an ID.", where="ID", fix=f"Give at least its first {_SHORTEST_ID} characters.")
 
@@ -100,7 +102,9 @@ def ids_of(case: CaseLike, wanted: str, out: Document, zone: tzinfo = UTC) -> li
     _check(wanted)
     found = _ids(case, wanted, out, zone) or [r["event_id"] for r in _events_by_prefix(case, wanted)]
     if not found:
-        raise UsageError(f"The case has no id `{wanted}`.", where="ID", fix="Find ids beside the lines of a report, and in the views.")
+        raise UsageError(
+            f"The case has no id `{wanted}`.", where="ID", fix="Reports print an ID beside each line and finding; views contain them too."
+        )
     return found
 
 
@@ -160,7 +164,9 @@ def _table(case: CaseLike, table: str) -> Any:  # noqa: ANN401 (an Arrow table)
 
 def _one_only(wanted: str, found: list[str]) -> None:
     if len(set(found)) > 1:
-        raise UsageError(f"{len(set(found))} ids begin with `{wanted}`.", why=", ".join(sorted(set(found))[:5]), where="ID", fix="Give more of it.")
+        raise UsageError(
+            f"{len(set(found))} ids begin with `{wanted}`.", why=", ".join(sorted(set(found))[:5]), where="ID", fix="Give more characters of it."
+        )
 
 
 def _show_file(file: Mapping[str, Any], lines: dict[int, Row], context: int, out: Document, zone: tzinfo, find: Callable[[str], Location]) -> None:
@@ -186,12 +192,14 @@ def _show_file(file: Mapping[str, Any], lines: dict[int, Row], context: int, out
         out.add(Raw(tuple(RawLine(n, f"(event {row['event']} at byte {row['byte_offset']:,})", row["event_id"]) for n, row in sorted(lines.items()))))
         return
     if digest != file["sha256"]:
-        text = f"The evidence has changed since it was ingested (SHA-256 {digest[:16]}…, was {file['sha256'][:16]}…): these lines may be others."
+        text = (
+            f"The evidence has changed since it was ingested (SHA-256 {digest[:16]}…, was {file['sha256'][:16]}…): these lines may be different ones."
+        )
         out.add(Para(text, tone="bad"))
     raw = []
     for number in sorted(near & found.keys() | lines.keys()):
         row = lines.get(number)
-        line = found.get(number, "(no such line any more)")
+        line = found.get(number, "(this line no longer exists)")
         line = _without_secrets(line, found.get(number - 1, ""), file["kind"]) if secretive else scrub(line)
         raw.append(RawLine(number, line, row["event_id"] if row else ""))
     out.add(Raw(tuple(raw)))

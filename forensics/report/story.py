@@ -22,7 +22,7 @@ SPLIT_RULES = ("split-brain-task", "split-brain-partition")
 #: Rules whose findings are in the impact, with their times.
 _IN_IMPACT = (*SPLIT_RULES, "unassigned-tasks")
 _MAX_STEPS, _SAME_RULE, _MAX_LEDGER = 8, 2, 3
-_DID = {"partition": ("was given", "held"), "task": ("started", "ran"), "connector": ("started", "ran")}
+_DID = {"partition": ("was assigned", "held"), "task": ("started", "ran"), "connector": ("started", "ran")}
 _PROOF = {
     "work": "both worked in that time",
     "thread": "no line shows both working",
@@ -125,7 +125,7 @@ def _check(incident: Row, pairs: Sequence[Row]) -> str:
     worked = sorted({s["resource"] for s in pairs if s["verdict"] == "proved" and s["kind"] == "work"})
     if incident.get("state") != "over" or not worked:
         return ""
-    return f"nothing to stop; check what {in_words(worked, pairs)} wrote for duplicates"
+    return f"nothing to stop; check the output of {in_words(worked, pairs)} for duplicates"
 
 
 def shortened(steps: Sequence[Step]) -> Sequence[Step]:
@@ -155,7 +155,7 @@ def _effects(incident: Row, tree: Iterable[Row], headline: str) -> Iterator[Step
             yield Step(
                 start,
                 same[-1]["to_ts"] if more else end,
-                f["headline"] + f", and {more:,} more like it" * bool(more),
+                f["headline"] + f" (and {more:,} similar)" * bool(more),
                 _line(f["witness"], f["from_ts"]),
             )
 

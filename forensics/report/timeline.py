@@ -30,10 +30,10 @@ FROZEN, CAUSE_POSSIBLE, CAUSE, EVICTED, DIED = "-", "~", "=", "E", "D"
 BOTH_POSSIBLE, BOTH_THERE, BOTH_AT_WORK = "?", "x", "X"
 _REBALANCE = "▒"
 _LEGEND = (
-    f"{CERTAIN} owned for certain, {POSSIBLE} possible; two owners: {BOTH_AT_WORK} both working for certain, {BOTH_THERE} both there for certain, "
-    f"{BOTH_POSSIBLE} possible. {_REBALANCE} rebalance; numbers are generations, … is one that had not ended."
+    f"{CERTAIN} certainly owned, {POSSIBLE} possibly; two owners: {BOTH_AT_WORK} both certainly working, {BOTH_THERE} both certainly present, "
+    f"{BOTH_POSSIBLE} possibly. {_REBALANCE} rebalance; numbers are generations, … is one that had not ended."
 )
-_CAUSES = f"Cause of an incident: {CAUSE} for certain, {CAUSE_POSSIBLE} possible; {EVICTED} a member was evicted, {DIED} a process died; {FROZEN} its owner was frozen."
+_CAUSES = f"Cause of an incident: {CAUSE} certain, {CAUSE_POSSIBLE} possible; {EVICTED} a member was evicted, {DIED} a process died; {FROZEN} the owner was frozen."
 #: Maximum resources of a group; those with two owners are always drawn.
 _RESOURCES = 30
 _GENERATIONS = 25

@@ -98,11 +98,11 @@ def clock_jumped(report: Report) -> bool:
 
 def unless_jumped(margin_ms: float, *, jumped: bool) -> str:
     """Return the condition under which a verdict based on clocks is wrong: `unless a clock jumped by more than 22.5 s`."""
-    return f"unless a clock jumped {'once more, unseen, ' * jumped}by more than {span(margin_ms, up=False)}"
+    return f"unless a clock jumped {'again, undetected, ' * jumped}by more than {span(margin_ms, up=False)}"
 
 
 def _elsewhere(report: Report) -> str:
-    """Return what is outside the selection: ` in the time that was asked for; outside it, 3 pairs of owners are proved`; empty if there is no selection or nothing outside it."""
+    """Return what is outside the selection: ` in the time that was selected; outside it, 3 pairs of owners are proved`; empty if there is no selection or nothing outside it."""
     numbers = report.examined["elsewhere"]
     if not numbers:
         return ""
@@ -114,7 +114,7 @@ def _elsewhere(report: Report) -> str:
         for verdict, number in numbers.items()
     ]
     was = "was" if selected == ["the time"] else "were"
-    return f" in {joined(selected)} that {was} asked for; outside {'it' if len(selected) == 1 else 'them'}, {joined(others)}"
+    return f" in {joined(selected)} that {was} selected; outside {'it' if len(selected) == 1 else 'them'}, {joined(others)}"
 
 
 def _title(by_verdict: dict[str, list[Row]], limits: str, elsewhere: str) -> tuple[str, Tone]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from forensics.case.folder import Case
     from forensics.case.integrity import Fault
 
-SAME, GROWN, GONE, CHANGED, UNREADABLE = "unchanged", "grown since", "not there any more", "changed", "cannot be read"
+SAME, GROWN, GONE, CHANGED, UNREADABLE = "unchanged", "grown since", "no longer there", "changed", "cannot be read"
 #: The state of a place that the user has not named; see `forensics.case.named`.
 NOT_OPENED = "not opened"
 #: States of evidence that make the case's statements about it doubtful.
@@ -125,7 +125,7 @@ def _case(case: Case, found: list[Fault]) -> tuple[str, list[Block], Tone]:
         Para(f"{count(len(recorded_files), 'file')}, {rows['tables']:,} rows in tables and {rows['views']:,} in views, by the manifest.")
     ]
     if not found:
-        return "The case is as it was written", blocks, "good"
+        return "The case is intact", blocks, "good"
     blocks.append(Table((Column("file", fixed=True), Column("what")), tuple((fault.path, fault.why) for fault in found[:_SHOWN])))
     if len(found) > _SHOWN:
         blocks.append(Para(f"… and {len(found) - _SHOWN} more."))
@@ -135,18 +135,18 @@ def _case(case: Case, found: list[Fault]) -> tuple[str, list[Block], Tone]:
 def _evidence(checked: list[Checked]) -> tuple[str, list[Block], Tone]:
     states = Counter(c.state for c in checked)
     by_state = ", ".join(f"{states[s]:,} {s}" for s in (SAME, GROWN, GONE, CHANGED, UNREADABLE, NOT_OPENED) if states[s]) or "the case has read none"
-    blocks: list[Block] = [Para(f"{count(len(checked), 'file')} of logs: {by_state}." if checked else "The case has read no file.")]
+    blocks: list[Block] = [Para(f"{count(len(checked), 'file')} of logs: {by_state}." if checked else "The case contains no files.")]
     strange = [c for c in checked if c.state not in (SAME, GROWN)]
     if strange:
         blocks.append(Table((Column("file"), Column("is"), Column("")), tuple((c.path, c.state, shorten(c.why, 200)) for c in strange[:_SHOWN])))
         if len(strange) > _SHOWN:
             blocks.append(Para(f"… and {len(strange) - _SHOWN} more."))
     if states[NOT_OPENED]:
-        blocks.append(Para("What you did not ingest yourself is opened only below a folder that you name: `--evidence DIR`."))
+        blocks.append(Para("Evidence that you did not ingest yourself is opened only in a folder that you name: `--evidence DIR`."))
     if any(states[s] for s in WRONG):
-        return "The evidence is not what the case was made from", blocks, "bad"
+        return "The evidence differs from what was ingested", blocks, "bad"
     if states[NOT_OPENED]:
-        return "Not all of the evidence was looked at", blocks, "warn"
+        return "Not all of the evidence was checked", blocks, "warn"
     if states[GONE]:
-        return "Evidence that is still there is what the case was made from", blocks, "warn"
-    return "The evidence is what the case was made from", blocks, "good"
+        return "The evidence that is still there is unchanged", blocks, "warn"
+    return "The evidence is unchanged", blocks, "good"

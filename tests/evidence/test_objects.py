@@ -120,7 +120,7 @@ def test_lines_behind_an_id_and_the_hashes_of_the_evidence_come_from_the_store(s
     doubtful = told("verify", tmp_path / "case")
     assert doubtful.exit_code == 3
     assert re.search(r"w1/connect\.log +changed", doubtful.output)
-    assert re.search(r"of-w2\.zip/w2/connect\.log +not there any more", doubtful.output)
+    assert re.search(r"of-w2\.zip/w2/connect\.log +no longer there", doubtful.output)
 
 
 @pytest.mark.slow

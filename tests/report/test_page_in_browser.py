@@ -192,7 +192,8 @@ def test_a_click_on_a_bar_and_on_a_generation_opens_their_lines(opened: Callable
 def test_what_is_clicked_stays_in_sight_above_its_lines(opened: Callable[..., Page]) -> None:
     page = opened()
     place(page, "overlap", 0)
-    # The figure stands where the panel will be.
+    # The figure is where the panel will be, however short the text above it is.
+    page.evaluate("() => { document.body.style.paddingTop = '300px' }")
     page.evaluate("() => scrollBy(0, document.getElementById('figure-lanes').getBoundingClientRect().top - innerHeight * 0.65)")
     settle(page)
     _, y = page.evaluate(_WHERE, ["lanes", "overlap", 0])

@@ -101,9 +101,9 @@ def test_a_margin_beside_a_proved_jump_speaks_of_another_one() -> None:
     views["finding"].append(finding("clock-skew", "note", code="apart"))
     assert sure in flat(as_text(views=views))
     views["finding"].append(finding("clock-skew", "warning", code="contradicted"))
-    more = "unless a clock jumped once more, unseen, by more than 40.0 s"
+    more = "unless a clock jumped again, undetected, by more than 40.0 s"
     assert f"both existed at the same time, {more} between these lines. The known jump is taken into account." in flat(as_text(views=views))
-    assert f"are certain {more} (the known jump is taken into account)" in dict(brief_of(views))["How sure"]
+    assert f"the overlap is certain {more} (the known jump is taken into account)" in dict(brief_of(views))["How sure"]
 
 
 def test_those_affected_are_named_by_kind() -> None:
@@ -143,9 +143,9 @@ def test_partitions_that_were_unowned_much_longer_than_tasks_are_told_apart() ->
 def test_members_that_stood_longer_than_anything_was_surely_unowned_are_told() -> None:
     views = rows() | {"duplicate_ledger": []}
     views["member_generation"] = [m | {"paused_ms": 20_800} for m in views["member_generation"]]
-    assert "; members of connect-cluster: nothing to work on, the longest for at least 20.8 s." in dict(brief_of(views))["Affected"]
+    assert "; members of connect-cluster: without an assignment, the longest for at least 20.8 s." in dict(brief_of(views))["Affected"]
     views["incident"] = []
-    assert dict(brief_of(views))["Affected"].endswith("members of connect-cluster: nothing to work on, the longest for at least 20.8 s.")
+    assert dict(brief_of(views))["Affected"].endswith("members of connect-cluster: without an assignment, the longest for at least 20.8 s.")
     views["member_generation"] = [m | {"paused_ms": 8000} for m in views["member_generation"]]
     assert "Affected" not in dict(brief_of(views))
 
@@ -506,7 +506,7 @@ def repeated(number: int) -> dict:
 def test_what_repeats_is_one_finding_with_a_table() -> None:
     written = as_text(views=repeated(171))
     assert "Findings: 1 warning" in written
-    assert "12 of 171 times" in flat(written)
+    assert "12 of 171 occurrences" in flat(written)
     assert all(f"time {i} " in written for i in (0, 10, 170))
     assert "1 min 30 s" in written
     assert len(written.splitlines()) < 150
@@ -517,7 +517,7 @@ def test_what_repeats_is_one_finding_with_a_table() -> None:
 def test_what_repeats_is_told_of_the_window_alone() -> None:
     views = repeated(171)
     since = {"since": "2026-03-01T10:00:00Z", "until": "2026-03-01T10:40:00Z"}
-    assert "3 of the 171 times are in the selected time" in flat(as_text(views=views, **since))
+    assert "3 of the 171 occurrences are in the selected time" in flat(as_text(views=views, **since))
     between = made(views, since="2026-03-01T10:05:00Z", until="2026-03-01T10:06:00Z")
     assert between.findings == []
 
@@ -541,7 +541,7 @@ def test_a_run_of_like_generations_is_one_row() -> None:
     views["generation"] += storm
     views["member_generation"] += [share(g["generation"], "connect-w1-x", ["a-0"]) for g in storm]
     document = content.compose(made(views))
-    tables = [b for b in document if isinstance(b, Table) and any("who got what" in c.name for c in b.columns)]
+    tables = [b for b in document if isinstance(b, Table) and any("assignments" in c.name for c in b.columns)]
     assert sum(len(t.rows) for t in tables) <= 60
     written = text.as_text(document, 100)
     assert "56,999 generations" in written
@@ -590,7 +590,7 @@ def test_a_rule_shows_its_findings_alone() -> None:
 def test_a_second_incarnation_is_a_table_of_its_own_and_says_why() -> None:
     views = rows()
     views["generation"].append(generation(1, 200, incarnation=2, incarnation_why="metadata_lost"))
-    assert "Generations begin again here (the group's metadata was lost): incarnation 2 of the group." in flat(as_text(views=views))
+    assert "Generations restart here (the group's metadata was lost): incarnation 2 of the group." in flat(as_text(views=views))
 
 
 def test_logs_that_begin_late_say_nothing_of_generations_that_begin_again() -> None:
@@ -849,7 +849,7 @@ def test_a_window_without_a_double_owner_says_that_there_is_one_outside_it() -> 
     views = rows()
     asked = as_text(views=views, since="10:01:50")
     assert "Split brain: NONE FOUND" in asked
-    assert "in the time that was asked for; outside it, 1 pair of owners is proved" in flat(asked)
+    assert "in the time that was selected; outside it, 1 pair of owners is proved" in flat(asked)
     assert "outside it" not in as_text(views=views | {"split_brain": []}, since="10:01:50")
 
 
@@ -1219,7 +1219,7 @@ def test_a_proof_is_three_lines_in_order_of_time_with_their_roles() -> None:
     times = formats.Clock([at(0)])
     told = Proofs(times, clocks).blocks(OWNERS, "f1")
     assert [line.role for line in lines_of(told)] == ["A starts", "B starts", "A is processing"]
-    assert told[0].more == "3 of 6 lines; `forensics show f1` or `--proof all` gives all"
+    assert told[0].more == "3 of 6 lines; `forensics show f1` or `--proof all` prints all"
     whole = Proofs(times, clocks, everything=True).blocks(OWNERS)
     assert [line.event_id for line in lines_of(whole)] == ["c0", "a0", "b0", "b1", "a1", "a2"]
     assert not whole[0].more

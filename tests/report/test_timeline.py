@@ -127,7 +127,7 @@ def test_a_freeze_is_drawn_and_a_frozen_owner_is_not_solid() -> None:
     assert {frozen[n] for n in certain[1:-1]} == {"-"}
     assert "█" in frozen
     assert "-" not in lane(lines, "w1"), "the other owner was not frozen"
-    assert any("its owner was frozen" in line for line in lines)
+    assert any("the owner was frozen" in line for line in lines)
 
 
 def test_each_death_and_eviction_has_its_letter() -> None:

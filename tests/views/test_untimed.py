@@ -89,7 +89,7 @@ def test_nothing_is_proved_of_times_that_are_not_there(case) -> None:
 def test_the_report_of_logs_without_times_can_be_read(case) -> None:
     written = text.as_text(content.compose(model.read(case, model.Filters())), 120)
     written_in_one = " ".join(written.split())
-    assert "How long the rebalances took is not in these lines" in written_in_one
+    assert "These lines do not show how long the rebalances took" in written_in_one
     assert "has both date and time" in written_in_one
     # Kafka itself prints None for a member without a group.instance.id.
     assert "None" not in " ".join(written.split()).replace("None found", "").replace("id None;", "")

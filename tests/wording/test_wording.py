@@ -149,7 +149,7 @@ TYPES = {"poll-timeout": pa.struct([("name", pa.string()), ("process_id", pa.str
 def test_a_fact_that_is_not_known_is_left_out_of_the_sentence() -> None:
     (row,) = sentences.findings([finding()], TYPES)
     assert row["headline"] == "worker connect-1 in w1/connect.log did not poll in time and left g"
-    assert "`rebalance.timeout.ms` between two polls" in row["explanation"]
+    assert "More than `rebalance.timeout.ms` passed between two polls" in row["explanation"]
     assert row["witness"] == ["e"]
 
 
