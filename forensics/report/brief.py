@@ -418,7 +418,7 @@ def missing(report: Report, clock: Clock) -> str:
     if parts:
         return f"{', '.join(parts)}."
     if undecided:
-        return "the evidence named below for each undecided pair of owners."
+        return "the evidence named for each undecided pair of owners."
     if facts["examined"] and facts["from_ts"] and facts["to_ts"]:
         return f"no gaps found from {clock.second(facts['from_ts'], facts['to_ts'])}."
     return ""

@@ -125,7 +125,8 @@ def _ids(case: CaseLike, wanted: str, out: Document, zone: tzinfo) -> list[str]:
         _one_only(wanted, [r[column] for r in rows])
         if rows:
             (row,) = localize.findings(case, rows[:1], zone, {}) if view == "finding" and zone != UTC else rows[:1]
-            title = " ".join(str(iso(v, zone)) if isinstance(v, datetime) else str(v) for v in (row[t] for t in titles) if v is not None)
+            shown = (f"{row[t]}:" if t == "severity" else row[t] for t in titles)
+            title = " ".join(str(iso(v, zone)) if isinstance(v, datetime) else str(v) for v in shown if v is not None)
             out.add(Heading(2, f"{word} {rows[0][column]}: {title}"))
             return list(rows[0]["witness"] or ())
     return []
