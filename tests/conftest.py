@@ -1,4 +1,4 @@
-"""Engines for the tests: one that starts at once for what views say, Spark for what is about Spark; each starts once a run.
+"""Engines for the tests: one that starts quickly for the contents of views, Spark for tests about Spark; each starts once per run.
 
 The cases of the samples are built once a run too, whichever process of it asks first.
 """
@@ -34,7 +34,7 @@ ANY = GIVEN or (SAIL if find_spec("pysail") else SPARK)
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Who asks for any engine is a test of the engine. Files with such tests come first: a long one at the end would leave one of two cores idle."""
+    """Mark tests that request an engine as tests of the engine. Files with such tests come first: a long one at the end would leave a core idle."""
     long = set()
     for item in items:
         if "any_engine" in getattr(item, "fixturenames", ()):

@@ -583,7 +583,7 @@ def families() -> list[Family]:
     return found
 
 
-#: PatternLayout strings that only the user can tell.
+#: PatternLayout strings that only the user knows.
 TOLD = (
     "%m | %c | %p | %d{dd.MM.yyyy HH:mm:ss,SSS}%n",
     "%d{HH:mm:ss.SSS dd.MM.yyyy} <%p> <%c{1}> %m%n",

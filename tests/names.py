@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a redacted copy tells the same as what it was made of, judged by the mapping alone: nothing of the program's own replacing is used."""
+"""Compare a redacted copy with its original, using only the mapping: the program's own replacement code is not used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-#: Names so short that they are words wherever they do not stand alone.
+#: Names so short that they are words unless they stand alone.
 _SHORT = 3
 _MADE_ID = re.compile(r"\b[0-9a-f]{12,24}\b")
 #: Ends of keys of offsets, which move when names change their length.
@@ -61,7 +61,7 @@ def read_mapping(file: Path) -> Mapped:
 
 
 def without_ids(value: Any) -> Any:  # noqa: ANN401  (a cell)
-    """A cell without ids that are made of places and names, and lists (also told ones, `a, b`) in an order that hangs on none."""
+    """Return a cell without ids that are made of places and names, with lists (also printed ones, `a, b`) in an order that depends on none."""
     if isinstance(value, str):
         return ", ".join(sorted(_MADE_ID.sub("#", value).split(", ")))
     if isinstance(value, list | tuple):

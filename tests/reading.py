@@ -19,13 +19,13 @@ from forensics.inventory.evidence import READ, Evidence
 from forensics.inventory.inventory import find_evidence
 from forensics.inventory.source_options import SourceOptions
 
-#: What tells where a record stands, not what it says.
+#: Columns with the place of a record, not with its content.
 PLACE = ("event_id", "file_id", "process_id", "path", "line", "byte_offset", "stream_pos")
 
 
 @dataclass
 class Reading:
-    """What some files gave.
+    """The rows of some files.
 
     Attributes:
         evidence: the files.

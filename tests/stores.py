@@ -27,7 +27,7 @@ class Store:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What a process needs to be let in, and to ask nobody else."""
+        """Return the environment that lets a process connect, and not to any other store."""
         return {
             "AWS_ENDPOINT_URL": self.endpoint, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "reader", "AWS_SECRET_ACCESS_KEY": "of logs",
             "AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
@@ -58,7 +58,7 @@ class Store:
         self._files().create_dir(BUCKET)
 
     def let_in(self, requests: str) -> None:
-        """Lets so many requests in before it asks who they are; it knows nobody."""
+        """Let this number of requests in before it requires credentials; it knows no user."""
         self._ask("POST", "/moto-api/reset-auth", requests.encode())
 
     def _files(self) -> fs.S3FileSystem:

@@ -1,4 +1,4 @@
-"""What a stranger may do to a case before sending it: links, pipes and devices in every place, and every value of the manifest replaced."""
+"""Changes that a stranger may make to a case before sending it: links, pipes and devices in every place, and every value of the manifest replaced."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def canary(root: Path) -> Path:
 
 
 def state(root: Path) -> dict[str, tuple[int, int, bytes]]:
-    """All that is in a tree, with what it holds and when it was written."""
+    """Return all entries of a tree, with their contents and modification times."""
     found = {}
     for place in (root, *sorted(root.rglob("*"))):
         about = place.lstat()
@@ -44,7 +44,7 @@ def sealed(manifest: dict[str, Any]) -> str:
 
 
 def placements(case: Path, outside: Path) -> Iterator[tuple[str, Callable[[Path], None]]]:
-    """What can be put in the place of each file and folder of a case, and where it may have one; each with its name."""
+    """Yield replacements for each file and folder of a case, and for places that it may have, each with its name."""
     here = [str(p.relative_to(case)) for p in sorted(case.rglob("*"))]
     kinds: dict[str, Callable[[Path], None]] = {
         "a link to a folder": lambda p: p.symlink_to(outside),

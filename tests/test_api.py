@@ -1,4 +1,4 @@
-"""What `import forensics` gives: views in three forms, reports in all, errors of one tree; and nothing heavy before it is needed."""
+"""The API of `import forensics`: views in three forms, reports in all formats, one tree of errors; heavy packages are imported only when needed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def case(tmp_path_factory) -> forensics.Case:
 
 
 def loaded(code: str) -> set[str]:
-    """Which of the heavy packages a program has imported."""
+    """Return the heavy packages that a program has imported."""
     heavy = "('pyspark', 'pyarrow', 'pandas', 'numpy', 'jinja2', 'typer', 'regex', 'bokeh')"
     code += f"\nimport sys; print(' '.join(m for m in {heavy} if m in sys.modules))"
     return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())

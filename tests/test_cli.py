@@ -62,7 +62,7 @@ def run_here(*args: str, given: bytes = b"", **env: str) -> subprocess.Completed
 
 
 def cpu_seconds() -> float:
-    """What the processes that have ended used of the processor; the clock on the wall tells more of the machine's other work."""
+    """Return the processor time of the processes that have ended, because wall time depends on the machine's other work."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -47,7 +47,7 @@ assert len(forensics.open_case({str(sample_case("split-brain-frozen-worker-3.9.1
 
 @pytest.mark.engine
 def test_the_command_draws_the_page(sample_case, tmp_path: Path) -> None:
-    """Whose library wants pandas, where it is installed."""
+    """A user whose library needs pandas, where it is installed."""
     case = sample_case("split-brain-frozen-worker-3.9.1").root
     done = python("-m", "forensics", "report", "--case", str(case), "--output", "page.html", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -290,7 +290,7 @@ def test_evidence_that_went_away_is_said_and_no_failure(tmp_path: Path) -> None:
 
 
 def test_one_at_a_time_writes_to_a_case(tmp_path: Path) -> None:
-    """Whoever comes second is told so, in this process and in another, and may write when the first has ended."""
+    """A second writer gets an error, in this process and in another, and may write when the first has ended."""
     root = tmp_path / "case"
     code = "import sys; from pathlib import Path; from forensics.case.folder import writing\nwith writing(Path(sys.argv[1])): pass"
     with case_folder.writing(root):

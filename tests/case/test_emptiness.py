@@ -1,4 +1,4 @@
-"""What cannot have rows is known before it is planned: no claim is wrong, and most of what a case lacks is claimed."""
+"""Views that cannot have rows are known before they are planned: no claim is wrong, and most of the views without rows are claimed."""
 
 from __future__ import annotations
 
@@ -288,7 +288,7 @@ def test_what_is_claimed_of_a_sample_is_true(sample: str, sample_case) -> None:
 @pytest.mark.whole
 @pytest.mark.engine
 def test_views_without_rows_have_the_same_columns_whether_they_were_asked_for_or_known(any_engine, tmp_path) -> None:
-    """What a view has as columns is asked for once a process; a build that knows it has the rows of one that did not."""
+    """The columns of a view are requested once per process; a build that knows them gives the same rows as one that does not."""
     logs = tmp_path / "logs"
     logs.mkdir()
     (logs / "app.log").write_text(

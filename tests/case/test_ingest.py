@@ -99,7 +99,7 @@ def test_where_nothing_is_new_the_views_stay(log: Path, tmp_path: Path, monkeypa
             opened = case_folder.open_case(case)
             assert (opened.manifest["views"], opened.manifest["contents"]) == (before.manifest["views"], before.manifest["contents"])
         assert CliRunner().invoke(app, ["sql", "source_file", "--case", str(case)]).exit_code == 0
-    # What is told anew, or is gone, or is new, is no longer what the views were made of.
+    # Tables that are rewritten, gone or new are no longer those that the views were built from.
     assert ingest(log.parent, "--case", case, "--assume-skew", "7").exit_code == 0
     assert case_folder.open_case(case).manifest["views"] != before.manifest["views"]
     for change in (

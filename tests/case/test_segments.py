@@ -36,7 +36,7 @@ def segments(folder: Path) -> dict[str, list[str]]:
 
 
 def rows_of(run: Callable[[str], DataFrame], tables: dict[str, list[str]]) -> list[tuple[object, ...]]:
-    """Events as an engine finds them that was told of a table what `open.sql` says, word for word."""
+    """Return events as an engine finds them that received exactly the definition of a table in `open.sql`."""
     for statement in open_sql.opening(tables, {}):
         if statement.startswith("CREATE OR REPLACE TEMPORARY VIEW event_row "):
             run(statement)

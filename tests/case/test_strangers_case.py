@@ -32,7 +32,7 @@ LINE = (
     "[2026-11-21 07:51:24,897] INFO [Consumer clientId=c-1, groupId=g] (Re-)joining group "
     "(org.apache.kafka.clients.consumer.internals.ConsumerCoordinator:611)\n"
 )
-#: In the quick tests so many of each kind are tried, by chance but always the same ones; `make slow` tries all.
+#: The number of each kind that the quick tests try, a random but fixed sample; `make slow` tries all.
 SOME = 24
 
 
@@ -103,7 +103,7 @@ class World:
         shutil.copytree(self.sound, self.case)
 
     def run(self, name: str, which: int) -> None:
-        """Runs a command on the case as it is now, and holds it to the promise."""
+        """Run a command on the present case, and check the guarantees."""
         all_commands = commands(self.case, self.sound, self.root / "logs", self.root / "out")
         command = all_commands[which % len(all_commands)]
         self.tried += 1
@@ -199,7 +199,7 @@ def test_a_manifest_that_never_ends_is_not_read_to_its_end(tmp_path: Path, monke
 
 
 def test_the_lock_of_a_case_is_no_second_name_of_the_readers_file(world: World) -> None:
-    """Who takes a lock empties its file."""
+    """A command that takes a lock empties its file."""
     world.renew()
     (world.case / ".lock").unlink(missing_ok=True)
     os.link(world.outside / ".bashrc", world.case / ".lock")

@@ -271,7 +271,7 @@ def test_consumer_bytes_round_trip(topics):
 
 
 HEAD = regex.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (?P<level>INFO|WARN|ERROR) (?P<message>.*) \((?P<logger>[\w.$]+)(?::\d+)?\)")
-#: Loggers whose every statement at INFO and above stands in the catalogue.
+#: Loggers whose every statement at INFO and above is in the catalogue.
 COMPLETE = (
     "AbstractCoordinator", "ConsumerCoordinator", "WorkerCoordinator", "ConsumerRebalanceListenerInvoker", "CoordinatorRequestManager",
     "ConsumerMembershipManager", "ConsumerHeartbeatRequestManager", "NetworkClient", "Metadata", "AppInfoParser", "SubscriptionState",

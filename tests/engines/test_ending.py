@@ -1,4 +1,4 @@
-"""How commands end that do not get to their end: a query that hangs, and Ctrl-C at any moment. No process stays behind, and a case is as it was."""
+"""Commands that do not finish: a query that hangs, and Ctrl-C at any moment. No process remains, and the case is unchanged."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from forensics.cli import main
 @on_linux
 @pytest.mark.engine
 def test_a_query_that_hangs_ends_with_an_error_that_names_the_other_engine(tmp_path: Path):
-    """As a view's query: what the watchdog says reaches the user, with exit code 4, and no process stays."""
+    """As in a view's query: the watchdog's message reaches the user, with exit code 4, and no process remains."""
     asked = "\n".join(
         [
             STALL,
@@ -99,7 +99,7 @@ ENOUGH_SECONDS = 4.0
 
 
 def check(arguments: list[object], after: float) -> bool:
-    """Whether the command was still running; if so, it ended as it should."""
+    """Return True if the command was still running; if so, check that it ended correctly."""
     code, said, took = interrupted(arguments, after)
     if code == 0:
         return False

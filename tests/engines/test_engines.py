@@ -265,7 +265,7 @@ def test_a_spark_that_cannot_read_s3_is_told_what_to_add(spark) -> None:
 
 @pytest.mark.spark
 def test_spark_reads_a_copy_where_executors_see_it(spark, tmp_path: Path) -> None:
-    """As for a case in S3, whose files executors see under other paths than this machine."""
+    """As for a case in S3, whose files have other paths for executors than on this machine."""
 
     class Elsewhere:
         def seen(self, path: str) -> str:

@@ -26,7 +26,7 @@ from forensics.inventory.source_options import SourceOptions
 
 SAMPLE = SAMPLES / "split-brain-frozen-worker-3.9.1" / "logs"
 LOGS = f"s3a://{BUCKET}/logs"
-#: Lines of an object are read in so many bytes a split, and splits begin where they will.
+#: Lines of an object are read in splits of this number of bytes, which begin anywhere.
 RANGE = 30_001
 
 
@@ -46,7 +46,7 @@ def store(only_store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    """Logs of three workers: one rotated, with its older half in gzip; one in a zip archive; one as it is, in a folder of another alphabet."""
+    """Logs of three workers: one rotated, with its older half in gzip; one in a zip archive; one unchanged, in a folder with a name in another alphabet."""
     folder = tmp_path / "logs"
     w1, w2, w3 = ((SAMPLE / worker / "connect.log").read_bytes() for worker in ("w1", "w2", "w3"))
     half = w1.index(b"\n[", len(w1) // 2) + 1

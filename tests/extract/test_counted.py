@@ -30,7 +30,7 @@ WORKERS = "split-brain-partitioned-worker-2.3.0"
 COUNTED = {e.name for e in load().events if e.counted}
 
 
-#: What may stand in a line that is, or nearly is, one without a fact.
+#: Texts that may be in a line that is, or nearly is, one without a fact.
 HEADS = ("INFO ", "WARN ", "ERROR ", "DEBUG ", "INFO [orders|task-0] ", "INFO [Consumer clientId=c, groupId=g] ", "INFO  ", "INFO stream-thread [x] ")
 TEXTS = (
     '10.0.{n}.1 - - [21/Nov/2026:08:13:55 +0000] "{verb} /connectors/c{n}/status HTTP/1.1" {status} {n} "-" "curl/8.5.0" {n}',
@@ -98,7 +98,7 @@ def test_expressions_say_what_the_patterns_say() -> None:
 
 
 def both(folder: Path) -> tuple[Reading, Reading]:
-    """What is read of some logs by default, and with all lines kept."""
+    """Return the rows that are read from some logs by default, and with all lines kept."""
     evidence = find_evidence([folder])
     return read_evidence(evidence, 100_000), read_evidence(evidence, 100_000, keep_all=True)
 

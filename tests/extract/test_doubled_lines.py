@@ -11,7 +11,7 @@ from written_logs import CLIENT, CONNECT
 
 
 def doubled(text: str, share: float = 1.0) -> str:
-    """A log of which lines, or some of them, stand twice."""
+    """Return a log in which lines, or some of them, appear twice."""
     chance = random.Random(5)  # noqa: S311
     return "".join(line * (1 + (chance.random() < share)) for line in text.splitlines(keepends=True))
 
@@ -27,7 +27,7 @@ def line(at: str, message: str, logger: str = f"{CLIENT}.AbstractCoordinator") -
 @pytest.mark.parametrize("share", [0.02, 0.3, 1.0])
 @pytest.mark.parametrize("range_bytes", [1 << 30, 700])
 def test_lines_that_stand_twice_are_read_once(share: float, range_bytes: int, tmp_path):
-    """However much of the log it is, and wherever it is cut."""
+    """However large that part of the log is, and wherever it is cut."""
     log = lines("01:00:00", "03:00:00")
     whole, none = read(tmp_path / "once", log)
     rows, ranges = read(tmp_path / "twice", doubled(log, share), range_bytes=range_bytes)
@@ -49,7 +49,7 @@ def test_lines_of_two_threads_stand_between_those_of_a_doubled_log(tmp_path):
 
 
 def test_two_clients_that_do_not_say_their_names_may_say_the_same(tmp_path):
-    """Two consumers of one process, before 1.0: nothing tells them apart."""
+    """Two consumers of one process, before 1.0: they cannot be distinguished."""
     joined = line("01:00:00,250", "Successfully joined group g with generation 1")
     rows, ranges = read(tmp_path, lines("00:00:00", "00:40:00"), joined, joined)
     assert [r["event"] for r in rows][-2:] == ["synced", "synced"]

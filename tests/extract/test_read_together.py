@@ -53,7 +53,7 @@ def harmed(log: bytes, seed: int) -> bytes:
 
 
 def told(counts: dict[str, Any]) -> dict[str, Any]:
-    """What a range held; the order of layouts says nothing."""
+    """Return the contents of a range; the order of layouts does not matter."""
     return {**counts, "layouts": dict(counts["layouts"])}
 
 
@@ -161,7 +161,7 @@ def test_requests_of_which_each_is_another_are_counted_as_the_slow_reader_counts
 
 
 def test_logs_that_are_read_one_after_the_other_give_the_rows_that_each_gives_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was learned of one log serves the next: whatever stood in it, and however the next is written."""
+    """Results learned from one log are used for the next: whatever it contained, and however the next is written."""
     logs = sorted((SAMPLES / LOGS[0]).rglob("*.log")) + sorted((SAMPLES / LOGS[1]).rglob("*.log"))
     for number, log in enumerate(logs):
         content = harmed(log.read_bytes(), number)

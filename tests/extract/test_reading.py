@@ -61,7 +61,7 @@ def test_several_processes_give_the_rows_of_one(alone, tmp_path: Path, monkeypat
 
 @pytest.mark.parametrize("whom", ["reader", "parent"])
 def test_a_reading_process_that_is_killed_is_an_error(whom: str, tmp_path: Path, monkeypatch) -> None:
-    """As the system ends a process when memory is short: one that reads, or all of them and the one that begot them."""
+    """The system kills processes when memory is short: one that reads, or all of them and their parent."""
     monkeypatch.setattr("forensics.extract.splits._MIN_BYTES", RANGE)
     work = reading._Reader.work
 

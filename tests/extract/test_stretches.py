@@ -142,7 +142,7 @@ def test_logs_of_two_machines_in_one_zone(tmp_path):
 
 
 def test_the_log_of_a_machine_further_east_behind_the_first(tmp_path):
-    """Time does not go back; the name tells."""
+    """Time does not go back; the name shows the order."""
     east = lines("12:05:00", "12:35:00", member="m2", url="http://w2:8083/"), lines("12:40:00", "12:50:00", member="m3", url="http://w2:8083/")
     rows, ranges = read(tmp_path, lines("11:00:00", "11:30:00", url="http://w1:8083/"), *east)
     assert owners(rows) == [LOG, f"{LOG}#2"]
@@ -159,7 +159,7 @@ def test_logs_that_are_merged_line_by_line_are_left_together(tmp_path):
 
 
 def parts_of(*times: str, member: str = "m1", since: int = 0, url: str = "", begin: int = 0) -> list[str]:
-    """A log that was cut at some times, each part with the generations that it tells; one of them may begin with a start."""
+    """Return a log that was cut at some times, each part with its generations; one of them may begin with a start."""
     found, n = [], since
     for at, (first, last) in enumerate(itertools.pairwise(times)):
         until = (clock(last) - timedelta(seconds=60)).strftime("%H:%M:%S")
@@ -181,7 +181,7 @@ def read_in_order(root: Path, parts: Sequence[str], *, shifted: bool = True) -> 
 
 
 def test_files_of_one_process_in_the_wrong_order(tmp_path):
-    """What stands behind is the earlier part: with its own start, or with lower generations of the same member."""
+    """The lines after it are the earlier part: with their own start, or with lower generations of the same member."""
     later = lines("11:00:00", "11:40:00", url="http://w1:8083/", since=100), lines("11:00:00", "11:40:00", since=1000)
     earlier = lines("10:31:00", "10:59:00", member="m0", url="http://w1:8083/", since=50), lines("05:31:00", "10:59:00")
     for n, parts in enumerate(zip(later, earlier, strict=True)):
@@ -191,7 +191,7 @@ def test_files_of_one_process_in_the_wrong_order(tmp_path):
 
 
 def test_rotated_files_as_a_shell_sorts_their_names(tmp_path):
-    """connect.log, connect.log.1, connect.log.10, connect.log.11, connect.log.2: the oldest stand in the middle."""
+    """connect.log, connect.log.1, connect.log.10, connect.log.11, connect.log.2: the oldest are in the middle."""
     old_to_new = parts_of(*(f"{hour:02}:{minute:02}:00" for hour in range(1, 9) for minute in (0, 30)), url="http://w1:8083/")
     new_to_old = old_to_new[::-1]
     by_name = sorted(range(len(new_to_old)), key=lambda n: f".{n}" if n else "")
@@ -201,7 +201,7 @@ def test_rotated_files_as_a_shell_sorts_their_names(tmp_path):
 
 @pytest.mark.parametrize("order", ["1232", "12123", "11", "12312", "3221", "3123"])
 def test_a_part_that_is_there_twice_is_read_once(order: str, tmp_path):
-    """Whole, or as the beginning of what goes on, and whatever the order."""
+    """Complete, or as the beginning of the part that continues, in any order."""
     parts = parts_of("01:00:00", "02:00:00", "03:00:00", "04:00:00", url="http://w1:8083/")
     known = "".join(parts[n] for n in sorted({int(n) - 1 for n in order}))
     whole, _ = read(tmp_path / "whole", known)
@@ -244,7 +244,7 @@ def test_captures_that_overlap_are_read_as_one(tmp_path):
 @pytest.mark.parametrize("again", [1, 2, 3], ids=["one", "two", "three"])
 @pytest.mark.parametrize("behind", [0, 40], ids=["at_the_end", "in_the_midst"])
 def test_the_fewest_lines_that_stand_again_set_no_clock_back(tmp_path, again, cut, behind):
-    """Of a configuration that is most of what was joined twice, few lines have a time, and these may all have one."""
+    """If most of the joined lines are one configuration, few lines have a time, and these may all have the same one."""
     log = lines("01:00:00", "03:00:00", every=30).splitlines(keepends=True)
     said = [
         f"[2026-10-25 01:20:00,250] INFO [Worker clientId=connect-1, groupId=g] {message} ({CONNECT}.distributed.DistributedHerder)\n"
@@ -293,7 +293,7 @@ def test_small_parts_begin_hardly_before_those_in_front_of_them(tmp_path):
 
 
 def test_files_with_dates_in_their_names(tmp_path):
-    """The newest, which has none, stands first, and all others in their order."""
+    """The newest, which has none, comes first, and all others in their order."""
     *older, newest = parts_of("01:00:00", "02:00:00", "03:00:00", "04:00:00", url="http://w1:8083/")
     assert whys(read_in_order(tmp_path, [newest, *older])) == ["earlier_part"]
 
@@ -397,7 +397,7 @@ def test_clocks_that_are_set_are_left_alone(tmp_path):
 
 
 def test_a_clock_that_is_set_back_by_seconds_is_left_alone_where_much_is_printed(tmp_path):
-    """What was printed in those seconds could be sorted in between."""
+    """Lines printed in those seconds could be sorted in between."""
     rows, ranges = read(tmp_path, lines("11:00:00", "11:05:00", every=1), lines("11:04:56", "11:10:00", every=1, since=301))
     assert owners(rows) == [LOG]
     assert whys(ranges) == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which parts of a buffer hold a word: what a search through each part by itself finds."""
+"""Finding the parts of a buffer that contain a word gives the same result as searching each part separately."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any order and any increments of an ingest give the same names: paths, processes and hosts. Without Spark: one row a file stands for its rows."""
+"""Any order and any increments of an ingest give the same names: paths, processes and hosts. Without Spark: one row per file represents its rows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def add(case: Path, *roots: Path) -> list[Evidence]:
 
 
 def names(case: Path) -> tuple[set[tuple[object, ...]], set[tuple[object, ...]]]:
-    """Of evidence: its path, process and host; of rows: the path and process, by content."""
+    """Return for evidence: its path, process and host; for rows: the path and process, by content."""
     opened = open_case(case)
     rows = ds.dataset([ds.dataset(p, format="parquet") for p in opened.table_paths("range_row")]).to_table().to_pylist()
     evidence = {(e.fingerprint.file_id, e.path, e.origin.process_id, e.origin.host) for e in opened.evidence() if e.status == READ}
@@ -90,7 +90,7 @@ def test_a_log_that_grew_keeps_its_names(roots: list[Path], tmp_path: Path) -> N
 
 
 def rotate(folder: Path, *, kept: int = 9) -> None:
-    """As a logger does: `connect.log` becomes `connect.log.1`, that `connect.log.2`, and so on; what is older than `kept` is gone."""
+    """Like a logger: `connect.log` becomes `connect.log.1`, that `connect.log.2`, and so on; files older than `kept` are deleted."""
     for number in range(kept, 0, -1):
         older = folder / (f"connect.log.{number - 1}" if number > 1 else "connect.log")
         if older.exists():
@@ -135,7 +135,7 @@ def test_a_log_that_was_packed_when_it_was_rotated_stays_evidence_at_its_new_pla
     assert len(rows) == 3
     assert {e.status for e in open_case(case).evidence()} == {READ}
     assert {checked.state for checked in verify.evidence(open_case(case))} == {verify.SAME}
-    # A copy elsewhere takes nobody's place.
+    # A copy elsewhere does not replace another file.
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "connect.log.1.gz").write_bytes((folder / "connect.log.1.gz").read_bytes())
     add(case, tmp_path / "elsewhere")

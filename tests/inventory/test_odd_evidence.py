@@ -179,7 +179,7 @@ def test_what_is_no_text_is_no_log(data, tmp_path):
 
 
 def test_zstd_frames_behind_frames_that_are_skipped_are_read(tmp_path):
-    """As pzstd writes them: each says in one of its own how long the next is."""
+    """As pzstd writes frames: each has an extra frame that contains the length of the next."""
     data = packed("zst", TEXT)
     (tmp_path / "some.log.zst").write_bytes((b"\x50\x2a\x4d\x18\x04\0\0\0" + len(data).to_bytes(4, "little") + data) * 2)
     found, faults, reading = told([tmp_path])
@@ -233,7 +233,7 @@ def test_a_broken_member_of_a_zip_is_read_up_to_its_fault(tmp_path):
 
 
 class Unseekable(io.BytesIO):
-    """As a pipe is: sizes can only be written behind the data."""
+    """As through a pipe: sizes can only be written after the data."""
 
     def seekable(self):
         return False
@@ -355,7 +355,7 @@ def test_short_lines_without_end_are_cut_in_proportion_to_what_they_shrink_to(be
 
 
 def test_what_one_member_of_an_archive_took_is_said_of_the_next(tmp_path):
-    """Whoever packs a bomb before the evidence does not hide that there was evidence."""
+    """A bomb that is packed before the evidence does not hide that there was evidence."""
     data = tarred(("a.log", TEXT), ("b.log", b"a\n" * 2_000_000), ("c.log", TEXT))
     (tmp_path / "bundle.tgz").write_bytes(gzip.compress(data))
     (tmp_path / "bundle.zip").write_bytes(zipped({"a.log": TEXT, "b.log": b"b\n" * 2_000_000, "c.log": TEXT[1:]}))

@@ -116,7 +116,7 @@ def test_a_partition_dies_with_its_last_replica_in_sync() -> None:
         Placement(1, 1, (1, 2), (1,)),
         Placement(2, 1, (1, 2), (1, 2)),
         Placement(3, 1, (1, 2, 3), (1, 2, 3)),
-        Placement(4, 1, (1, 4), (1, 4)),  # 4 is dead: being in a stale ISR helps nobody
+        Placement(4, 1, (1, 4), (1, 4)),  # 4 is dead: being in a stale ISR does not help
         Placement(5, None, (4,), (4,)),
     ]
     one, two, three = losses(placements, [1, 2, 3], 2)

@@ -13,7 +13,7 @@ from truth import SAMPLE_MS, Recording
 RESTARTS = frozenset({"process_restarted", "deployment"})
 #: Deletions of one connector that are one too many to be a change of mind.
 CHURN = 3
-#: What a scenario does that no single deed tells.
+#: Effects of a scenario that no single fault shows.
 SCENARIOS = {
     "connector_declared_twice": "duplicate_declaration",
     "two_clusters_one_connector": "duplicate_declaration",
@@ -42,7 +42,7 @@ class Done:
 
 @dataclass
 class Causes:
-    """How the rows of `incident` stand against what was done.
+    """The rows of `incident` compared with the injected faults.
 
     Attributes:
         right: deeds whose cause is told.
@@ -62,7 +62,7 @@ class Causes:
 
 
 def done(recording: Recording) -> list[Done]:
-    """All that was done to a recording that is a root cause of anything."""
+    """Return all injected faults of a recording that are root causes."""
     return [*_to_processes(recording), *_to_brokers(recording), *_to_connectors(recording), *_all_the_time(recording)]
 
 
@@ -174,19 +174,19 @@ def _window(row: Row, clock: Clock, processes: list[Row], some: object) -> tuple
 
 
 def _fits(deed: Done, subject: set[str], window: tuple[float, float, float, float], row: Row) -> bool:
-    """Whether an incident can be about what was done: its subject, and its bounds hold the moments at which it was done and undone."""
+    """Return True if an incident can be about a fault: the same subject, and bounds that contain the moments at which it began and ended."""
     from_lo, from_hi, to_lo, to_hi = window
-    # Of members whose logs are not here nobody can say whose they were.
+    # If the logs of members are missing, their processes are unknown.
     if deed.subjects and not deed.subjects & subject and row["subject"]:
         return False
     if deed.at_ms is None:
         return True
-    # That a process was told to stop may be written down when it has.
+    # That a process received an order to stop may be recorded after it has stopped.
     if int(str(row.get("times") or 1)) > 1 or row["cause"] in RESTARTS:
         return from_lo - EDGE_MS <= deed.at_ms <= to_hi + EDGE_MS
     if not from_lo - EDGE_MS <= deed.at_ms <= from_hi + EDGE_MS + SAMPLE_MS:
         return False
-    # When a process was started anew is known to the moment at which it was told to; its log begins seconds later.
+    # When a process was restarted is known up to the moment of the order; its log begins seconds later.
     return deed.over_ms is None or row["cause"] not in ("process_paused", "member_cut_off") or to_lo - EDGE_MS <= deed.over_ms <= to_hi + EDGE_MS
 
 

@@ -45,7 +45,7 @@ def log_text(path: Path) -> str:
 
 
 def closings(recording: Recording) -> list[Closing]:
-    """Every stop of a task that a worker's log tells, in order, until truth ends."""
+    """Return every stop of a task that a worker's log shows, in order, until the ground truth ends."""
     found = []
     for name, worker in recording.workers.items():
         marks: dict[str, list[tuple[int, str]]] = defaultdict(list)

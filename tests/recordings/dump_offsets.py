@@ -21,7 +21,7 @@ RE_OLD_MEMBER = re.compile(r"(?:^|,\s*)(?P<member>[^,=\[\]]+)=(?P<value>\[[^\]]*
 
 @dataclass(frozen=True)
 class StoredGeneration:
-    """One generation with members, as stored; `leader` is None where the format does not tell it (KIP-848 has none)."""
+    """One generation with members, as stored; `leader` is None if the format does not contain it (KIP-848 has none)."""
 
     group: str
     generation: int
@@ -30,7 +30,7 @@ class StoredGeneration:
 
 
 def _old_leader(assignment: dict[str, str]) -> str | None:
-    """Who leads, from the bytes of Connect's assignments (printed as hex): they name the leader, in every member's share."""
+    """Return the leader from the bytes of Connect's assignments (printed as hex): every member's assignment names it."""
     for member in assignment:
         if any(member.encode().hex() in value.lower() for value in assignment.values()):
             return member

@@ -21,7 +21,7 @@ from forensics.case import folder as case_folder
 
 @dataclass
 class Agreement:
-    """How claims of one kind stand against the truth.
+    """Claims of one kind compared with the ground truth.
 
     Attributes:
         right: claims that the truth bears out.
@@ -57,7 +57,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a consumer truly read of a partition between two times at which it was given it: offsets by the time of their batch."""
+    """Return the offsets that a consumer truly read from a partition between two assignments of it, by the time of their batch."""
 
     start_ms: int
     offsets: frozenset[int]
@@ -101,7 +101,7 @@ def score_ledger(recording: Recording, rows: list[Row], clock: Clock) -> Agreeme
 
 
 def holes(spans: list[Span], until_ms: int) -> list[tuple[str, int, int]]:
-    """Resource, from, to: times in which nobody had it, between its first owner and the end of truth; frozen owners count as owners."""
+    """Return resource, from, to: times without an owner, between its first owner and the end of the ground truth; frozen owners count as owners."""
     found, held = [], {}
     for span in sorted(spans, key=lambda s: s.start_ms):
         end = held.get(span.resource)
@@ -112,7 +112,7 @@ def holes(spans: list[Span], until_ms: int) -> list[tuple[str, int, int]]:
 
 
 def score_unowned(recording: Recording, rows: list[Row], clock: Clock, at_least_ms: int = 1_000) -> tuple[Agreement, Agreement]:
-    """Rows of `unowned` against the times in which truly nobody had the resource.
+    """Rows of `unowned` compared with the times in which the resource truly had no owner.
 
     Returns:
         Precision: does each time that is called certainly unowned lie in a true one. Recall: is each true one of some length

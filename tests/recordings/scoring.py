@@ -17,7 +17,7 @@ from truth import SAMPLE_MS, Recording
 
 #: A sample shows a change up to this long after it happened, so nothing closer to an edge can be called wrong.
 EDGE_MS = 250
-#: Bounds wider than this say too little about the point between them, unless nothing could have told more.
+#: Bounds wider than this say too little about the point between them, unless no log could show more.
 WIDE_MS = 2_000
 #: Two samples: a shorter overlap may be an artefact of sampling the processes one after the other.
 SEEN_MS = 2 * SAMPLE_MS
@@ -30,7 +30,7 @@ INFINITE = 1 << 62
 
 @dataclass
 class Score:
-    """What one comparison found; `wrong` holds sentences for a person to check."""
+    """The result of one comparison; `wrong` contains sentences for a person to check."""
 
     right: int = 0
     total: int = 0
@@ -97,7 +97,7 @@ def score_generations(stored: list[StoredGeneration], rows: list[Row], printed: 
         leaders = {s.leader for s in states if s.leader}
         if leaders and not any(r.get("leader_member_id") in leaders for r in seen):
             known = [r.get("leader_member_id") for r in seen if r.get("leader_member_id")]
-            # Without the brokers' logs nobody but the leader may have said who leads: not saying it is no error.
+            # Without the brokers' logs, only the leader may have logged who leads: an unknown leader is not an error.
             if known or printed is None:
                 score.wrong.append(f"{group} generation {number}: leader {known or 'unknown'}, stored {sorted(leaders)}")
         counts = {len(s.members) for s in states}
@@ -109,7 +109,7 @@ def score_generations(stored: list[StoredGeneration], rows: list[Row], printed: 
 
 
 def _alive_unknowable(recording: Recording) -> dict[str, list[tuple[int, int]]]:
-    """When a process was frozen, or dead by a kill and not yet restarted: times about which no log can tell the difference."""
+    """Return the times at which a process was frozen, or killed and not yet restarted: no log can distinguish these."""
     spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
     killed = {(d["worker"], d["t_ms"]) for d in recording.deeds if d["did"] == "worker killed"}
     for line, until in recording.stretches():
@@ -165,7 +165,7 @@ def _judge_point(at: int, exists: bool, bounds: list[tuple[float, float, float, 
 
 
 def score_clocks(recording: Recording, rows: list[Row]) -> tuple[Score, float | None]:
-    """Whether the true skew of every worker lies in the bounds of `clock_offset`, and the widest bounds in milliseconds."""
+    """Return whether the bounds of `clock_offset` contain the true skew of every worker, and the widest bounds in milliseconds."""
     score, widest = Score(), None
     if not recording.workers:
         return score, widest

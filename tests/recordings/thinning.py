@@ -33,7 +33,7 @@ from forensics.engines import engine
 VIEWS = ("process", "holding", "ownership", "split_brain")
 RE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2},[0-9]{3}")
 RE_LOGGER = re.compile(r"\((?P<logger>[A-Za-z0-9_.$]+)(?::[0-9]+)?\)\s*$")
-#: Times are cut to milliseconds, and a line's neighbour may stand for it.
+#: Times are cut to milliseconds, and a neighbouring line may be used in place of a line.
 SLACK = timedelta(milliseconds=5)
 
 Thinning = Callable[[str, random.Random], str]
@@ -168,7 +168,7 @@ def _key(row: Row) -> tuple[str, str, str]:
 
 
 def _touch(low: datetime | None, high: datetime | None, other_low: datetime | None, other_high: datetime | None) -> bool:
-    """Whether two spans have a time in common; None is open."""
+    """Return True if two spans overlap; None is open."""
     return (low is None or other_high is None or low <= other_high + SLACK) and (high is None or other_low is None or other_low <= high + SLACK)
 
 
@@ -251,7 +251,7 @@ def _alike(own: list[Row], pair: list[Row], same: Callable[[Row, Row], bool]) ->
 
 
 def truth_says(recording: Recording, copy: Copy) -> tuple[list[str], Score]:
-    """What the recording's truth says against the rows of a copy, and the share of ownership samples that are told for certain."""
+    """Return contradictions between the ground truth and the rows of a copy, and the share of ownership samples that are known for certain."""
     clock = Clock(recording, copy.rows["process"])
     verdicts = score_split_brain(recording, copy.rows["split_brain"], copy.rows["ownership"], clock)
     score = score_ownership(recording, copy.rows["ownership"], clock) if recording.knows_tasks else Score()
@@ -291,7 +291,7 @@ def thin(recording: Recording, root: Path, ways: Sequence[str], seed: int = 1) -
     known = truth_says(recording, whole)[0]
     for copy in copies:
         faults, score = truth_says(recording, copy)
-        # What the whole logs say wrongly stands in the table of whole logs.
+        # Errors in the results of the complete logs are in the table of complete logs.
         faults = [fault for fault in faults if fault not in known]
         if copy is not whole:
             faults += uncertain(whole, copy) + late_starts(whole, copy) + reversed_verdicts(whole, copy)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was really so: the truth files that lie beside a recording of a real Kafka.
+"""The ground truth: the truth files beside a recording of a real Kafka.
 
 A recording is a directory with `logs/` (what an operator would collect), `truth.json` (what was done when), `truth/` (what
 a sampler outside the processes saw) and `witness/` (what the live cluster answered). Nothing here reads a log or the case:
@@ -53,7 +53,7 @@ class Overlap:
 
     @property
     def length_ms(self) -> int:
-        """How long both had it, by the samples."""
+        """Return how long both had it, according to the samples."""
         return self.to_ms - self.from_ms
 
 
@@ -86,7 +86,7 @@ class Recording:
 
     @property
     def logs(self) -> Path:
-        """What a user would hand to `forensics ingest`."""
+        """Return the files that a user would pass to `forensics ingest`."""
         return self.path / "logs"
 
     @cached_property
@@ -121,7 +121,7 @@ class Recording:
 
     @cached_property
     def knows_tasks(self) -> bool:
-        """Whether task threads could be told by name (Connect names them from release 2.3 on)."""
+        """Return True if task threads can be identified by name (Connect names them since release 2.3)."""
         return any(x["tasks"] for x in self.samples)
 
     def stretches(self) -> Iterator[tuple[dict, int]]:
@@ -167,7 +167,7 @@ class Recording:
 
     @cached_property
     def callbacks(self) -> dict[str, list[dict]]:
-        """What each VerifiableConsumer printed about itself until truth ends, by its name."""
+        """Return the lines that each VerifiableConsumer printed about itself until the ground truth ends, by its name."""
         found = {}
         for name in self.consumers:
             file = self.path / "truth" / f"{name}.jsonl"

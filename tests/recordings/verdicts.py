@@ -15,7 +15,7 @@ Window = tuple[float, float, float, float]
 
 @dataclass
 class Verdicts:
-    """How the rows of `split_brain` stand against the true overlaps."""
+    """The rows of `split_brain` compared with the true overlaps."""
 
     counts: Counter[str] = field(default_factory=Counter)
     false_proved: list[str] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Overlaps:
         }
 
     def must_show(self, resource_kind: str) -> list[tuple[str, Overlap]]:
-        """What must not go unmentioned: threads there at once, holdings at once."""
+        """Return the overlaps that must not be missing: simultaneous threads and simultaneous holdings."""
         kind = "thread" if resource_kind == "task" else "held"
         return [(kind, o) for o in self.bears_out[resource_kind, kind]]
 
@@ -145,7 +145,7 @@ def _of(true: list[Overlap], resource: str, a: str, b: str) -> list[Overlap]:
 
 
 def _unborne(window: Window, true: list[Overlap], kind: str) -> str | None:
-    """Why a proof is not borne out: nothing overlaps there, or not all through the time that it calls certain."""
+    """Return the reason why a proof is wrong: nothing overlaps there, or not during the whole time that it calls certain."""
     from_lo, from_hi, to_lo, to_hi = window
     touching = [o for o in true if o.from_ms - SAMPLE_MS < to_hi + EDGE_MS and o.to_ms > from_lo - EDGE_MS]
     if not touching:

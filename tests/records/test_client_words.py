@@ -96,7 +96,7 @@ def test_chatter_is_no_event(message):
     "piece", ['msg="', '{"', "a=", 'Group "', "joined ", "Heartbeat: ", "[Consumer clientId=", "\\", "; group: ", "x-", ", k: "], ids=str.strip
 )
 def test_time_grows_as_the_line(piece):
-    """A head is looked for in one pass, whatever stands in the line: four times the line would take sixteen times as long if it were tried from each place."""
+    """A head is searched in one pass, whatever the line contains: if it were tried from each place, four times the line would take sixteen times as long."""
 
     def seconds(count):
         text = 'joined; group: a Group "b": ' + piece * count
@@ -116,7 +116,7 @@ def test_time_grows_as_the_line(piece):
 
 
 def test_blanked_parts_are_no_names():
-    """What somebody blanked is still the event, but equal blanks are no equal members or groups."""
+    """A message with blanked values is still the event, but equal blanks do not mean equal members or groups."""
     for words, event in (
         ("(Re-)joining group", "joining"),
         ("Discovered group coordinator ... (id: 2147483646 rack: null)", "coordinator_discovered"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands before a record: words, names and collectors' heads before Kafka's lines and before JSON, and epochs beside other times."""
+"""The text before a record: words, names and collectors' heads before Kafka's lines and before JSON, and epochs beside other times."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_each_record_has_its_time_and_its_place(answer, name, tmp_path):
 @pytest.mark.parametrize("answer", ANSWERS)
 @pytest.mark.parametrize("indent", [None, 2])
 def test_a_document_is_read_as_it_comes(answer, indent):
-    """However few bytes a read gives, the records are the same."""
+    """The records are the same however few bytes each read returns."""
     content = json.dumps(json.loads(ANSWERS[answer](60)), indent=indent, ensure_ascii=False).replace("joining", "jöining €").encode()
     path = document_path(content, KEYS)
     whole = list(Document(io.BytesIO(content), path, KEYS, LONGEST).elements())

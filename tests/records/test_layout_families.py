@@ -118,7 +118,7 @@ def level_of(text: str | None) -> str | None:
 
 
 def differences(family: Family, got: Sequence[dict[str, Any]], want: Sequence[dict[str, Any]]) -> list[Any]:
-    """What a layout lost or changed, event by event."""
+    """Return the losses and changes that a layout causes, event by event."""
     found: list[Any] = []
     rest = list(got)
     for w in want:
@@ -152,7 +152,7 @@ def differences(family: Family, got: Sequence[dict[str, Any]], want: Sequence[di
 def test_a_layout_changes_no_event(family, plain, tmp_path):
     reading = read_as(family, RECORDS, tmp_path)
     assert differences(family, reading.events, plain) == []
-    # without loggers nothing but its prefix tells that a message is of Kafka, and not that it is of a class that the catalogue leaves out
+    # without loggers only its prefix shows that a message is Kafka's, and not that it is of a class that the catalogue leaves out
     assert [r["text"] for r in reading.unrecognised if family.logger or r["text"].startswith("(Re-)joining")] == []
 
 
@@ -295,7 +295,7 @@ def test_a_line_that_docker_took_apart_is_one(tmp_path):
     ids=["ahead", "behind", "UTC", "collected later"],
 )
 def test_times_that_a_container_runtime_puts_beside_tell_the_zone(hours: float, late: float, zone: str | None, tmp_path: Path) -> None:
-    """`kubectl logs --timestamps` prints UTC beside local times; one that has lines minutes later tells no offset."""
+    """`kubectl logs --timestamps` prints UTC beside local times; one with lines that are minutes later does not show the offset."""
     begin = datetime(2026, 11, 20, 9, tzinfo=UTC)
     moments = [begin + timedelta(seconds=i) for i in range(20)]
     local = [m + timedelta(hours=hours, seconds=-late) for m in moments]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far the closest layout gets."""
+"""The extent to which the closest layout matches a line."""
 
 from __future__ import annotations
 

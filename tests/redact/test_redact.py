@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A copy without names: none is left, what is told is the same, and what cannot be told without names is withheld."""
+"""A copy without names: no name is left, the answers are the same, and records that are meaningless without names are withheld."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ BEGINS = ", the first of it"
 BEGINNINGS = [name + BEGINS for name in (SOME[2], SOME[-1])] if RECORDINGS else []
 BEGIN_BYTES = 300_000
 QUICK = {*SAMPLE_NAMES, *SOME, *BEGINNINGS} - {SOME[2], SOME[-1]}
-#: Columns that tell where a line stands, or what it says word by word.
+#: Columns with the place of a line, or with its text.
 PLACES = {"event_id", "file_id", "byte_offset", "stream_pos", "process_id", "path", "message", "text", "thread"}
 #: Captures of free text: names in them are replaced, and words that not everybody has.
 FREE = {"reason", "client_reason", "cause", "error", "text", "config", "columns", "class_name", "directory", "component", "operation"}
@@ -111,7 +111,7 @@ def test_every_event_of_a_copy_is_the_one_it_was(name: str, copies) -> None:
 
 
 def numbered(rows: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
-    """Rows with the number that tells several of one line apart."""
+    """Return rows with a number that distinguishes several rows of one line."""
     seen: dict[tuple[Any, ...], int] = {}
     result = []
     for row in rows:
@@ -171,7 +171,7 @@ TOLD_OTHERWISE = {
     "headline", "explanation", "advice", "missing", "file_id", "sha256", "byte_offset", "stream_pos", "bytes", "message", "text", "thread", "location",
     "event_id", "witness", "witness_role", "proof", "starts",
 }  # fmt: skip
-#: Of equally good chains of messages between clocks, any is told; settings hold paths, and files that are left out are not there.
+#: Of equally good chains of messages between clocks, any may be reported; settings contain paths, and files that are left out do not exist.
 OTHER_VIEWS = {"source_file", "config_value", "setting", "clock_closure", "clock_path", "clock_bound"}
 
 
@@ -569,7 +569,7 @@ def test_no_name_is_left_in_other_layouts(name: str, tmp_path: Path) -> None:
 
 
 def test_what_follows_a_pseudonym_is_not_taken_for_a_secret() -> None:
-    """`tokenelifi-2.5.0.jar:/srv/libs` would lose all that stands behind it, and with it an event."""
+    """`tokenelifi-2.5.0.jar:/srv/libs` would lose all text after it, and an event with it."""
     pseudonyms = Pseudonyms(Vocabulary(*[frozenset[str]()] * 6), key=bytes(32))
     lost = [text for n in range(60_000) if (text := f"{pseudonyms.passing(f'word{n}')}:/srv/libs/") != scrub(text)]
     assert not lost

@@ -156,7 +156,7 @@ def addresses(rng: random.Random) -> list[str]:
 
 
 def survives(address: str, text: str) -> bool:
-    """Whether an address can be read in a text, in any form: as it is, or as its groups behind the first."""
+    """Return True if a text contains an address in any form: complete, or as the groups after its first."""
     last = address.rpartition(":")[2] if "." in address else address
     return last in text or last.lower() in text or (":" in last and last.partition(":")[2] in text)
 

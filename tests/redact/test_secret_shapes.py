@@ -56,7 +56,7 @@ HIDDEN, KEPT = [Shape(line) for line in lines("hidden.txt")], lines("kept.txt")
 
 
 def shown(text: str) -> str:
-    """What a table keeps of a text."""
+    """Return the part of a text that a table keeps."""
     (column,) = scrubbed([pa.array([text])])
     return str(column.to_pylist()[0])
 

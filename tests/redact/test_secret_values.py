@@ -1,4 +1,4 @@
-"""Secrets do not reach a table: not those of configurations, and not those that a line or an exception tells."""
+"""Secrets do not reach a table: neither those of configurations nor those in a line or an exception."""
 
 from __future__ import annotations
 

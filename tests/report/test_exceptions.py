@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exceptions of the group protocol: every name and wording tells its own, and nothing else does."""
+"""Exceptions of the group protocol: every name and wording identifies its own exception, and no other."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `explain` says of a message whose error is known: what that error means, and nothing of the other errors that the message can have."""
+"""The output of `explain` for a message with a known error: the meaning of that error, and not of other errors that the message can have."""
 
 from __future__ import annotations
 

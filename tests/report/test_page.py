@@ -31,7 +31,7 @@ from forensics.report.reference import Reference, ms
 
 
 class Parsed(HTMLParser):
-    """A page's elements, the ids in it, and what stands in its scripts."""
+    """A page's elements, the ids in it, and the contents of its scripts."""
 
     def __init__(self, page: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -395,14 +395,14 @@ def test_a_proof_is_drawn_in_space_and_time() -> None:
     assert drawing.count('class="message"') == 1
     assert drawing.count('class="point"') == 3
     assert 'class="overlap-work"' in drawing
-    # Time runs to the right: the points stand in the order of their lines.
+    # Time runs to the right: the points are in the order of their lines.
     places = [float(x) for x in re.findall(r'class="point" cx="([\d.]+)"', drawing)]
     assert places == sorted(places)
     assert 'class="message"' not in picture([])
 
 
 class Nested(HTMLParser):
-    """The address of each card with those of the sections, lists of effects and folds that it stands in."""
+    """Return the address of each card with those of the sections, lists of effects and folds that contain it."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -114,7 +114,7 @@ _WHERE = """([figure, what, index]) => {
 
 
 def place(page: Page, what: str, index: int, figure: str = "lanes") -> tuple[float, float]:
-    """Where on the screen the middle of a drawn thing is."""
+    """Return the position of the middle of a drawn item on the screen."""
     page.evaluate("(id) => scrollBy(0, document.getElementById(id).getBoundingClientRect().top - 120)", f"figure-{figure}")
     return tuple(
         page.evaluate(

@@ -350,7 +350,7 @@ def test_why_files_were_skipped(notes: list[str], said: str) -> None:
 
 
 def storm() -> dict:
-    """No split brain, but a process that is killed again and again, and five more incidents of which nothing tells the cause."""
+    """No split brain, but a process that is killed repeatedly, and five more incidents whose cause is unknown."""
     views = rows()
     views["split_brain"] = [s for s in views["split_brain"] if s["verdict"] == "refuted"]
     views["finding"] = [finding("session-timeout", "warning", incident_id="i-process_killed", caused_by=None, caused_how="member")]
@@ -687,7 +687,7 @@ def test_nothing_to_judge_is_no_all_clear(views: dict, why: str, said: str) -> N
     assert said in flat(written)
     assert "not an all-clear" in flat(written)
     assert validate(report)["examined"]["examined"] is False
-    # Levels are told where there are lines whose loggers are known.
+    # Levels are reported if there are lines whose loggers are known.
     parts = ("log4j.logger.org.apache.kafka.connect=INFO", "- name: kafka.coordinator", '<logger name="org.apache.kafka.clients" level="INFO"/>')
     levels_matter = why not in ("no_files", "no_records", "no_coordinator", "no_signs")
     assert [part for part in parts if part in written] == [*parts] * levels_matter
@@ -812,7 +812,7 @@ def test_what_had_two_owners_stands_before_what_had_none_and_before_what_only_lo
 
 
 def test_parts_of_one_members_log_are_no_two_members() -> None:
-    """Of a log whose parts were joined in an unknown order, or of the files of two days."""
+    """For a log whose parts were joined in an unknown order, or for the files of two days."""
     views = one_worker()
     name = "w2/connect.log#2"
     views |= {view: [*views[view], *(r | {"process_id": name} for r in views[view])] for view in ("ownership", "member")}
@@ -854,7 +854,7 @@ def test_a_window_without_a_double_owner_says_that_there_is_one_outside_it() -> 
 
 
 def test_the_loggers_to_turn_on_are_those_of_the_catalogue() -> None:
-    """Each Java class whose lines tell of membership, assignment and work is under one of the names; each name has such classes."""
+    """Each Java class whose lines are about membership, assignment and work is under one of the names; each name has such classes."""
     told = {"membership", "assignment", "task", "connector", "broker_group"}
     classes = {
         name

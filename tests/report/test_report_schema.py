@@ -23,7 +23,7 @@ Schema = dict[str, Any]
 
 
 def broken(old: Schema, new: Schema) -> list[str]:
-    """What a program written to one schema cannot rely on in a document of another: keys that are gone or may be, other types, more words."""
+    """Return the parts of a schema on which a program cannot rely in a document of another schema: missing or optional keys, other types, more words."""
     seen: set[str] = set()
 
     def at(schema: Schema, root: Schema) -> Schema:

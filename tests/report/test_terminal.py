@@ -1,4 +1,4 @@
-"""What a reader at a terminal sees: nothing cut off at any width, a pager for what is long, and the nearest name for a wrong one."""
+"""Output on a terminal: nothing is cut off at any width, long output is paged, and a wrong name gets the closest one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def case(tmp_path_factory) -> str:
 
 
 def at_terminal(*args: str, columns: int = 80, lines: int = 24, **env: str) -> str:
-    """What a command prints on a terminal of this size."""
+    """Return the output of a command on a terminal of this size."""
     ours, theirs = pty.openpty()
     ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     known = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "PAGER", "FORENSICS_PAGER", "NO_COLOR")}
@@ -45,7 +45,7 @@ def at_terminal(*args: str, columns: int = 80, lines: int = 24, **env: str) -> s
     try:
         while part := os.read(ours, 65536):
             told += part
-    except OSError:  # how Linux says that nobody holds the other end any more
+    except OSError:  # on Linux: no process has the other end open any more
         pass
     finally:
         os.close(ours)
@@ -79,7 +79,7 @@ def test_sentences_go_below_their_row_when_the_page_is_narrow() -> None:
     rows = [("07:52:02.352", "task b-1 ran in logs/w2/connect.log and in logs/w3/connect.log at once", "34dc560a1529")]
     lines = [line for _, line in lay_out(columns, rows, 50)]
     assert lines[0] == "when          id"
-    # Its name stands with it: under the first column's name it would be read as that column's.
+    # Its name is repeated with it: under the first column's name it would be read as a value of that column.
     assert lines[2:] == ["07:52:02.352  34dc560a1529", "    what: task b-1 ran in logs/w2/connect.log and", "    in logs/w3/connect.log at once"]
 
 
@@ -198,7 +198,7 @@ def test_rows_on_screen_count_what_the_terminal_breaks() -> None:
 
 
 def completed(case: str, words: str, runs=run_here) -> set[str]:
-    """What a shell would offer for the last word."""
+    """Return the completions that a shell would offer for the last word."""
     asked = {"FORENSICS_CASE": case, "_FORENSICS_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     return set(runs(**asked).stdout.split())
 

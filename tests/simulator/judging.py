@@ -32,7 +32,7 @@ class Judged:
     reference_skew_ms: dict[str, float | None] = field(default_factory=dict)
 
     def verdicts(self) -> dict[tuple[str, str, int, str, int], str]:
-        """Verdict of each pair of ownerships; an ownership is told by its worker and its place among that worker's of the task."""
+        """Return the verdict of each pair of ownerships; an ownership is identified by its worker and its number among that worker's for the task."""
         place: dict[str, tuple[str, int]] = {}
         seen: dict[tuple[str, str], int] = {}
         for row in sorted(self.ownerships.values(), key=lambda r: (str(r["process_id"]), str(r["start_hi"]))):
@@ -65,7 +65,7 @@ def judge(
     change: Callable[[Simulated, str, str], str | None] | None = None,
     rename: Callable[[Simulated], str] = lambda p: p.name,
 ) -> list[Judged]:
-    """Runs the program on many histories at once.
+    """Run the program on many histories in one case.
 
     Args:
         played: histories with distinct numbers.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is true of a played history, and whether the program's verdicts can stand beside it.
+"""The truth about a simulated history, and whether the program's verdicts agree with it.
 
 Plain Python over the simulator's own record of threads; it never sees a log line, and it shares nothing with the SQL.
 
@@ -64,7 +64,7 @@ class Shared:
 
 
 class Truth:
-    """All that is true about who shared which task of one history."""
+    """The complete truth about the owners of each task in one history."""
 
     def __init__(self, played: Simulated) -> None:
         self.played = played
@@ -81,7 +81,7 @@ class Truth:
         return [(run.began, self.played.until if end is None else end)]
 
     def _worked(self, a: Run, b: Run) -> list[Interval]:
-        """Spans of work in common in which each had a moment awake; a run that sleeps through them all worked beside nobody."""
+        """Return spans of simultaneous work in which each was awake at some moment; a run that sleeps through all of them overlapped with no other."""
         spans = both(self._span(a, "possible"), self._span(b, "possible"))
         return [x for x in spans if without([x], self.frozen[a.worker]) and without([x], self.frozen[b.worker])]
 
@@ -116,7 +116,7 @@ def _holds(times: Iterable[Interval], low: float, high: float) -> bool:
 def contradictions(
     truth: Truth, rows: list[Row], ownerships: dict[str, Row], worker_of: dict[str, str], reference_skew_ms: dict[str, float | None]
 ) -> list[str]:
-    """What the truth says against rows of `split_brain` of one history; empty when nothing.
+    """Return the contradictions between the truth and the rows of `split_brain` of one history; empty if there are none.
 
     Args:
         truth: of the history.
@@ -149,7 +149,7 @@ def contradictions(
 
 
 def contradictions_whatever_the_clocks(truth: Truth, rows: list[Row], ownerships: dict[str, Row], worker_of: dict[str, str]) -> list[str]:
-    """As `contradictions`, for whole logs of clocks that were set in between: no time of a row means anything.
+    """Like `contradictions`, for complete logs whose clocks were set in between: the times of a row mean nothing.
 
     An ownership is told by its number in its process. A verdict says by `margin_ms` which jump of a clock would undo it; one that
     a larger jump has undone said the truth.
@@ -206,7 +206,7 @@ def _began(ownership: Row, reference_skew_ms: dict[str, float | None]) -> Interv
 
 
 def _is_of(began: list[Interval], s: Shared) -> bool:
-    """Whether two ownerships can only be these two runs; each run began within the bounds of its ownership."""
+    """Return True if two ownerships can only be these two runs; each run began within the bounds of its ownership."""
 
     def fits(bounds: Interval, run: Run) -> bool:
         return bounds[0] - SLACK_MS <= run.began <= bounds[1] + SLACK_MS

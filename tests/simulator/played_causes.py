@@ -20,7 +20,7 @@ START_MS = START.timestamp() * 1000
 
 @dataclass
 class PlayedCauses:
-    """What is said of some histories.
+    """The statements about some histories.
 
     Attributes:
         right: causes that are told and true, by name.
@@ -36,7 +36,7 @@ class PlayedCauses:
 
 
 def done(played: Simulated) -> list[Done]:
-    """All that was done to the workers of a history; times are true ones."""
+    """All faults injected into the workers of a history; times are true ones."""
     end, text = START_MS + played.until, played.history.text
     found = []
     for path, process in played.logs.items():
@@ -57,7 +57,7 @@ def done(played: Simulated) -> list[Done]:
     for n, (what, who, at, _) in enumerate(deeds):
         back = next((later for did, other, later, _ in deeds[n + 1 :] if did == "+" and other == who), None)
         if what == "x":
-            # From its log nobody can tell the frozen from the dead: one that is killed while it is frozen is gone from then on.
+            # Its log does not distinguish frozen from dead: one that is killed while it is frozen is dead from then on.
             frozen = [d.at_ms for d in found if "process_paused" in d.causes and who in d.subjects and (d.over_ms is None or d.over_ms >= at)]
             gone = min([int(at), *(ms for ms in frozen if ms is not None and ms <= at)])
             found.append(Done(frozenset({"process_killed"}), frozenset({who}), gone, _whole(back), text))

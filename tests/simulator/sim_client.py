@@ -47,7 +47,7 @@ class Client:
 
     # What the owner does.
     def metadata(self) -> object:
-        """What it says of itself when it joins."""
+        """Return the metadata that it sends when it joins."""
         raise NotImplementedError
 
     def before_join(self, then: Action) -> None:
@@ -207,7 +207,7 @@ class Client:
         self.find()
 
     def leave(self) -> None:
-        """Leaves the group, if it has a coordinator to tell; either way it does nothing more."""
+        """Leave the group, if it has a coordinator to notify; either way it does nothing more."""
         if self.known and self.member:
             self.log("leaving")
             group, member = self.group, self.member

@@ -175,7 +175,7 @@ class Coordinator:
                         other.syncing, other.seen = None, self.world.now
 
     def heartbeat(self, group_id: str, member_id: str, generation: int, reply: Reply) -> None:
-        """Heartbeat: keeps the session alive, and tells of a rebalance."""
+        """Answer a heartbeat: keep the session alive, and report a rebalance."""
         group = self.groups[group_id]
         member = group.members.get(member_id)
         if member is None:

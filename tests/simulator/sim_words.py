@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What three releases print, word for word: the simulator's only knowledge of log lines.
+"""The lines of three releases, word for word: the simulator's only knowledge of log lines.
 
 Each entry: level, message (or one by release), logger with line (one by release). Shapes are copied from logs of real
 processes of those releases. `@` stands for the class that inherits the coordinator, which 3.x prints instead of its base.

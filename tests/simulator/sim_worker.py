@@ -17,7 +17,7 @@ COMMIT_MS = 3_000
 
 @dataclass
 class Plan:
-    """What a history fixes for all its workers: the cluster, the tasks, how tasks behave."""
+    """The settings that a history fixes for all its workers: the cluster, the tasks, the behaviour of tasks."""
 
     release: str
     eager: bool
@@ -222,7 +222,7 @@ class Task:
 
 @dataclass
 class Leading:
-    """What a leader remembers between generations: since when tasks are missing."""
+    """State that a leader keeps between generations: since when tasks are missing."""
 
     until: float | None = None
     known: set[str] = field(default_factory=set)
@@ -415,7 +415,7 @@ class WorkerMember(Client):
         self._halt(gone)
 
     def _halt(self, gone: Action) -> None:
-        """What the herder's only thread does last, once it has ended what it is at; it hears of no rebalance any more."""
+        """Run the last action of the herder's only thread after it has finished its current one; it learns of no further rebalance."""
         if self.busy:
             self.process.after(5, 60, lambda: self._halt(gone))
             return

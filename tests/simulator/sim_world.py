@@ -92,7 +92,7 @@ class Process:
 
     @property
     def cut(self) -> bool:
-        """Whether it is without network, for one reason or several."""
+        """Return True if it has no network, for one reason or several."""
         return self.world.now < self.cut_until
 
     def do(self, life: int, action: Action) -> None:
@@ -115,7 +115,7 @@ class Process:
         self.alive = True
 
     def die(self) -> None:
-        """The JVM is gone at once."""
+        """End the JVM immediately."""
         self.wake()
         self._parked.clear()
         self.alive = False

@@ -24,7 +24,7 @@ TAKEN = (*MISSING, *sorted(WAYS))
 
 
 def taken(how, path, text, rng):
-    """A log as it is left; None: not at all."""
+    """A log as it remains; None: no log."""
     if how in MISSING:
         return None if MISSING[how] and path.startswith(MISSING[how]) else text
     return WAYS[how](text, rng)
@@ -32,7 +32,7 @@ def taken(how, path, text, rng):
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    """What is said of the histories, by what was taken away."""
+    """Return the statements about the histories, by the removed logs."""
     rng, logs, played = random.Random(SEED), {}, {how: [] for how in TAKEN}
     for number in range(EACH * len(TAKEN)):
         how, one = TAKEN[number % len(TAKEN)], simulate(parse(random_history(SEED * 1_000_000 + number)), number)

@@ -81,7 +81,7 @@ def test_a_thinned_recording_says_no_false_word(recording, tmp_path):
         ]
     ]
     assert found == []
-    # What is told for certain hardly shrinks with one line in twenty.
+    # The certain share hardly shrinks with one line in twenty removed.
     shares = {c.how: truth_says(recording, c)[1].percent for c in (whole, *others)}
     assert shares[""] is None or shares["5%"] >= min(95.0, shares[""] - 2.0)
 

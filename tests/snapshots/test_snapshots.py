@@ -16,7 +16,7 @@ from forensics.snapshots.observation import Broken, Observation, Strange, moment
 
 
 def read(text: str | bytes, expected_kind: str) -> list[Observation]:
-    """What a text tells; it must be of the kind and hold nothing strange."""
+    """Return the rows of a text; it must be of the kind and contain nothing unknown."""
     data = text.encode() if isinstance(text, str) else text
     assert kind_of(data, fitting=0, lines=1) == expected_kind
     items = list(READERS[expected_kind](sample_lines(data)))
@@ -444,7 +444,7 @@ RECORDINGS = os.environ.get("FORENSICS_RECORDINGS")
 
 @pytest.mark.skipif(not RECORDINGS, reason="FORENSICS_RECORDINGS names no folder")
 def test_every_witness_of_every_recording_is_read_whole() -> None:
-    """What Kafka's own tools of many releases printed: nothing in it is strange, and no log is taken for a witness."""
+    """Output of Kafka's own tools of many releases: nothing in it is unknown, and no log is taken for a snapshot."""
     names = {"kafka-topics": "topics_described", "kafka-consumer": "groups_described", "dump-offsets": "offsets_dump", "rest-": "connect_rest"}
     for file in sorted(Path(RECORDINGS or "").glob("*/witness/*")):
         data = file.read_bytes()

@@ -58,7 +58,7 @@ _OWN_UP_TO = {"AbstractCoordinator": "2.8.2"}
 
 @dataclass(frozen=True)
 class Hole:
-    """A value in a message: the expression that gives it; "" (or "d" for a number) where the facts do not tell."""
+    """A value in a message: the expression that gives it; "" (or "d" for a number) if the facts do not contain it."""
 
     expression: str
 
@@ -92,7 +92,7 @@ class Statement:
 
 
 def version_key(release: str) -> tuple[int, ...]:
-    """Sorts releases by number; a development snapshot stands before its release."""
+    """Return a key that sorts releases by number; a development snapshot comes before its release."""
     numbers = tuple(int(n) for n in re.findall(r"\d+", release))
     return (*numbers, -1) if release.endswith("-dev") else (*numbers, 0)
 

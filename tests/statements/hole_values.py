@@ -41,7 +41,7 @@ ALLOWED: dict[str, set[object]] = {
 
 
 def since(release: str, first: str) -> bool:
-    """Whether a release is `first` or later."""
+    """Return True if a release is `first` or later."""
     return version_key(release) >= version_key(first)
 
 
@@ -63,7 +63,7 @@ def offsets_partition(release: str) -> str:
 
 
 def worker_assignment(release: str) -> str:
-    """What a Connect worker got."""
+    """Return an assignment as a Connect worker receives it."""
     extended = ", revokedConnectorIds=[], revokedTaskIds=[], delay=0" if since(release, "2.3.0") else ""
     return (
         f"Assignment{{error=0, leader='{MEMBER}', leaderUrl='http://w1:8083/', offset={CONFIG_OFFSET}, "
@@ -91,13 +91,13 @@ def current_assignment(_: str) -> str:
 
 
 def target_assignment(release: str) -> str:
-    """What the server's assignor computed."""
+    """Return an assignment as the server's assignor computes it."""
     member = "MemberAssignment" if since(release, "3.8.0") else "Assignment"
     return f"{{{MEMBER}={member}(partitions={{{TOPIC_ID}=[0, 1]}})}}"
 
 
 def group_assignment(release: str) -> str:
-    """What the leader of a classic group computed; Assignment could not print itself in 2.4.0."""
+    """Return an assignment as the leader of a classic group computes it; in 2.4.0, Assignment had no string form."""
     one = "Assignment(partitions=[orders-0])"
     if not since(release, "2.4.1"):
         one = "org.apache.kafka.clients.consumer.ConsumerPartitionAssignor$Assignment@1b2c"
@@ -112,7 +112,7 @@ def worker_connector(release: str) -> str:
 
 
 def position(release: str) -> str:
-    """Where a consumer reads; a bare offset before 2.3."""
+    """Return the position at which a consumer reads; a bare offset before 2.3."""
     if not since(release, "2.3.0"):
         return str(OFFSET)
     leader = f"Optional[{node(release)}]" if since(release, "2.4.0") else node(release)

@@ -179,7 +179,7 @@ def _is(row: Row, wanted: Row) -> bool:
 
 
 def _same(value: Any, wanted: Any) -> bool:  # noqa: ANN401
-    """Whether a value is what is wanted; of a struct only what is named is."""
+    """Return True if a value is as expected; of a struct, only the named fields are compared."""
     if isinstance(value, datetime):
         value = round(value.timestamp() * 1000)
     if isinstance(wanted, dict):

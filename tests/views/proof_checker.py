@@ -33,7 +33,7 @@ SESSION = ["config", "session_timeout_ms", "duration_ms"]
 
 @dataclass
 class Evidence:
-    """What a claim may rest on: printed lines by their id, and pairs of lines of which the first came first."""
+    """The facts that a claim may be derived from: printed lines by their id, and pairs of lines with a known order."""
 
     lines: dict[str, Row]
     links: list[tuple[str, str]]
@@ -115,7 +115,7 @@ def faults(evidence: Evidence, claims: dict[str, list[Row]]) -> list[str]:
 
 
 def clock_fault(evidence: Evidence, cited: list[str], claim: Row, stepped: bool) -> str | None:
-    """Why the cited lines do not prove what a finding says of a clock."""
+    """Return the reason why the cited lines do not prove a finding's statement about a clock."""
     process, reference = claim["process_id"], claim["reference_process_id"]
     best = evidence.offsets(cited)
     if stepped:
@@ -192,7 +192,7 @@ def _heard(evidence: Evidence, cited: list[str], ownership: Row, process: str) -
 
 
 def overlap_fault(evidence: Evidence, cited: list[str], claim: Row) -> str | None:
-    """Why the cited lines do not prove that two were there at once, for as long as the claim says."""
+    """Return the reason why the cited lines do not prove that two existed at the same time, for as long as the claim says."""
     a, b = (evidence.holdings[claim[side]] for side in ("ownership_a", "ownership_b"))
     (a_from, a_to), (b_from, b_to) = _span(evidence, cited, a, claim["process_a"]), _span(evidence, cited, b, claim["process_b"])
     lo, hi = _between(evidence, cited, claim)
@@ -222,7 +222,7 @@ def _between(evidence: Evidence, cited: list[str], claim: Row) -> tuple[int, int
 
 
 def refutation_fault(evidence: Evidence, cited: list[str], claim: Row) -> str | None:
-    """Why the cited lines do not prove that the one had ended before the other began."""
+    """Return the reason why the cited lines do not prove that one had ended before the other began."""
     a, b = (evidence.holdings[claim[side]] for side in ("ownership_a", "ownership_b"))
     if claim["clock_how"] == "messages":
         return (

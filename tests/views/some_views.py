@@ -31,7 +31,7 @@ def only_views(names: Iterable[str], rules: Iterable[str] | None = None) -> Iter
         if name in every and name not in needed:
             needed.add(name)
             left += every[name].reads
-    # In the order of all views, which a view's reads stand before.
+    # In the order of all views, in which a view comes after those that it reads.
     some = {name: view for name, view in every.items() if name in needed}
     with patch.object(materialise, "views", lambda: some):
         yield
@@ -44,7 +44,7 @@ def with_views(case: Case, runs: Engine, names: Iterable[str], rules: Iterable[s
 
 
 def found_by(case: Case, rule: str) -> list[dict[str, Any]]:
-    """What a rule found, with its sentences, of a case that has the rule's view: `finding` takes thirty views more, which put occurrences together."""
+    """Return the findings of a rule, with its sentences, for a case with the rule's view: `finding` needs thirty more views, which combine occurrences."""
     path = case.view_path(f"rule_{rule.replace('-', '_')}")
     table = ds.dataset(str(path), format="parquet").to_table()
     rows = [

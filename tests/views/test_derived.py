@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What views derive from few lines: records read twice, lives of a group, ends of tasks. Each log is written for what it shows."""
+"""Results that views derive from few lines: records read twice, incarnations of a group, ends of tasks. Each log is written for its purpose."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def auto_commit() -> dict[str, str]:
 
 
 def by_hand() -> dict[str, str]:
-    """h1 commits by hand and is refused at 45; h2 had begun at 40. h3 takes over from h2, of which nothing tells how far it read."""
+    """h1 commits manually and is refused at 45; h2 had begun at 40. h3 takes over from h2, whose last position is unknown."""
     refused = "Offset commit failed on partition orders-0 at offset 45: The coordinator is not aware of this member."
     h1 = told(
         (1, "(Re-)joining group"),
@@ -154,7 +154,7 @@ def in_vain() -> dict[str, str]:
 
 
 def sink_closed() -> dict[str, str]:
-    """k's task d-0 stops in time after its consumer lost the coordinator: nobody is left that looks for it, and k works on for a minute."""
+    """k's task d-0 stops in time after its consumer lost the coordinator: no client looks for it any more, and k keeps working for a minute."""
     client = "[Consumer clientId=connector-consumer-d-0, groupId=connect-d] "
     lines = [
         (1, "[Worker clientId=connect-1, groupId=kk] (Re-)joining group", f"{CONNECT}.distributed.WorkerCoordinator"),

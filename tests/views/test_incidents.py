@@ -140,7 +140,7 @@ def causes(incidents, name):
         ("frozen-clients", [("process_paused", [], "w2", 1)]),
         ("cut-off", [("member_cut_off", [], "w2", 1)]),
         ("killed", [("process_killed", [], "w2", 1)]),
-        # Its own log just ends: its last words may be missing, and nobody else's tells.
+        # Its own log just ends: its last lines may be missing, and no other log shows more.
         ("killed-clients", [("unknown", ["lines_missing", "process_killed"], "w2", 1)]),
         ("never-back", [("unknown", ["member_cut_off", "process_killed", "process_paused"], "w2", 1)]),
         ("crash-loop", [("process_killed", [], "w2", 3)]),

@@ -132,7 +132,7 @@ WORKERS = {
         (35, STOPPED, HERDER),
     )
     + unregistered(65, "b-0"),
-    # A task that stopped in time: the worker goes on at once.
+    # A task that stopped in time: the worker continues immediately.
     "in-time/connect.log": worker(
         *BEGINNING,
         *assigned(3, 1, "b-0"),

@@ -81,7 +81,7 @@ def history(group: str, *leave_out: str, awake: float = 50, timeout: str = "6000
 
 HISTORIES = {
     "whole": history("whole", awake=55),
-    # No line of its last generation; none shortly before its removal; none that tells the generation then.
+    # No line of its last generation; none shortly before its removal; none that shows the generation at that time.
     "lone": history("lone", "generation 2", awake=55),
     "quiet": history("quiet", awake=30),
     "late": history("late", "old generation 2", "generation 3", awake=55),

@@ -19,7 +19,7 @@ VIEWS = view_files.views()
 MAX_COLUMNS = 140
 #: A number as large as this is a threshold in milliseconds, unless it is one of `FACTS`.
 MIN_THRESHOLD = 1_000
-#: Numbers that are no choice of ours: of Kafka, of Spark, of units, of calendars, and bounds that stand for `without a bound`.
+#: Numbers that are not our choice: those of Kafka, of Spark, of units, of calendars, and bounds that mean `without a bound`.
 FACTS = {
     1_000, 60_000_000, 3_600_000, 900_000, 1_048_576,  # units; zones differ by quarters of an hour
     2_147_483_647, 2_000_000_000, 1_000_000_000,  # a coordinator's node is numbered from the end of INT backwards, so no broker has such a number
@@ -43,7 +43,7 @@ def declared(view: view_files.View) -> list[str]:
 
 
 def test_every_output_bears_the_name_that_is_declared(parsed):
-    """Of each part of a union: columns of a view are bound by position, so a swap of two would go unnoticed."""
+    """Check each part of a union: columns of a view are bound by position, so a swap of two would go unnoticed."""
     wrong = {}
     for name, tree in parsed.items():
         want = declared(VIEWS[name])
@@ -74,7 +74,7 @@ def test_every_event_that_is_asked_for_is_in_the_catalogue(parsed):
 
 
 def snapshot_events() -> set[str]:
-    """Names of what output of tools, dumps and answers tell; they stand in the code that reads those."""
+    """Names from output of tools, dumps and answers; they are in the code that reads those."""
     told = "".join(f.read_text(encoding="utf-8") for f in (Path(snapshots.__file__).parent).glob("*.py"))
     return set(re.findall(r'"([a-z]+(?:_[a-z]+)+)"', told))
 
@@ -106,7 +106,7 @@ def test_thresholds_have_a_name(parsed):
 
 
 def test_nothing_else_bears_the_name_of_a_threshold(parsed):
-    """Where an engine knows no session variables, their values take the place of their names, wherever these stand."""
+    """If an engine has no session variables, their values replace their names everywhere."""
     thresholds = set(view_files.threshold_values())
     for name, tree in parsed.items():
         named = {a.alias for a in tree.find_all(exp.Alias, exp.TableAlias)} | {i.name for a in tree.find_all(exp.TableAlias) for i in a.columns}
@@ -269,7 +269,7 @@ def sorted_structs(tree: exp.Expression) -> list[str]:
 
 
 def test_structs_are_sorted_by_sort_array(parsed):
-    """Where a field of them is NULL, Spark's `array_sort` puts it first and Sail's last; `sort_array` is the same on both."""
+    """If a field is NULL, Spark's `array_sort` puts it first and Sail's puts it last; `sort_array` is the same on both."""
     assert {name: found for name, tree in parsed.items() if (found := sorted_structs(tree))} == {}
     query = "SELECT array_sort(collect_list(struct(at_ms, event_id))), array_sort(collect_set(event_id)), sort_array(collect_set(struct(a))) FROM a"
     assert len(sorted_structs(sqlglot.parse_one(query, read="spark"))) == 1
@@ -304,7 +304,7 @@ def places_of_several_processes(tree: exp.Expression) -> list[str]:
 
 
 def test_a_place_in_a_log_orders_lines_of_one_process(parsed):
-    """Of two lines at the same place in two logs each engine takes another."""
+    """Of two lines at the same place in two logs, each engine takes another."""
     assert {name: found for name, tree in parsed.items() if (found := places_of_several_processes(tree))} == {}
     query = "SELECT max_by(x, stream_pos) AS a, min_by(x, struct(process_id, stream_pos)) AS b FROM t GROUP BY member_id"
     assert places_of_several_processes(sqlglot.parse_one(query, read="spark")) == ["MAX_BY(x, stream_pos)"]
@@ -363,7 +363,7 @@ def test_a_value_of_an_earlier_row_is_found_in_one_pass():
 
 
 def test_every_rule_tells_its_proof_alike():
-    """Spark joins the structs of a union by place: a role that stands where others have the event would be taken for it."""
+    """Spark joins the structs of a union by position: a role in the place where others have the event would be taken for it."""
     wrong = []
     for name, tree in trees():
         for struct in tree.find_all(exp.Struct) if VIEWS[name].kind == "rule" else ():

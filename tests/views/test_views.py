@@ -114,7 +114,7 @@ def test_open_sql_and_steps_sql_state_name_type_and_comment_of_every_column(samp
 
 @pytest.mark.engine
 def test_open_sql_has_the_public_views_and_rules_and_reads_no_file(sample_case):
-    """What a session over a case costs before its first query: each file whose schema must be inferred takes a while."""
+    """The cost of a session over a case before its first query: each file whose schema must be inferred takes time."""
     text = (sample_case(SAMPLES[0]).root / "open.sql").read_text()
     opened = created_by(sample_case(SAMPLES[0]).root / "open.sql")
     saved = {name for name, view in FILES.items() if view.kind != "step"}

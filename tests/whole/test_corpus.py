@@ -121,7 +121,7 @@ def _members(rows: Reading, stated: list[str]) -> tuple[set[str], set[str]]:
 
 @fact("joins")
 def _joins(rows: Reading, stated: int) -> tuple[int, int]:
-    """Until 2.6.0, and in other clients, the one record that tells of a join is printed after the sync."""
+    """Until 2.6.0, and in other clients, the only record of a join is printed after the sync."""
     return len(rows.named("joined")) or len(rows.named("synced")), stated
 
 
@@ -168,7 +168,7 @@ def _leader(rows: Reading, stated: str) -> tuple[set[str], set[str]]:
 
 
 def _assigning(rows: Reading) -> set[str]:
-    """Of the broker: whose assignment it got."""
+    """For the broker: the member whose assignment it received."""
     return {e["member_id"] for e in rows.named("assignment_from_leader", "worker_assignment_step") if "member_id" in e}
 
 

@@ -77,7 +77,7 @@ def cases(sample_case) -> dict[str, Path]:
 
 @pytest.fixture(scope="module", autouse=True)
 def each_command_runs_once() -> Iterator[None]:
-    """One test asks whether a command answers, another what: commands read cases that nobody changes."""
+    """One test checks that a command answers, another checks the answer: commands read cases that are never changed."""
     run, known = make_answers.run, {}
 
     def once(arguments: list[str], cases: dict[str, Path]) -> tuple[int, str]:
@@ -119,7 +119,7 @@ def test_the_answers_that_a_page_shows_are_current(name: str, cases) -> None:
 
 
 def test_every_answer_is_found_by_what_makes_it() -> None:
-    """A marker that stands at the wrong place would never be filled again."""
+    """A marker at the wrong place would never be filled again."""
     for name in make_answers.PAGES:
         text = (DOCS / name).read_text(encoding="utf-8")
         assert text.count("<!-- answer") == len(make_answers._ANSWER.findall(text)), name  # noqa: SLF001

@@ -36,7 +36,7 @@ def test_equal_copies_of_a_brokers_log_are_one_broker(rows) -> None:
 
 
 def test_who_was_removed_because_it_had_not_rejoined_is_said_to_have_been(rows) -> None:
-    """The coordinator prints why; where it may have slept, nobody is said to have been waited for."""
+    """The coordinator prints the reason; if it may have been paused, no member is reported as awaited."""
     generations, incidents = rows("02-coordinator-asleep.log", "generation", "incident")
     assert {g["generation"]: (g["waited_why"], g["trigger"]) for g in generations} == {
         78: ("not_rejoined", "member_joined"),

@@ -217,7 +217,7 @@ def test_a_closed_standard_output_is_no_error(tmp_path: Path) -> None:
 
 
 def _interrupted(seconds: float, case: Path, *, ignoring: bool) -> tuple[int, str]:
-    """Exit code and errors of an ingest that gets Ctrl-C after so many seconds; `ignoring` it, as what a script puts in the background."""
+    """Return exit code and errors of an ingest that gets Ctrl-C after this number of seconds; `ignoring` it, like a script's background process."""
     logs = SAMPLES / "split-brain-frozen-worker-3.9.1" / "logs"
     ingest = [sys.executable, "-m", "forensics", "ingest", str(logs), "--case", str(case)]
     # Said either way: the tests themselves may run in the background of a script.

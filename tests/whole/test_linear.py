@@ -97,7 +97,7 @@ def grows_too_fast(take: Callable[[str], object], line: str, until: int | None =
 
 
 def head_grows_too_fast(head: str, line: str) -> str:
-    """The same of an expression that stands at the beginning of a line: what it never comes to costs nothing."""
+    """The same for an expression at the beginning of a line: text that it never reaches costs nothing."""
     pattern = re.compile(head)
     found = pattern.match(line)
     return grows_too_fast(pattern.match, line, found.end() if found else None)
@@ -122,7 +122,7 @@ def test_layouts(layout):
 
 
 def inferred():
-    """Layouts that nobody described, each with a line of its own."""
+    """Return layouts without a description, each with a line of its own."""
     known: dict[str, tuple[object, str]] = {}
     for family in families():
         lines = [t for raw in family.render(RECORDS[:60]).split(b"\n") if (t := decode(raw)).strip()]
@@ -148,7 +148,7 @@ _LOKI = {"data": {"result": [{"stream": {"pod": "p"}, "values": [["1767225600000
 
 
 def _document(path: tuple[str, ...]) -> Callable[[str], object]:
-    """What reads a document whose records are there, and looks for where they are."""
+    """Return the readers of a document with records, and of one in which they must be found."""
 
     def take(text: str) -> None:
         content = text.encode("utf-8", "replace")
@@ -189,7 +189,7 @@ HARD = [
 
 @pytest.mark.parametrize("line", HARD, ids=lambda x: x[:12])
 def test_a_whole_file_of_it(line):
-    """All of it: what a file looks like, and what its records are, by every wrapper at once."""
+    """Run all of it: the detection of a file's layout, and the reading of its records with all wrappers."""
 
     def take(text: str) -> None:
         content = (text + "\n" + WHOLE + "\n").encode()

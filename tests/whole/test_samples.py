@@ -17,7 +17,7 @@ from expect_samples import SAMPLES, SHOWN, excerpt, names, rows_of, with_excerpt
 
 from forensics.case.folder import open_case
 
-#: One sample is held on Spark, with all its views; the others on the engine that starts at once, which gives the same rows.
+#: One sample is checked on Spark, with all its views; the others on the engine that starts quickly, which gives the same rows.
 ON_AN_ENGINE = [pytest.param(name, marks=pytest.mark.spark if name == SHOWN else pytest.mark.engine) for name in names()]
 
 

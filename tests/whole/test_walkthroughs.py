@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md shows how to add (a message, a layout, a rule, a view) is added to a copy of the tree, and does what is said there.
+"""The changes that CONTRIBUTING.md shows (a message, a layout, a rule, a view) are applied to a copy of the tree, and have the described effects.
 
 All four are added to one copy, one after the other: each names files of its own, and a command takes as long to check one as to check all.
 """
@@ -65,7 +65,7 @@ def change(tree: Path, what: str) -> list[str]:
 
 
 def forensics(tree: Path, *args: str) -> str:
-    """What a command of the tree prints."""
+    """Return the output of a command of the tree."""
     done = subprocess.run(
         [sys.executable, "-m", "forensics", *args], cwd=tree, env=os.environ | {"PYTHONPATH": str(tree)}, capture_output=True, text=True, check=False
     )
