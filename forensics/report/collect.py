@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
 from typing import TYPE_CHECKING
 
 from forensics.report import loggers
-from forensics.report.resources import and_more
+from forensics.report.resources import and_more, in_words
 from forensics.wording.formats import iso
 
 if TYPE_CHECKING:
@@ -66,9 +66,26 @@ def _levels(report: Report) -> Iterator[str]:
 
 def _asked(undecided: Sequence[Row]) -> Iterator[str]:
     """Yield what undecided pairs ask for, the most frequent first."""
-    wanted = Counter(part for s in undecided for part in _parts(s["missing"] or ""))
-    for text, _ in wanted.most_common(2):
-        yield text
+    yield from merged([(part, s) for s in undecided for part in _parts(s["missing"] or "")])[:2]
+
+
+def merged(wanted: Sequence[tuple[str, Row]]) -> list[str]:
+    """Return requests for evidence, the most frequent first; those that differ only in the resource are one, which names all of them.
+
+    Args:
+        wanted: requests, each with the pair of owners that it would decide.
+    """
+    of: dict[tuple[str, ...], list[tuple[str, Row]]] = {}
+    for text, pair in wanted:
+        around = re.split(rf"(?<![\w./-]){re.escape(pair['resource'])}(?![\w/-]|\.\w)", text)
+        of.setdefault(tuple(around), []).append((text, pair))
+
+    def one(around: tuple[str, ...], same: Sequence[tuple[str, Row]]) -> str:
+        pairs = [pair for _, pair in same]
+        resources = sorted({pair["resource"] for pair in pairs})
+        return same[0][0] if len(resources) == 1 else in_words(resources, pairs).join(around)
+
+    return [one(*request) for request in sorted(of.items(), key=lambda request: -len(request[1]))]
 
 
 def _parts(missing: str) -> list[str]:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from forensics.report.collect import merged
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
 from forensics.report.examined import basis, not_examined
 from forensics.report.resources import and_more, in_words
@@ -26,6 +27,7 @@ SPLIT_BRAIN_RULES = ("split-brain-task", "split-brain-partition")
 _STEPS = ("set_back", "contradicted", "contradict_each_other")
 _ROWS_SHOWN = 40
 _IN_FULL = 8
+_MAX_REQUESTS = 3
 _ROWS_EACH = 12
 _WHAT = {"work": "worked on", "thread": "had a running thread for", "held": "held"}
 _PERHAPS = {"work": "may both have worked on", "thread": "may both have had a running thread for", "held": "may both have held"}
@@ -321,7 +323,11 @@ def _incident(
             f"both existed at the same time, {unless_jumped(strongest['margin_ms'], jumped=jumped)} between these lines.{known}", label="How sure"
         )
     if strongest["missing"]:
-        yield Para(strongest["missing"], label="To settle it")
+        requests = merged([(r["missing"], r) for r in sorted(rows, key=lambda r: r is not strongest) if r["missing"]])
+        for n, request in enumerate(requests[:_MAX_REQUESTS]):
+            yield Para(request, label="" if n else "To settle it")
+        if len(requests) > _MAX_REQUESTS:
+            yield Para(f"and {len(requests) - _MAX_REQUESTS:,} more: `forensics sql split_brain --columns resource,missing`", tone="dim")
     if proofs is not None:
         yield from proofs.blocks(strongest["witness"], findings.get(tuple(w["event_id"] for w in strongest["witness"]), ""))
 

@@ -18,7 +18,7 @@ from made_case import HOSTILE, T0, at, finding, generation, incident, made, owne
 
 from forensics.catalogue.patterns import load
 from forensics.errors import UsageError
-from forensics.report import brief, content, json_form, localize, loggers, markdown, model, text
+from forensics.report import brief, collect, content, json_form, localize, loggers, markdown, model, text
 from forensics.report.document import Heading, Lines, Table
 from forensics.report.names import Names
 from forensics.report.page import render
@@ -221,6 +221,37 @@ def test_a_log_that_ends_too_soon_for_a_verdict_is_missing() -> None:
     views["split_brain"] = [split("orders-2", "undecided", facts={"evidence": ["end_of_b", "debug_level_of_a"]})]
     assert "any later lines of w1/connect.log" in dict(brief_of(views))["Missing"]
     assert "The log of w1 ends too early to settle all pairs of owners." in flat(as_text(views=views))
+
+
+def test_requests_that_differ_only_in_the_resource_are_one() -> None:
+    views = rows() | {"finding": [], "incident": []}
+    asked = "the log of w1 after 10:01:00, showing when it released {}"
+    names = ["orders-1", "orders-2", "orders-10"]
+    views["split_brain"] = [split(name, "undecided", resource_kind="partition", missing=asked.format(name)) for name in names]
+    views["split_brain"].append(split("a-0", "undecided", missing="w2's log at DEBUG"))
+    one = asked.format("partitions orders 1, 2 and 10")
+    full, screen = flat(as_text(views=views)), flat(text.as_text(content.first_screen(made(views))))
+    for written in (full, screen):
+        assert written.count("showing when it released") == 1
+        assert one in written
+        assert "w2's log at DEBUG" in written
+
+
+@pytest.mark.parametrize(
+    ("wanted", "merged"),
+    [
+        ([("the log of a-0, showing the end of a-0", "a-0")], ["the log of a-0, showing the end of a-0"]),
+        # A process has the name of a task.
+        (
+            [("the log of a-0, showing the end of a-0", "a-0"), ("the log of a-0, showing the end of a-1", "a-1")],
+            ["the log of a-0, showing the end of a-0", "the log of a-0, showing the end of a-1"],
+        ),
+        ([("the end of a-1 in a-10.log", "a-1"), ("the end of a-2 in a-10.log", "a-2")], ["the end of tasks a-1 and a-2 in a-10.log"]),
+        ([("x", "a-1"), ("y", "a-2"), ("x", "a-3")], ["x", "y"]),
+    ],
+)
+def test_only_the_name_of_the_resource_is_replaced(wanted: list[tuple[str, str]], merged: list[str]) -> None:
+    assert collect.merged([(text, split(resource)) for text, resource in wanted]) == merged
 
 
 def test_a_log_that_lacks_lines_is_not_told_to_end_too_soon() -> None:
