@@ -63,7 +63,8 @@ def build(
     target.mkdir(parents=True, exist_ok=True)
     events = sum(rows_in(path).count_rows() for path in tables.get("event_row", ()))
     with engine.watched(), engine.tuned(small=small, events=events), tempfile.TemporaryDirectory(prefix="forensics-") as parts:
-        return _Build(engine, tables, target, Path(parts), small=small, overrides=overrides).run(progress or (lambda view, number, of: None))
+        ready = _Build(engine, tables, target, Path(parts), small=small, events=events, overrides=overrides)
+        return ready.run(progress or (lambda view, number, of: None))
 
 
 class _Build:
@@ -75,13 +76,23 @@ class _Build:
         target: folder for the views' rows.
         parts: folder for the rows of parts of views.
         small: as for `build`.
+        events: number of rows of `event_row`.
         overrides: the user's thresholds.
     """
 
     def __init__(
-        self, engine: Engine, tables: Mapping[str, Sequence[str]], target: Path, parts: Path, *, small: bool, overrides: Mapping[str, int] | None
+        self,
+        engine: Engine,
+        tables: Mapping[str, Sequence[str]],
+        target: Path,
+        parts: Path,
+        *,
+        small: bool,
+        events: int,
+        overrides: Mapping[str, int] | None,
     ) -> None:
         self._engine, self._target, self._parts, self._small = engine, target, parts, small
+        self._keeps_all = small and engine.plans_slowly and events < _KEPT_EVENTS
         self._views = views()
         self._thresholds = threshold_values(overrides)
         # Known properties of each table and of each view built so far; not collected if the engine plans as fast as they can be derived.
@@ -124,6 +135,9 @@ class _Build:
             expected = emptiness.of_query(view.query, self._known, self._thresholds) if self._known else RelationProperties()
             if view.kept:
                 found = self._keep(view, empty=expected.empty)
+            elif self._keeps_all:
+                # Otherwise each of its readers would plan its joins again. It is not published: its rows are those of a table.
+                found = self._keep_for_build(view.name, view.query, empty=expected.empty)
             else:
                 for statement in statements(view.sql):
                     self._engine.sql(statement)
@@ -144,10 +158,14 @@ class _Build:
         parts, query = split(view.query, prefix=view.name)
         for part in parts:
             expected = emptiness.of_query(part.query, self._known, self._thresholds)
-            table, schema = self._rows(may_be_null(self._engine.query(part.query)), empty=expected.empty)
-            self._engine.keep_table(part.name, table, schema, self._parts / part.name)
-            self._known[part.name] = emptiness.of_rows(table)
+            self._known[part.name] = self._keep_for_build(part.name, part.query, empty=expected.empty)
         return query
+
+    def _keep_for_build(self, name: str, query: str, *, empty: bool) -> RelationProperties:
+        """Compute a relation and register its rows until the build ends."""
+        table, schema = self._rows(may_be_null(self._engine.query(query)), empty=empty)
+        self._engine.keep_table(name, table, schema, self._parts / name)
+        return emptiness.of_rows(table)
 
     def _keep(self, view: View, *, empty: bool) -> RelationProperties:
         """Compute and write a view's rows; an empty view is written without computing it."""
@@ -178,6 +196,8 @@ class _Build:
 
 
 _PARALLEL_QUERIES = 3
+#: With fewer events, a build keeps the rows of `event` and of the other views that are not stored: they fit into the engine's memory.
+_KEPT_EVENTS = 50_000
 #: Schema of each view built in this process, by engine and query: an empty view needs nothing else.
 _COLUMNS: dict[tuple[str, str], tuple[pa.Schema, StructType]] = {}
 #: Columns by which views select rows of tables. In a small case all columns are examined.
