@@ -1,5 +1,5 @@
 -- One row per ordered pair of processes connected by a chain of edges: the narrowest bound on the second clock against the first.
--- Reads: clock_path
+-- Reads: steady_bound
 -- Grain: from_process_id, to_process_id
 -- A cycle of bounds that no clocks can satisfy is contradictory. Paths through it are left out.
 CREATE OR REPLACE TEMPORARY VIEW clock_closure (
@@ -10,7 +10,50 @@ CREATE OR REPLACE TEMPORARY VIEW clock_closure (
 )
 COMMENT 'One row per ordered pair of processes connected by a chain of edges: the narrowest bound on the second clock against the first.'
 AS
-WITH contradictory_path AS (
+WITH bound AS (
+  SELECT from_process_id, to_process_id, hi_ms, witness FROM steady_bound WHERE hi_ms IS NOT NULL
+), link AS (
+  -- Of equally short chains the first by its lines is chosen. The lines are joined to a text because not every engine compares an array
+  -- inside a struct.
+  SELECT from_process_id AS f, to_process_id AS t, struct(hi_ms AS d, 1 AS n, array_join(witness, ',') AS k, witness AS w) AS best
+  FROM bound
+  UNION ALL
+  SELECT DISTINCT p, p, struct(CAST(0 AS BIGINT) AS d, 0 AS n, '' AS k, CAST(array() AS ARRAY<STRING>) AS w)
+    FROM (SELECT explode(array(from_process_id, to_process_id)) AS p FROM bound)
+), path_2 AS (
+  SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k,
+    concat(a.best.w, b.best.w) AS w)) AS best
+  FROM link a JOIN link b ON b.f = a.t AND (a.best.n = 1 OR b.best.n = 0) GROUP BY a.f, b.t
+), path_3 AS (
+  SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k,
+    concat(a.best.w, b.best.w) AS w)) AS best
+  FROM path_2 a JOIN link b ON b.f = a.t AND (a.best.n = 2 OR b.best.n = 0) GROUP BY a.f, b.t
+), path_4 AS (
+  SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k,
+    concat(a.best.w, b.best.w) AS w)) AS best
+  FROM path_3 a JOIN link b ON b.f = a.t AND (a.best.n = 3 OR b.best.n = 0) GROUP BY a.f, b.t
+), path_5 AS (
+  SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k,
+    concat(a.best.w, b.best.w) AS w)) AS best
+  FROM path_4 a JOIN link b ON b.f = a.t AND (a.best.n = 4 OR b.best.n = 0) GROUP BY a.f, b.t
+), path_6 AS (
+  SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k,
+    concat(a.best.w, b.best.w) AS w)) AS best
+  FROM path_5 a JOIN link b ON b.f = a.t AND (a.best.n = 5 OR b.best.n = 0) GROUP BY a.f, b.t
+), path_7 AS (
+  SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k,
+    concat(a.best.w, b.best.w) AS w)) AS best
+  FROM path_6 a JOIN link b ON b.f = a.t AND (a.best.n = 6 OR b.best.n = 0) GROUP BY a.f, b.t
+), path_8 AS (
+  SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k,
+    concat(a.best.w, b.best.w) AS w)) AS best
+  FROM path_7 a JOIN link b ON b.f = a.t AND (a.best.n = 7 OR b.best.n = 0) GROUP BY a.f, b.t
+), clock_path AS (
+  -- One row per ordered pair of processes connected by a chain of at most eight links: its shortest chain, even if contradictory.
+  -- Each round adds one link. Only chains found in the previous round grow, so the work is the number of pairs times the links of one
+  -- process, not a third power. The chain of a process to itself is empty, unless a cycle of bounds is contradictory.
+  SELECT f AS from_process_id, t AS to_process_id, best.d AS hi_ms, best.w AS witness FROM path_8
+), contradictory_path AS (
   SELECT a.from_process_id, b.to_process_id
   FROM clock_path circle
   JOIN clock_path a ON a.to_process_id = circle.from_process_id

@@ -1,5 +1,5 @@
 -- One row per membership that a client lost against its will, and how: its coordinator removed it, or refused it when it returned.
--- Reads: member_removal, membership_end, process_line, broker_generation, process_ending, process_life, coordinator_outage, clock_offset
+-- Reads: removed_member, membership_end, process_line, broker_generation, process_ending, process_life, coordinator_outage, clock_offset
 -- Reads: event, client_event, fact_line, common_clock, namesake, filtered_log
 -- Grain: kafka_cluster, group_id, loss_id
 -- A running member of the classic protocol notices the expiry of its session at the same moment as its coordinator. A member that reports
@@ -61,7 +61,7 @@ WITH covered_generation AS (
       l.found_ms, l.first_found_ms, l.answered_ms,
       l.is_joining,
     l.refused, l.back_ms, l.back_id
-  FROM member_removal r
+  FROM removed_member r
   LEFT JOIN membership_end l ON l.group_id = r.group_id AND (l.removed_id = r.removed_id AND l.removed_member = r.member_id
     -- If the clocks leave the time open, only the member id links the two.
     OR coalesce(r.own_hi_ms - r.own_lo_ms > coordinator_together_ms, true) AND l.removed_id IS NULL AND l.process_id = r.process_id
@@ -81,7 +81,7 @@ WITH covered_generation AS (
   LEFT JOIN covered_generation b ON b.group_id = l.group_id AND (coalesce(l.last_generation, l.generation) IS NULL
     OR b.generation = coalesce(l.last_generation, l.generation) AND b.is_followed
       AND coalesce(b.incarnation = l.last_incarnation, true))
-  LEFT ANTI JOIN member_removal m ON m.process_id = l.process_id AND m.group_id = l.group_id AND m.member_id = l.member_id
+  LEFT ANTI JOIN removed_member m ON m.process_id = l.process_id AND m.group_id = l.group_id AND m.member_id = l.member_id
     AND coalesce(m.own_hi_ms - m.own_lo_ms > coordinator_together_ms, true)
   WHERE l.removed_id IS NULL AND b.group_id IS NULL
 ), process_moment AS (

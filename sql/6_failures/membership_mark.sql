@@ -1,5 +1,5 @@
 -- One row per event of a seat (a client of a group in one process run), with the membership that it belongs to.
--- Reads: client_event, member_removal
+-- Reads: client_event, removed_member
 -- Grain: seat, at_ms, stream_pos, event_id, member_id
 -- A membership begins when the client becomes a member, and lasts until it becomes a member again.
 CREATE OR REPLACE TEMPORARY VIEW membership_mark (
@@ -48,7 +48,7 @@ WITH classified_event AS (
   -- The coordinator's log may have another name for the cluster, or none.
   SELECT concat_ws('|', r.group_id, r.process_id, CAST(r.instance AS STRING), r.client), NULL, r.group_id, r.process_id, r.instance,
     r.client, false, r.own_lo_ms, -1L, r.removed_id, 'member_expired', r.member_id, NULL, 'removed', coalesce(r.session_ms, 0L)
-  FROM member_removal r
+  FROM removed_member r
   -- If the clocks leave the time of the removal open, it is omitted: the member's own lines with that id show the membership.
   LEFT ANTI JOIN classified_event s ON r.own_hi_ms - r.own_lo_ms > coordinator_together_ms AND s.process_id = r.process_id
     AND s.group_id = r.group_id AND s.member_id = r.member_id

@@ -1,5 +1,5 @@
 -- One row per process run that another follows in the same log, with the way in which it ended.
--- Reads: process_life, fact_line, client_event, member_place, member_removal, event, clock_offset, cluster_broker, shared_log
+-- Reads: process_life, fact_line, client_event, member_place, removed_member, event, clock_offset, cluster_broker, shared_log
 -- Reads: life_start, clock_step, broker_missed
 -- Grain: process_id, instance
 -- In every release a worker prints that it stops. From 2.4 on a client that closes leaves its group or prints that it was closed; in
@@ -80,7 +80,7 @@ WITH process_run AS (
   -- Removals after its last line. Before earlier ones the process was paused or cut off, and came back.
   SELECT m.process_id, m.instance, max(m.own_lo_ms) AS own_lo_ms,
     min_by(m.removed_id, struct(m.removed_hi_ms IS NOT NULL, m.removed_hi_ms, m.removed_id)) AS removed_id
-  FROM member_removal m
+  FROM removed_member m
   JOIN process_run l ON l.process_id = m.process_id AND l.instance = m.instance AND m.own_lo_ms >= l.last_ms
   WHERE NOT m.was_closed
   GROUP BY m.process_id, m.instance

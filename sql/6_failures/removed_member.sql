@@ -1,9 +1,10 @@
 -- One row per member that its coordinator removed against its will, with its process.
 -- Reads: event, process_cluster, member_place, broker_generation, member_round, join_round, member_setting, worker_setting, setting
--- Reads: client_event, clock_offset, sink_worker
+-- Reads: client_event, clock_offset, sink_worker, fact_line, task_life
 -- Grain: kafka_cluster, group_id, member_id, removed_id
 -- The process is known from the member's own lines, from the refusal that names the id when it returns, or from the task that only one
 -- worker had. It is also known by elimination, if one client of a generation is missing from the next and only one member went in between.
+-- A client that is closed leaves its group, or its session expires: then the membership was no longer needed and was not lost.
 CREATE OR REPLACE TEMPORARY VIEW removed_member (
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',
@@ -24,7 +25,9 @@ CREATE OR REPLACE TEMPORARY VIEW removed_member (
   known_id      COMMENT 'Event that shows it',
   session_ms    COMMENT 'Its session timeout; NULL: not printed',
   own_lo_ms     COMMENT 'Removed at this time at the earliest, by the process''s own clock; NULL: its clock cannot be compared',
-  own_hi_ms     COMMENT 'Removed at this time at the latest, by the process''s own clock'
+  own_hi_ms     COMMENT 'Removed at this time at the latest, by the process''s own clock',
+  was_closed    COMMENT 'True if its client had been closed, or its process was stopping, before: it left without a line',
+  closed_id     COMMENT 'Event that shows it'
 )
 COMMENT 'One row per member that its coordinator removed against its will, with its process.'
 AS
@@ -109,42 +112,80 @@ WITH coordinator_line AS (
   LEFT JOIN eliminated_client e ON e.kafka_cluster = r.kafka_cluster AND e.group_id = r.group_id AND e.before_id = r.before_id
   LEFT JOIN sink_worker t ON t.removed_id = r.removed_id AND t.member_id = r.member_id AND t.is_sure
   LEFT JOIN member_place w ON w.group_id = t.worker_group_id AND w.member_id = t.worker_member_id
+), located_removal AS (
+  SELECT
+    k.kafka_cluster AS kafka_cluster,
+    k.group_id AS group_id,
+    k.member_id AS member_id,
+    k.how AS how,
+    k.protocol AS protocol,
+    k.broker AS broker,
+    k.removed_id AS removed_id,
+    k.removed_lo_ms AS removed_lo_ms,
+    k.removed_hi_ms AS removed_hi_ms,
+    k.heard_ms AS heard_ms,
+    k.reference_process_id AS reference_process_id,
+    k.process_id AS process_id,
+    k.instance AS instance,
+    k.client AS client,
+    k.known_how AS known_how,
+    k.known_id AS known_id,
+    CASE WHEN k.protocol = 'consumer' THEN bs.session_ms
+      ELSE coalesce(s.value_ms, CASE WHEN w.client IS NOT NULL THEN ws.session_ms END, cs.session_ms) END AS session_ms,
+    CASE WHEN o.reference_process_id = k.reference_process_id THEN k.removed_lo_ms + o.lo_ms END AS own_lo_ms,
+    CASE WHEN o.reference_process_id = k.reference_process_id THEN k.removed_hi_ms + o.hi_ms END AS own_hi_ms
+  FROM identified_removal k
+  LEFT JOIN clock_offset o ON o.process_id = k.process_id AND o.is_island_reference
+  LEFT JOIN member_setting s ON s.kafka_cluster = k.kafka_cluster AND s.group_id = k.group_id AND s.setting = 'session.timeout.ms'
+    AND s.member_id = k.member_id
+  LEFT JOIN (SELECT DISTINCT process_id, client FROM client_event WHERE is_worker) w
+    ON w.process_id = k.process_id AND w.client = k.client
+  LEFT JOIN (SELECT process_id, max(session_ms) AS session_ms FROM worker_setting GROUP BY process_id) ws ON ws.process_id = k.process_id
+  LEFT JOIN (
+    SELECT process_id, client_id, max(try_cast(value AS BIGINT)) AS session_ms FROM setting
+    WHERE component = 'ConsumerConfig' AND key = 'session.timeout.ms'
+    GROUP BY process_id, client_id
+  ) cs ON cs.process_id = k.process_id AND cs.client_id = k.client
+  LEFT JOIN (
+    SELECT process_id, max(try_cast(value AS BIGINT)) AS session_ms FROM setting
+    WHERE component = 'KafkaConfig' AND key = 'group.consumer.session.timeout.ms'
+    GROUP BY process_id
+  ) bs ON bs.process_id = k.broker
+), removed_client AS (
+  SELECT DISTINCT p.process_id, p.instance, p.client FROM located_removal p WHERE p.process_id IS NOT NULL
+), client_moment AS (
+  -- The last thing that a client did before the removal: it took part in a rebalance, or was closed.
+  SELECT c.process_id, c.instance, c.client, c.at_ms, 1 AS rank, CAST(NULL AS STRING) AS closed_id,
+    CAST(NULL AS STRING) AS removed_id
+  FROM client_event c
+  WHERE c.event IN ('joining', 'joined', 'synced', 'worker_assigned', 'partitions_assigned')
+  UNION ALL
+  SELECT f.process_id, f.instance, f.client_id, f.at_ms, 2, f.event_id, NULL
+  FROM fact_line f
+  WHERE f.event = 'client_closed' AND f.client_id IS NOT NULL
+  UNION ALL
+  SELECT c.process_id, c.instance, c.client, f.at_ms, 2, f.event_id, NULL
+  FROM removed_client c
+  JOIN fact_line f ON f.process_id = c.process_id AND f.instance = c.instance AND f.event = 'process_stopping'
+  UNION ALL
+  SELECT t.process_id, t.instance, g.client, t.ended.at_ms, 2, t.ended.event_id, NULL
+  FROM task_life t
+  JOIN (SELECT DISTINCT process_id, client, task FROM client_event WHERE NOT is_worker AND task IS NOT NULL) g
+    ON g.process_id = t.process_id AND g.task = t.task
+  WHERE t.ended IS NOT NULL AND NOT t.by_herder
+  UNION ALL
+  SELECT p.process_id, p.instance, p.client, p.own_hi_ms, 3, NULL, concat(p.removed_id, p.member_id)
+  FROM located_removal p
+  WHERE p.process_id IS NOT NULL AND p.own_hi_ms IS NOT NULL
+), close_before_removal AS (
+  SELECT removed_id, last_closed AS closed_id
+  FROM (
+    SELECT rank, removed_id, lag(CASE WHEN rank < 3 THEN coalesce(closed_id, '') END) IGNORE NULLS
+      OVER (PARTITION BY process_id, instance, client ORDER BY at_ms, rank, closed_id, removed_id) AS last_closed
+    FROM client_moment
+  )
+  WHERE rank = 3 AND last_closed <> ''
 )
-SELECT
-  k.kafka_cluster AS kafka_cluster,
-  k.group_id AS group_id,
-  k.member_id AS member_id,
-  k.how AS how,
-  k.protocol AS protocol,
-  k.broker AS broker,
-  k.removed_id AS removed_id,
-  k.removed_lo_ms AS removed_lo_ms,
-  k.removed_hi_ms AS removed_hi_ms,
-  k.heard_ms AS heard_ms,
-  k.reference_process_id AS reference_process_id,
-  k.process_id AS process_id,
-  k.instance AS instance,
-  k.client AS client,
-  k.known_how AS known_how,
-  k.known_id AS known_id,
-  CASE WHEN k.protocol = 'consumer' THEN bs.session_ms
-    ELSE coalesce(s.value_ms, CASE WHEN w.client IS NOT NULL THEN ws.session_ms END, cs.session_ms) END AS session_ms,
-  CASE WHEN o.reference_process_id = k.reference_process_id THEN k.removed_lo_ms + o.lo_ms END AS own_lo_ms,
-  CASE WHEN o.reference_process_id = k.reference_process_id THEN k.removed_hi_ms + o.hi_ms END AS own_hi_ms
-FROM identified_removal k
-LEFT JOIN clock_offset o ON o.process_id = k.process_id AND o.is_island_reference
-LEFT JOIN member_setting s ON s.kafka_cluster = k.kafka_cluster AND s.group_id = k.group_id AND s.setting = 'session.timeout.ms'
-  AND s.member_id = k.member_id
-LEFT JOIN (SELECT DISTINCT process_id, client FROM client_event WHERE is_worker) w
-  ON w.process_id = k.process_id AND w.client = k.client
-LEFT JOIN (SELECT process_id, max(session_ms) AS session_ms FROM worker_setting GROUP BY process_id) ws ON ws.process_id = k.process_id
-LEFT JOIN (
-  SELECT process_id, client_id, max(try_cast(value AS BIGINT)) AS session_ms FROM setting
-  WHERE component = 'ConsumerConfig' AND key = 'session.timeout.ms'
-  GROUP BY process_id, client_id
-) cs ON cs.process_id = k.process_id AND cs.client_id = k.client
-LEFT JOIN (
-  SELECT process_id, max(try_cast(value AS BIGINT)) AS session_ms FROM setting
-  WHERE component = 'KafkaConfig' AND key = 'group.consumer.session.timeout.ms'
-  GROUP BY process_id
-) bs ON bs.process_id = k.broker
+SELECT p.*, c.closed_id IS NOT NULL AS was_closed, c.closed_id AS closed_id
+FROM located_removal p
+LEFT JOIN close_before_removal c ON c.removed_id = concat(p.removed_id, p.member_id)

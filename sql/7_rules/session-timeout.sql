@@ -1,6 +1,6 @@
 -- One row per member that the broker removed for missing heartbeats, by the broker's log or, without one, by the member's own.
 -- Reads: event, process_cluster, member, config_value, client_event, clock_offset, generation, removed_member, process_life
--- Reads: member_removal, coordinator_outage, namesake, shared_log, filtered_log
+-- Reads: coordinator_outage, namesake, shared_log, filtered_log
 -- Other rules report a member that had left, or had stopped polling, before the broker removed it.
 WITH expiry AS (
   SELECT c.kafka_cluster, e.group_id, e.member_id, e.process_id AS broker, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id
@@ -61,7 +61,7 @@ WITH expiry AS (
   -- Its client had been closed, and then had no coordinator that it could have notified.
   SELECT r.removed_id, r.member_id, min(struct(unix_millis(e.ts) AS at_ms, e.event_id)) AS closing,
     min(struct(o.lost_ms IS NOT NULL AS is_timed, o.lost_ms AS at_ms, element_at(o.witness, 1) AS event_id)) AS lost
-  FROM member_removal r
+  FROM removed_member r
   JOIN event e ON e.event_id = r.closed_id
   LEFT JOIN coordinator_outage o ON o.process_id = r.process_id AND o.instance = r.instance AND o.group_id = r.group_id
     AND o.client = r.client AND o.was_member AND unix_millis(e.ts) BETWEEN o.lost_ms AND coalesce(o.found_ms, o.closed_ms, o.last_ms)

@@ -1,5 +1,5 @@
 -- One row per root cause, with its consequences.
--- Reads: root_cause, finding_cause, occurrence_fact, incident_resource, incident_state, removed_member
+-- Reads: root_cause, finding_cause, occurrence_fact, incident_state, removed_member, incident_gap
 -- Grain: incident_id
 -- Words: by view
 -- Public: yes
@@ -48,7 +48,20 @@ CREATE OR REPLACE TEMPORARY VIEW incident (
 )
 COMMENT 'One row per root cause, with its consequences.'
 AS
-WITH finding_effects AS (
+WITH incident_resource AS (
+  -- One row per incident and resource that had no owner, or two owners that worked, because of the incident.
+  SELECT
+    incident_id AS incident_id,
+    kafka_cluster AS kafka_cluster,
+    group_id AS group_id,
+    resource_kind AS resource_kind,
+    resource AS resource,
+    max(unowned_ms) AS unowned_ms,
+    CASE WHEN count(unowned_ms) = count(unowned_hi_ms) THEN max(unowned_hi_ms) END AS unowned_hi_ms,
+    max(double_work_ms) AS double_work_ms
+  FROM incident_gap
+  GROUP BY incident_id, kafka_cluster, group_id, resource_kind, resource
+), finding_effects AS (
   SELECT c.incident_id,
     array_sort(collect_set(c.finding_id)) AS finding_ids,
     max(CASE o.severity WHEN 'critical' THEN 3 WHEN 'warning' THEN 2 ELSE 1 END) AS rank,

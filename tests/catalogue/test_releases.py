@@ -31,7 +31,7 @@ def test_a_line_of_source_tells_more_than_a_wording():
 
 
 def test_the_view_knows_the_same_releases():
-    text = (sql_dir() / "1_evidence" / "process_fingerprint.sql").read_text(encoding="utf-8")
+    text = (sql_dir() / "4_groups" / "process.sql").read_text(encoding="utf-8")
     listed = re.search(r"split\('\s*([\d.\s]+?)\s*'", text)
     assert listed is not None
     assert tuple(listed[1].split()) == known_releases()

@@ -1,7 +1,8 @@
 """Examples of views: given rows of what a view reads, and the rows that are expected of it.
 
-They stand as `[[example]]` tables in the TOML file beside the view's SQL. Rows are sparse: a column that is not named is NULL in a given row, and
-may be anything in an expected one; `nulls` of an expected row lists columns that must be NULL. Moments are milliseconds since 1970.
+They are `[[example]]` tables in the TOML file beside the view's SQL. Rows are sparse: a column that is not named is NULL in a given row, and
+may be anything in an expected one; `nulls` of an expected row lists columns that must be NULL. Moments are milliseconds since 1970. Rows may also be given
+for a common table expression of the view, which they replace; an example with `part` expects the rows of that expression.
 """
 
 from __future__ import annotations
@@ -54,11 +55,38 @@ def run(runs: Engine, case: Case, view: view_files.View, example: Example, empty
         example: one of its examples.
         empty: as for `give`.
     """
-    give(runs, case, view.reads, example["given"], empty)
-    rows, types = runs.collected(runs.query(view.query))
+    given = example["given"]
+    give(runs, case, view.reads, {name: rows for name, rows in given.items() if name in view.reads}, empty)
+    rows, types = runs.collected(runs.query(_query(runs, view, example)))
+    if "part" in example:
+        return rows, types
     if view.kind == "rule":
         return rows.select(view_files.RULE_COLUMNS), types
     return rows.rename_columns(view.columns) if view.columns else rows, types
+
+
+def _query(runs: Engine, view: view_files.View, example: Example) -> str:
+    """Return the query of the view, or of its part, that reads the given rows in place of the common table expressions that they replace."""
+    from forensics.case.query_parts import _Table, _tables, _with
+
+    replaced = set(example["given"]) - set(view.reads)
+    part = example.get("part", "")
+    if not replaced and not part:
+        return view.query
+    tables, last = _tables(view.query)
+    unknown = (replaced | {part} - {""}) - {table.name for table in tables}
+    assert not unknown, f"{view.name} does not read {unknown}"
+    before: list[_Table] = []
+    for table in tables:
+        if table.name == part:
+            return _with(before, table.words, table.body)
+        if table.name in replaced:
+            name = f"given_{table.name}"
+            found = runs.query(_with(before, table.words, table.body)).limit(0).toArrow().schema
+            _register(runs, name, example["given"][table.name], pa.schema([pa.field(f.name, _open(f.type)) for f in found]))
+            table = _Table(table.name, table.head, f"SELECT * FROM {name}", (name,))
+        before.append(table)
+    return _with(before, last.words, last.body)
 
 
 def give(runs: Engine, case: Case, reads: Iterable[str], given: Mapping[str, Sequence[Row]], empty: set[str] | None = None) -> None:
@@ -71,8 +99,6 @@ def give(runs: Engine, case: Case, reads: Iterable[str], given: Mapping[str, Seq
         given: rows by name.
         empty: names that the calls before, with this same set, have left empty, if nobody else has given the engine anything since; they stay.
     """
-    from pyspark.sql.pandas.types import from_arrow_schema
-
     names = tuple(reads)
     assert set(given) <= set(names), f"rows are given of what is not read: {set(given) - set(names)}"
     for statement in _thresholds():
@@ -86,11 +112,16 @@ def give(runs: Engine, case: Case, reads: Iterable[str], given: Mapping[str, Seq
             if name in empty and not given.get(name):
                 continue
             (empty.discard if given.get(name) else empty.add)(name)
-        rows = [_row(name, row, schema) for row in given.get(name, ())]
-        # Arrow makes no frame without rows.
-        of_rows = (_stored(pa.Table.from_pylist(rows, schema)),) if rows else ([], from_arrow_schema(schema))
-        frame = runs.session.createDataFrame(*of_rows)
-        frame.createOrReplaceTempView(name)
+        _register(runs, name, given.get(name, ()), schema)
+
+
+def _register(runs: Engine, name: str, given: Sequence[Row], schema: pa.Schema) -> None:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    rows = [_row(name, row, schema) for row in given]
+    # Arrow makes no frame without rows.
+    of_rows = (_stored(pa.Table.from_pylist(rows, schema)),) if rows else ([], from_arrow_schema(schema))
+    runs.session.createDataFrame(*of_rows).createOrReplaceTempView(name)
 
 
 @cache

@@ -21,7 +21,7 @@ _NEAR = timedelta(seconds=2)
 #: Maximum number of generations and ownerships with their lines in a page that cannot have all lines.
 _MAX_WITNESSES = 4_000
 #: Views that are read in addition to the report's.
-PROCESS_RUNS, PAUSES, EDGES, CAUSES, REMOVALS = VIEWS = ("process_life", "member_pause", "clock_edge", "root_cause", "member_removal")
+PROCESS_RUNS, PAUSES, EDGES, CAUSES, REMOVALS = VIEWS = ("process_life", "member_pause", "clock_edge", "root_cause", "removed_member")
 _COLUMNS = ("event_id", "process_id", "path", "line", "stream_pos", "ts", "level", "event", "message")
 
 
@@ -32,7 +32,7 @@ class CaseRows:
     Attributes:
         process_runs: rows of `process_life`.
         causes: rows of `root_cause`, whose `parts` have each recurrence of a cause.
-        removals: rows of `member_removal`.
+        removals: rows of `removed_member`.
         pauses: rows of `member_pause`.
         edges: rows of `clock_edge` whose two lines are in a proof.
         lines: events with `text`, each once, unordered.
