@@ -53,7 +53,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Tests that need an engine, whichever, get the quick one; to the others the product is as its users find it."""
+    """Give tests that accept any engine the quick one; for all others the product has its normal settings."""
     if GIVEN is None:
         _choose(ANY if item.get_closest_marker("engine") and not item.get_closest_marker("spark") else None)
 
@@ -104,7 +104,7 @@ def spark(spark_session: SparkSession) -> Iterator[SparkSession]:
 
 
 def forget_views(session: SparkSession) -> None:
-    """Drops the temporary views of a session."""
+    """Drop the temporary views of a session."""
     if hasattr(session, "_jsparkSession"):
         # One by one, Spark would look at the files of each view that it lists.
         session._jsparkSession.sessionState().catalog().clearTempTables()
@@ -116,7 +116,7 @@ def forget_views(session: SparkSession) -> None:
 
 @pytest.fixture(scope="session")
 def sample_case(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Case]:
-    """Gives the case of a sample incident by its name; each is built once a run by each engine that is asked for it. Nobody changes it."""
+    """Return the case of a sample incident by its name; each engine builds each case once per run. No test changes it."""
     from expect_samples import SHOWN, case_of
 
     from forensics.case.folder import open_case

@@ -54,7 +54,7 @@ class Family:
         resolution_ms: of the printed times.
         time, level, logger, line: whether they are printed.
         thread: whether threads are, whole.
-        process: what stands behind `#` in process_id.
+        process: the text after `#` in process_id.
     """
 
     name: str
@@ -185,12 +185,12 @@ def _converted(name: str, option: str, r: Line) -> str | None:
 
 
 def lines_of(pattern: str) -> Callable[[Sequence[Line]], bytes]:
-    """Renders with a PatternLayout."""
+    """Render with a PatternLayout."""
     return lambda records: "".join(printed(pattern, r) for r in records).encode()
 
 
 def each_line(pattern: str, wrap: Callable[[str, Line], str]) -> Callable[[Sequence[Line]], bytes]:
-    """Renders with a PatternLayout, and then wraps every line."""
+    """Render with a PatternLayout, and then wrap every line."""
 
     def render(records: Sequence[Line]) -> bytes:
         return "".join(wrap(text, r) + "\n" for r in records for text in printed(pattern, r).removesuffix("\n").split("\n")).encode()
@@ -454,7 +454,7 @@ def _numbered(records: Sequence[Line], form: str) -> bytes:
 
 
 def families() -> list[Family]:
-    """All of them."""
+    """Return all of them."""
     found = [Family(pattern.replace("\t", "\\t"), lines_of(pattern), **keeps) for pattern, keeps in PATTERNS.items()]
     found += [
         Family("context between thread and logger", context_column("%d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX} %-5p [%t] ", "%c - %m%n")),

@@ -62,12 +62,12 @@ def _schemas() -> Schemas:
 
 
 def read(paths: Sequence[Path], options: SourceOptions | None = None, range_bytes: int = RANGE_BYTES, *, broken: bool = False) -> Reading:
-    """Reads files and folders; faults are errors of the test unless it expects something `broken`."""
+    """Read files and folders; faults are errors of the test unless it expects something `broken`."""
     return read_evidence(find_evidence(paths, options=options), range_bytes, broken=broken)
 
 
 def read_evidence(evidence: list[Evidence], range_bytes: int = RANGE_BYTES, *, broken: bool = False, keep_all: bool = False) -> Reading:
-    """Reads files that were looked at."""
+    """Read files that were examined."""
     reading, tools = Reading(evidence), Tools(recogniser(keep_all=keep_all), _schemas())
     for splits in plan([e for e in reading.evidence if e.status == READ], range_bytes):
         for part in read_splits(splits, tools):

@@ -34,16 +34,16 @@ class Store:
         }  # fmt: skip
 
     def put(self, key: str, content: bytes) -> None:
-        """Writes an object."""
+        """Write an object."""
         with self._files().open_output_stream(f"{BUCKET}/{key}") as file:
             file.write(content)
 
     def put_oddly_named(self, path: str, content: bytes) -> None:
-        """Writes an object whose name Arrow would not write, by the path of its URL."""
+        """Write an object whose name Arrow would not write, by the path of its URL."""
         self._ask("PUT", f"/{BUCKET}/{path}", content)
 
     def put_below(self, folder: Path, prefix: str) -> None:
-        """Writes all files below a folder."""
+        """Write all files below a folder."""
         for file in folder.rglob("*"):
             if file.is_file():
                 self.put(f"{prefix}/{file.relative_to(folder).as_posix()}", file.read_bytes())

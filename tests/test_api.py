@@ -112,7 +112,7 @@ def test_a_case_is_asked_as_the_commands_are(case) -> None:
     drawn = case.timeline("connect-cluster")
     assert "connect-cluster" in drawn
     assert drawn._repr_html_().startswith("<pre>")
-    with pytest.raises(UsageError, match="no id, time or generation"):
+    with pytest.raises(UsageError, match="not an ID, a time or a generation"):
         case.show("nobody:7")
 
 

@@ -142,13 +142,13 @@ def _close_behind(ours: socket.socket, address: tuple[str, int]) -> None:
     if not listening:
         raise OSError("its socket was not found")
     for number in listening:
-        # The server keeps the descriptor number, of a listener without a path. Accepting must say *try again later*, after which the server waits
-        # for ever. Any other error would make it accept again and again, if it had not yet seen that nobody else is waiting: one core, all the time.
-        nobody, path = _listener()
+        # The server keeps the descriptor number, but of a listener without a path. Accepting must return *try again later*, after which the server
+        # waits indefinitely. After any other error it would retry in a loop, which uses one core all the time.
+        unreachable, path = _listener()
         _remove(path)
-        with nobody:
-            nobody.setblocking(False)
-            os.dup2(nobody.fileno(), number, inheritable=False)
+        with unreachable:
+            unreachable.setblocking(False)
+            os.dup2(unreachable.fileno(), number, inheritable=False)
     if strangers := {peer for _, peer in _sockets(address)} - {mine}:
         why = f"from {', '.join(f'{peer[0]}:{peer[1]}' for peer in strangers if peer)}"
         raise ForensicsError(

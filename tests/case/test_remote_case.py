@@ -44,7 +44,7 @@ def only_store() -> Iterator[Store]:
 
 @pytest.fixture
 def on(only_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Goes to a machine by its name: none knows what another has copied."""
+    """Switch to a machine by its name: none has the copies of another."""
     only_store.empty()
     for name, value in only_store.variables.items():
         monkeypatch.setenv(name, value)
@@ -76,7 +76,7 @@ def rows(case: Path) -> dict[str, list[dict[str, object]]]:
 
 
 def names() -> set[str]:
-    """Names of all objects of the case."""
+    """Return the names of all objects of the case."""
     return {path.key.removeprefix("cases/one/") for path, _ in S3Path(BUCKET, "cases/one").listed()}
 
 

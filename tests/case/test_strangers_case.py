@@ -1,4 +1,4 @@
-"""A case that somebody sent does no harm: whatever it holds, no command reads, writes or deletes a file of the reader's, hangs, or asks a store."""
+"""A case from a stranger does no harm: whatever it contains, no command reads, writes or deletes a file of the reader's, hangs, or contacts a store."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def commands(case: Path, sound: Path, logs: Path, out: Path) -> list[tuple[objec
 
 
 class World:
-    """A folder with a case that somebody sent, the reader's own files beside it, and logs."""
+    """A folder with a case from a stranger, the reader's own files beside it, and logs."""
 
     def __init__(self, root: Path, sound: Path) -> None:
         self.root, self.sound, self.case = root, sound, root / "case"
@@ -241,7 +241,7 @@ def _event(case: Path) -> str:
 
 
 def _relocate(case: Path, location: str) -> None:
-    """Makes the case say that its log was somewhere else, with all hashes that go with it."""
+    """Make the case claim that its log was somewhere else, with all hashes adjusted."""
     opened = case_folder.open_case(case)
     (part,) = Path(opened.table_paths("evidence_file")[0]).glob("*.parquet")
     table = pq.read_table(part)

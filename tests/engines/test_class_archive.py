@@ -20,7 +20,7 @@ def cache(tmp_path: Path, monkeypatch) -> Path:
 
 
 def made(option: str) -> Path:
-    """Lets the JVM that an option is for write its archive."""
+    """Let the JVM with an option write its archive."""
     kind, path = option.strip('"').split("=")
     assert kind == "-XX:ArchiveClassesAtExit"
     Path(path).write_text("classes")

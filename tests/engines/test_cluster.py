@@ -66,7 +66,7 @@ class Cluster:
         )  # fmt: skip
 
     def kill_worker(self) -> None:
-        """Takes a worker and its executors away, as a machine that loses power does."""
+        """Take away a worker and its executors, as a machine that loses power does."""
         os.killpg(self.workers.pop().pid, signal.SIGKILL)
 
 

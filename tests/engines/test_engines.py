@@ -132,7 +132,7 @@ def test_a_query_runs_on_sail_without_java_over_a_case_at_any_path(tmp_path: Pat
 
 @needs_sail
 def test_sail_needs_no_second_core(tmp_path):
-    """Its planner fails where a query runs in one part, as on a machine of one core it would."""
+    """The planner fails if a query runs in one part, as on a machine with one core."""
     logs = SAMPLES / "split-brain-frozen-worker-3.9.1" / "logs"
     command = [sys.executable, "-m", "forensics", "ingest", str(logs), "--case", str(tmp_path / "case"), "--engine", "sail", "--jobs", "1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -152,7 +152,7 @@ def tables_of(path: Path) -> dict[str, pa.Table]:
 
 
 def columns(table: pa.Table) -> list[str]:
-    """Names and types; which columns an engine thinks are never NULL is its own affair."""
+    """Return names and types; nullability differs between engines."""
     return [f"{field.name}: {field.type}".replace(" not null", "") for field in table.schema]
 
 
@@ -183,7 +183,7 @@ def tables_of_built(case: Case, on: Engine, folder: Path, *, small: bool) -> dic
 @pytest.mark.whole
 @pytest.mark.spark
 def test_rows_of_small_inputs_are_the_same(engines, tmp_path: Path) -> None:
-    """All in one case, and what ownership rests on: Spark plans each view once."""
+    """All samples in one case, and the inputs of ownership: Spark plans each view once."""
     inputs = ("03-kip848-broker.log", "04-kip848-client-38.log", "05b-share-two", "15-kip848-goes-on.log")
     case = ingest([FIELD / name for name in inputs], tmp_path / "case").case
     with only_views(("ownership", "member_generation")):

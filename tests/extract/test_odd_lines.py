@@ -66,7 +66,7 @@ def mutated(line: str, rng: random.Random) -> str:
 
 
 def lines(seed: int, times: int) -> Iterator[tuple[str | None, str]]:
-    """All examples of the catalogue with a logger, changed."""
+    """Yield all examples of the catalogue that have a logger, changed."""
     rng = random.Random(seed)
     for event in recogniser().catalogue.events:
         for example in event.examples:

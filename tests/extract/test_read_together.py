@@ -114,7 +114,7 @@ def test_what_is_said_often_in_another_layout_is_read_as_what_is_said_once(layou
 
 
 def test_what_is_remembered_of_a_log_changes_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few records and messages that are kept, chunks of a few lines, few words looked for at once, and in hardly more than the messages: as with all at once."""
+    """Few kept records and messages, chunks of a few lines, and few words searched together give the same rows as everything together."""
     log = harmed((SAMPLES / LOGS[0] / "logs" / "w2" / "connect.log").read_bytes(), 7)
     foreign = b"[2026-11-21 07:50:00,000] INFO Flushing 17 records (com.example.Writer:3)\n[2026-11-21 07:50:00,001] INFO  (com.example.Writer:4)\n"
     (tmp_path / "connect.log").write_bytes(b"\n".join((log, foreign * 20, log)))
@@ -195,7 +195,7 @@ def renumbered(line: bytes, rng: random.Random) -> bytes:
 def test_messages_that_all_differ_are_read_as_columns_as_they_are_one_by_one(
     sample: str, keep_all: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Numbers of any size in place of those that were there; some lines are harmed, too, and some stand there again."""
+    """Replace numbers by others of any size; some lines are also damaged, and some appear again."""
     for number, log in enumerate(sorted((SAMPLES / sample).rglob("*.log"))[:2]):
         rng = random.Random(number)
         lines = log.read_bytes().split(b"\n")

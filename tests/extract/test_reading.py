@@ -25,7 +25,7 @@ RANGE = 40_000
 
 
 def all_rows(case: Case) -> dict[str, list[str]]:
-    """Every row of every table, in an order that does not depend on who read what."""
+    """Return every row of every table, in an order that does not depend on the reader."""
     found = {}
     for name in TABLES:
         table = ds.dataset([ds.dataset(path, format="parquet") for path in case.table_paths(name)]).to_table()

@@ -65,7 +65,7 @@ def requests(begin: str, end: str, every: int = 10) -> str:
 def read(
     root: Path, *parts: str, zone: str = "", keep_all: bool = False, range_bytes: int = RANGE_BYTES, others: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Rows of events, counted ones among them, in their order, and rows of ranges, of parts that stand one behind the other in one file; and of other files."""
+    """Return rows of events, including counted ones, in order, and rows of ranges: of parts that follow each other in one file, and of other files."""
     (root / "logs" / "w").mkdir(parents=True)
     for path, text in {LOG: "".join(parts), **others}.items():
         (root / "logs" / path).write_text(text, encoding="utf-8")
@@ -329,7 +329,7 @@ def test_a_worker_that_starts_again_with_its_clock_set_back_is_the_same_process(
 
 
 def test_a_worker_whose_clock_was_set_back_behind_its_whole_log_is_the_same_process(tmp_path):
-    """Its group's generations go on; where they do not, it is the earlier part of the log."""
+    """The generations of its group continue; if they do not, it is the earlier part of the log."""
     for n, begin in enumerate(("10:33:00", "05:33:00", "10:30:30")):
         parts = lines("11:00:00", "11:30:00", url="http://w1:8083/"), lines(begin, f"{begin[:2]}:50:00", member="m2", url="http://w1:8083/", since=31)
         rows, ranges = read(tmp_path / str(n), *parts)

@@ -25,7 +25,7 @@ LINE = (
 
 
 def add(case: Path, *roots: Path) -> list[Evidence]:
-    """Ingests without reading: each file has one row of `range_row`, with its path and process."""
+    """Ingest without reading: each file has one row of `range_row`, with its path and process."""
     with writing(case) as writer:
         found = find_evidence(roots, known=writer.known())
         rows = [

@@ -125,7 +125,7 @@ def _all_the_time(recording: Recording) -> Iterator[Done]:
 
 
 def score_causes(recording: Recording, rows: list[Row], clock: Clock, processes: list[Row], withheld: list[str]) -> Causes:
-    """Holds every incident against what was done, and everything done against the incidents.
+    """Compare every incident with the faults, and every fault with the incidents.
 
     Args:
         recording: with the truth.

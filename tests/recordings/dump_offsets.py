@@ -59,7 +59,7 @@ def _records(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def read_dump(text: str) -> list[StoredGeneration]:
-    """All generations with members in one dump, in order, each stored state of one generation once.
+    """Return all generations with members in one dump, in order, each stored state of a generation once.
 
     Args:
         text: what `kafka-dump-log --offsets-decoder` printed; anything else in it is passed over.

@@ -44,7 +44,7 @@ class Agreement:
         return f"{self.right} of {self.total} right, {self.exact} exact; certain {self.said:.0f} of {self.true:.0f}{share}" if self.total else "-"
 
     def judge(self, name: str, low: float, high: float, truth: float, slack: float = 0.0) -> None:
-        """Counts one claim, that something lies between two values, against the truth."""
+        """Count one claim that a value is between two others, against the truth."""
         self.total += 1
         self.said += low
         self.true += truth
@@ -166,7 +166,7 @@ def true_pauses(recording: Recording) -> dict[str, list[tuple[int, int]]]:
 
 
 def score_pauses(recording: Recording, rows: list[Row], clock: Clock) -> tuple[Agreement, Agreement]:
-    """Pauses of `member_generation` against the consumers' own words: each claimed pause, and each true one."""
+    """Compare the pauses of `member_generation` with the consumers' own records: each claimed pause, and each true one."""
     claimed, missed = Agreement(), Agreement()
     true = true_pauses(recording)
     said: dict[str, list[tuple[float, float]]] = {}
@@ -194,7 +194,7 @@ def _s(recording: Recording, at_ms: float) -> str:
 
 
 def compare(recording: Recording, case_path: Path) -> dict[str, Agreement]:
-    """All comparisons of one recording with its case."""
+    """Return all comparisons of one recording with its case."""
     case = case_folder.open_case(case_path)
 
     def rows(view: str) -> list[Row]:
@@ -214,7 +214,7 @@ def compare(recording: Recording, case_path: Path) -> dict[str, Agreement]:
 
 
 def main() -> int:
-    """Runs the command; exit code 1 when a claim is wrong."""
+    """Run the command; return exit code 1 if a claim is wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("recordings", type=Path, help="directory that holds recordings")
     parser.add_argument("cases", type=Path, help="directory that holds their cases")

@@ -49,7 +49,7 @@ RE_PRINTED = re.compile(r"groupId=(?P<group>[^\],]+)\].*?\bgeneration(?:=|Id=| )
 
 
 def ingest(recording: Recording, case: Path, withhold: str | None) -> list[str]:
-    """Makes a case of a recording's logs; returns the directories of logs that were left out."""
+    """Make a case of a recording's logs; return the directories of logs that were left out."""
     left_out = [d.name for d in sorted(recording.logs.iterdir()) if withhold and d.name.startswith((withhold, "zookeeper"))]
     with tempfile.TemporaryDirectory() as scratch:
         logs = recording.logs
@@ -87,7 +87,7 @@ def printed_generations(recording: Recording, left_out: list[str]) -> set[tuple[
 
 
 def score(recording: Recording, case: Path, withhold: str | None = None) -> Result:
-    """Ingests a recording, unless its case is there already, and compares."""
+    """Ingest a recording, unless its case exists already, and compare."""
     result = Result(recording)
     if not (case / "case.json").is_file():
         result.withheld = ingest(recording, case, withhold)
@@ -106,7 +106,7 @@ def score(recording: Recording, case: Path, withhold: str | None = None) -> Resu
 
 
 def run(root: Path, names: list[str], cases: Path, withhold: str | None, console: Console) -> list[Result]:
-    """Scores each recording and prints the table, then what is to be looked at."""
+    """Score each recording and print the table, then the points to check."""
     results = []
     for recording in recordings(root, names):
         folder = cases / (recording.name + (f"-without-{withhold}" if withhold else ""))
@@ -125,7 +125,7 @@ def run(root: Path, names: list[str], cases: Path, withhold: str | None, console
 
 
 def main() -> int:
-    """Runs the command; returns its exit code."""
+    """Run the command; return its exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("recordings", type=Path, help="directory that holds recordings")
     parser.add_argument("names", nargs="*", help="only recordings whose name contains one of these")

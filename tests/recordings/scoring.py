@@ -50,7 +50,7 @@ def owner_of(process_id: object, names: Iterable[str]) -> str | None:
 
 
 class Clock:
-    """Turns times on the reference clock of a process's island into true milliseconds.
+    """Convert times on the reference clock of a process's island to true milliseconds.
 
     The host of a broker keeps true time; a worker's clock is ahead by its skew.
     """
@@ -124,7 +124,7 @@ def _alive_unknowable(recording: Recording) -> dict[str, list[tuple[int, int]]]:
 
 
 def score_ownership(recording: Recording, rows: list[Row], clock: Clock) -> Score:
-    """Every sampled point (time, worker, task) against the ownerships of the case."""
+    """Compare every sampled point (time, worker, task) with the ownerships of the case."""
     score = Score()
     bounds: dict[tuple[str, str], list[tuple[float, float, float, float]]] = defaultdict(list)
     for row in rows:

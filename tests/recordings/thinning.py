@@ -40,12 +40,12 @@ Thinning = Callable[[str, random.Random], str]
 
 
 def single(share: float) -> Thinning:
-    """Loses single lines, each by the same chance."""
+    """Remove single lines, each with the same probability."""
     return lambda text, rng: "".join(line for line in text.splitlines(keepends=True) if rng.random() >= share)
 
 
 def stretch(seconds: float) -> Thinning:
-    """Loses all lines of some seconds, at a place by chance."""
+    """Remove all lines of some seconds, at a random place."""
 
     def cut(text: str, rng: random.Random) -> str:
         lines = text.splitlines(keepends=True)
@@ -65,7 +65,7 @@ def stretch(seconds: float) -> Thinning:
 
 
 def loggers(share: float) -> Thinning:
-    """Loses whole loggers, each by the same chance."""
+    """Remove whole loggers, each with the same probability."""
 
     def quiet(text: str, rng: random.Random) -> str:
         lines = text.splitlines(keepends=True)
@@ -77,7 +77,7 @@ def loggers(share: float) -> Thinning:
 
 
 def clients(text: str, rng: random.Random) -> str:
-    """Loses what clients say at INFO, as where `org.apache.kafka.clients` and `.common` are at WARN."""
+    """Remove the INFO lines of clients, as if `org.apache.kafka.clients` and `.common` were at WARN."""
     lost = re.compile(r"\bINFO\b.*\((?:org\.apache\.kafka\.(?:clients|common)\.[A-Za-z0-9_.$]+)(?::[0-9]+)?\)\s*$")
     return "".join(line for line in text.splitlines(keepends=True) if not lost.search(line))
 
@@ -94,13 +94,13 @@ WAYS: dict[str, Thinning] = {
 
 
 def begin(text: str, rng: random.Random) -> str:
-    """Loses all lines before a place by chance."""
+    """Remove all lines before a random place."""
     lines = text.splitlines(keepends=True)
     return "".join(lines[rng.randrange(1, len(lines)) :]) if len(lines) > 1 else text
 
 
 def end(text: str, rng: random.Random) -> str:
-    """Loses all lines behind a place by chance."""
+    """Remove all lines after a random place."""
     lines = text.splitlines(keepends=True)
     return "".join(lines[: rng.randrange(1, len(lines))]) if len(lines) > 1 else text
 
@@ -129,7 +129,7 @@ class Copy:
 
 
 def write_copies(logs: Path, root: Path, thinnings: Sequence[str], seed: int) -> list[Copy]:
-    """Writes the logs of a whole copy (`c000`) and of a thinned one for each way, each in a folder of its own."""
+    """Write the logs of a complete copy (`c000`) and of one thinned copy for each way, each in a folder of its own."""
     texts = {path.relative_to(logs): log_text(path) for path in sorted(logs.rglob("*.log*"))}
     copies = [Copy("c000"), *(Copy(f"c{n:03d}", how) for n, how in enumerate(thinnings, 1))]
     for copy in copies:
@@ -144,7 +144,7 @@ def write_copies(logs: Path, root: Path, thinnings: Sequence[str], seed: int) ->
 
 
 def read_copies(copies: Iterable[Copy], root: Path) -> None:
-    """Makes a case of each copy, and hands it its rows of the views.
+    """Make a case of each copy, and yield its rows of the views.
 
     In one case they would be copies of one log, of which all but the whole are left out.
     """
@@ -277,7 +277,7 @@ def judge(recording: Recording, copies: Sequence[Copy]) -> dict[str, list[str]]:
 
 
 def thin(recording: Recording, root: Path, ways: Sequence[str], seed: int = 1) -> Thinned:
-    """Thins a recording's logs in each of some ways, and compares what is told of them.
+    """Thin a recording's logs in several ways, and compare the results.
 
     Args:
         recording: the recording.
@@ -302,7 +302,7 @@ def thin(recording: Recording, root: Path, ways: Sequence[str], seed: int = 1) -
 
 
 def main() -> int:
-    """Runs the command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("recordings", type=Path, help="directory that holds recordings")
     parser.add_argument("names", nargs="*", help="only recordings whose name contains one of these")

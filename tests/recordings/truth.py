@@ -154,7 +154,7 @@ class Recording:
         return sorted(spans, key=lambda s: (s.start_ms, s.owner, s.resource))
 
     def grid(self) -> Iterator[tuple[int, str, str, bool]]:
-        """Every point (time, worker, task, thread exists) of the sampler's grid, for each task that ever existed.
+        """Yield every point (time, worker, task, thread exists) of the sampler's grid, for each task that ever existed.
 
         Yields nothing for a release whose threads have no telling names: there is no truth to compare with.
         """
@@ -246,7 +246,7 @@ def overlaps(spans: list[Span], groups: dict[str, str]) -> list[Overlap]:
 
 
 def recordings(root: Path, names: list[str] | None = None) -> list[Recording]:
-    """All recordings below a directory (or only those whose name contains one of `names`), by name.
+    """Return all recordings below a directory (or only those whose name contains one of `names`), by name.
 
     Raises:
         FileNotFoundError: when the directory holds none.

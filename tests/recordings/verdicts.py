@@ -82,7 +82,7 @@ def _window(row: Row, clock: Clock) -> Window:
 
 
 def score_split_brain(recording: Recording, rows: list[Row], ownerships: list[Row], clock: Clock) -> Verdicts:
-    """Holds every verdict against the truth, and every true overlap against the verdicts.
+    """Compare every verdict with the truth, and every true overlap with the verdicts.
 
     Args:
         recording: with the truth.

@@ -175,7 +175,7 @@ def plain_excerpts(tmp_path_factory) -> list[list[dict[str, Any]]]:
 
 
 def some(of: Sequence[Any]) -> list[Any]:
-    """Every third in the fast tests, all in the slow ones."""
+    """Return every third in the fast tests, all in the slow ones."""
     return [pytest.param(x, id=str(x), marks=[] if i % 3 == 0 else [pytest.mark.slow]) for i, x in enumerate(of)]
 
 
@@ -191,7 +191,7 @@ def test_a_few_lines_are_enough(family, plain_excerpts, tmp_path):
 @pytest.mark.parametrize("pattern", TOLD)
 def test_a_told_layout_changes_no_event(pattern, plain, tmp_path):
     family = Family(pattern, lines_of(pattern), layout=pattern)
-    if pattern.startswith("%m"):  # then only the end of its first line tells a record
+    if pattern.startswith("%m"):  # then only the end of its first line identifies a record
         several = {" ".join(r.message.split("\n")[0].split()) for r in RECORDS if "\n" in r.message}
         records = [r for r in RECORDS if "\n" not in r.message]
         plain = [e for e in plain if e["message"] not in several]
@@ -337,7 +337,7 @@ def test_a_collectors_times_date_lines_that_have_none(days: tuple[str, str], cha
 
 
 def test_a_long_message_that_is_repeated_is_not_folded(tmp_path: Path) -> None:
-    """All of the longest lines have one length, and a stack trace goes on behind each."""
+    """All of the longest lines have the same length, and a stack trace continues after each."""
     begin = datetime(2026, 11, 20, 9, tzinfo=UTC)
     long = f"WARN {'Kafka said no ' * 9}(org.apache.kafka.clients.NetworkClient:1)"
     moments = [f"{begin + timedelta(seconds=i):%Y-%m-%d %H:%M:%S},{i:03d}" for i in range(40)]

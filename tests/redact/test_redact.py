@@ -63,7 +63,7 @@ def folder(name: str) -> Path:
 
 @pytest.fixture(scope="module")
 def copies(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Gives the folder of what is copied, its copy, and the mapping."""
+    """Return the original folder, its copy, and the mapping."""
     known: dict[str, tuple[Path, Path, Path]] = {}
 
     def made(name: str) -> tuple[Path, Path, Path]:
@@ -556,7 +556,7 @@ WRAPPED = (
 
 @pytest.mark.parametrize("name", WRAPPED)
 def test_no_name_is_left_in_other_layouts(name: str, tmp_path: Path) -> None:
-    """Every event of the same log in another layout is there again, and none of its hosts, groups and topics."""
+    """Every event of the same log in another layout appears again, without its hosts, groups and topics."""
     family = next(f for f in families() if f.name == name)
     logs = tmp_path / "in"
     logs.mkdir()

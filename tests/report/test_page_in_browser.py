@@ -66,7 +66,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
-    """Opens the page of some rows; says that nothing was complained of when the test is done."""
+    """Open the page of some rows; check at the end of the test that the browser reported no error."""
     complaints: list[str] = []
     contexts = []
 
@@ -98,7 +98,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
 
 
 def settle(page: Page) -> None:
-    """Waits until what was asked for is drawn and remembered."""
+    """Wait until the requested drawing is complete and stored."""
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     page.wait_for_timeout(400)
 

@@ -581,7 +581,7 @@ def test_a_run_of_like_generations_is_one_row() -> None:
 
 
 def test_a_member_without_a_line_in_a_generation_is_neither_without_a_log_nor_idle_nor_gone() -> None:
-    """Its log may be here and not have the lines; what it was assigned is then not known."""
+    """Its log may exist without these lines; its assignment is then unknown."""
     views = rows()
     views["generation"] = [g | {"member_count": 3} for g in views["generation"]]
     last = views["generation"][-1]["generation"]

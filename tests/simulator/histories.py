@@ -47,7 +47,7 @@ class History:
 
 
 def parse(text: str) -> History:
-    """Reads one history.
+    """Read one history.
 
     Raises:
         ValueError: naming the word that is not of the language.

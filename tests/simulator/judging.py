@@ -47,7 +47,7 @@ class Judged:
 
 
 def damage(text: str, rng: random.Random) -> str:
-    """Loses a part of a log, as real evidence does: its beginning, its end, or a stretch in the middle."""
+    """Remove a part of a log, as in real evidence: its beginning, its end, or a stretch in the middle."""
     lines = text.splitlines(keepends=True)
     if len(lines) < 8:
         return text

@@ -98,7 +98,7 @@ def _cut_off(played: Simulated, end: float) -> Iterator[Done]:
 
 
 def hold(played: Iterable[Simulated], incidents: list[Row], processes: list[Row]) -> PlayedCauses:
-    """Holds every incident of some histories against what was done in them.
+    """Compare every incident of some histories with the injected faults.
 
     Args:
         played: the histories; their logs lie in folders of their names.
@@ -117,7 +117,7 @@ def hold(played: Iterable[Simulated], incidents: list[Row], processes: list[Row]
 def _judge(played: Simulated, deeds: list[Done], row: Row, processes: list[Row], result: PlayedCauses) -> None:
     named = set(_listed(row["alternatives"])) if row["cause"] == "unknown" else {str(row["cause"])}
     windows = _windows(played, row, processes)
-    # What ends with the history is nobody's deed. Clocks are set wrong, and tasks that stop slowly keep a worker from rejoining in time, by the history itself.
+    # The end of the history is not a fault. The history itself also sets clocks wrong, and has tasks that stop slowly and keep a worker from rejoining in time.
     if windows[0][0] >= START_MS + played.until or row["cause"] == "clock_wrong" or ("poll_too_slow" in named and played.history.slow > 0):
         return
     parts = str(row["subject"] or "").split("/")

@@ -38,7 +38,7 @@ class Client:
         self._why = ""
 
     def log(self, name: str, context: str | None = None, **values: object) -> None:
-        """Writes one line in this client's context."""
+        """Write one line in this client's context."""
         defaults = {"member": self.member, "generation": self.generation, "protocol": self.protocol, "broker": self.broker}
         said = say(self.release, name, self.coordinator_class, **(defaults | values))
         if said:
@@ -59,7 +59,7 @@ class Client:
         raise NotImplementedError
 
     def completed(self, assignment: object) -> None:
-        """Takes what it was given."""
+        """Take the assignment."""
         raise NotImplementedError
 
     def while_unknown(self, since: float) -> None:
@@ -67,7 +67,7 @@ class Client:
 
     # The protocol.
     def find(self) -> None:
-        """Looks for the coordinator until there is one."""
+        """Look up the coordinator until there is one."""
         turn = self._next()
         since = self.process.world.now
 
@@ -99,7 +99,7 @@ class Client:
         return self._turn
 
     def _ask(self, turn: int, request: Callable[[Callable[[str, dict], None]], None], on_answer: Callable[[str, dict], None]) -> None:
-        """Sends a request; the answer counts only while this client still waits for it."""
+        """Send a request; the answer counts only while this client still waits for it."""
         world, life = self.process.world, self.process.life
 
         def answer(error: str, values: dict) -> None:
@@ -112,7 +112,7 @@ class Client:
         world.send(self.process, self.coordinator.process, lambda: request(answer))
 
     def poll(self) -> None:
-        """Rejoins if it should and may."""
+        """Rejoin if it should and may."""
         if self.wants and self.known and not self.busy and self.state in ("out", "stable"):
             self.wants = False
             self.state = "preparing"

@@ -48,14 +48,14 @@ class Group:
 
 
 class Coordinator:
-    """Answers the clients' requests, and writes what the broker of a release writes about it."""
+    """A coordinator: it answers the clients' requests, and writes the lines that the broker of a release writes."""
 
     def __init__(self, process: Process, release: str) -> None:
         self.process, self.release, self.world = process, release, process.world
         self.groups: dict[str, Group] = {}
 
     def log(self, name: str, group: Group, **values: object) -> None:
-        """Writes one line about a group."""
+        """Write one line about a group."""
         partition = crc32(group.id.encode()) % 50
         said = say(self.release, name, group=group.id, generation=group.generation, partition=partition, **values)
         if said:

@@ -60,7 +60,7 @@ class SinkConsumer(Client):
     protocol = "range"
 
     def setup(self, task: str, parts: tuple[str, ...], context: str) -> SinkConsumer:
-        """Names it after its task."""
+        """Name it after its task."""
         self.parts, self.held = parts, list[str]()
         self.context = f"{context}[Consumer clientId={self.client_id}, groupId={self.group}] "
         return self
@@ -89,7 +89,7 @@ class SinkConsumer(Client):
             self.log("position", part=part)
 
     def close(self) -> None:
-        """Gives up its partitions and leaves."""
+        """Release its partitions and leave."""
         if self.held and self.release != "2.3":
             self.log("revoke", parts=", ".join(self.held))
         self.leave()
@@ -111,7 +111,7 @@ class Task:
         self.log("creating_task")
 
     def construct(self, submitted: Action) -> None:
-        """Builds the task, then hands it to a thread; only then the herder goes on."""
+        """Build the task, then pass it to a thread; only then does the herder continue."""
 
         def begin() -> None:
             self._begin()
@@ -120,7 +120,7 @@ class Task:
         self.process.after(1, 80, begin)
 
     def log(self, name: str, context: str | None = None, **values: object) -> None:
-        """Writes one line in this task's context."""
+        """Write one line in this task's context."""
         said = say(self.worker.release, name, task=self.task, broker=self.worker.broker, **values)
         if said:
             level, message, logger = said
@@ -168,7 +168,7 @@ class Task:
             self._close()
 
     def stop(self, on_end: Action) -> None:
-        """Is asked to end; sooner or later user code hears of it."""
+        """Receive the request to stop; sooner or later user code learns of it."""
         self.log("stopping_task")
         self.asked, self.on_end = True, on_end
         if self.consumer:
@@ -268,7 +268,7 @@ class WorkerMember(Client):
             then()
 
     def stop_tasks(self, names: list[str], then: Action) -> None:
-        """Stops tasks side by side, waits for them as long as Connect does, then goes on."""
+        """Stop tasks in parallel, wait for them as long as Connect does, then continue."""
         waiting = {n: self.tasks.pop(n) for n in names}
         self.busy = True
         stopped = list(waiting)

@@ -31,11 +31,11 @@ class World:
         self._arrivals: dict[tuple[str, str], float] = {}
 
     def at(self, when: float, action: Action) -> None:
-        """Does something at a true time; what was asked for first happens first."""
+        """Schedule an action at a true time; actions at the same time run in the order of the requests."""
         heapq.heappush(self._queue, (max(when, self.now), next(self._order), action))
 
     def run(self, until: float) -> None:
-        """Lets time pass up to `until`."""
+        """Let time pass up to `until`."""
         while self._queue and self._queue[0][0] <= until:
             self.now, _, action = heapq.heappop(self._queue)
             action()
@@ -96,7 +96,7 @@ class Process:
         return self.world.now < self.cut_until
 
     def do(self, life: int, action: Action) -> None:
-        """Does something now, or when it wakes, or never."""
+        """Run an action now, or when the process resumes, or never."""
         if not self.alive or life != self.life:
             return
         if self.frozen:
@@ -105,7 +105,7 @@ class Process:
             action()
 
     def after(self, low: float, high: float, action: Action) -> None:
-        """Does something after a while, if this JVM still lives."""
+        """Run an action after a while, if this JVM is still running."""
         life = self.life
         self.world.at(self.world.now + self.world.between(low, high), lambda: self.do(life, action))
 
@@ -121,12 +121,12 @@ class Process:
         self.alive = False
 
     def freeze(self) -> None:
-        """Stops everything that runs in it."""
+        """Freeze everything that runs in it."""
         if self.alive and not self.frozen:
             self.frozen, self._frozen_since = True, self.world.now
 
     def wake(self) -> None:
-        """Goes on; what was due meanwhile happens now, in its order, within a short time."""
+        """Resume; actions that were due meanwhile run now, in their order, within a short time."""
         if not self.frozen:
             return
         self.frozen = False

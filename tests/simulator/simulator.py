@@ -36,7 +36,7 @@ class Simulated:
     until: float
 
     def write(self, root: Path, ahead_ms: dict[str, float] | None = None) -> None:
-        """Writes the logs below `root`; `ahead_ms` sets a process's clock (by name, `w1`) further ahead."""
+        """Write the logs below `root`; `ahead_ms` sets a process's clock (by name, `w1`) further ahead."""
         for path, process in self.logs.items():
             file = root / self.name / path
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -114,7 +114,7 @@ class _Stage:
 
 
 def simulate(history: History, number: int = 0) -> Simulated:
-    """Plays a history to its end."""
+    """Play a history to its end."""
     stage = _Stage(history, number)
     for deed in history.deeds:
         if deed.what == "wait":

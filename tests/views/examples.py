@@ -35,7 +35,7 @@ Row = dict[str, Any]
 
 @cache
 def examples() -> dict[str, tuple[Example, ...]]:
-    """All examples by their view; a view that has none is left out."""
+    """Return all examples by view; a view without examples is left out."""
     found = {}
     for view in view_files.views().values():
         name = view_files.rule_id(view.name) if view.kind == "rule" else view.name

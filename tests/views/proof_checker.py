@@ -255,7 +255,7 @@ def _handed_over(evidence: Evidence, cited: list[str], first: Row, second: Row) 
 
 
 def main(roots: list[str]) -> int:
-    """Prints the faults of each case; 1 when there are any."""
+    """Print the faults of each case; return 1 if there are any."""
     total = 0
     for root in roots:
         evidence, claims = read(Path(root))

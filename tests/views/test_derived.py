@@ -293,7 +293,7 @@ def test_a_consumer_that_stopped_with_its_task_has_no_outage_any_more(rows) -> N
 
 
 def test_threads_that_were_given_up_on_end_when_all_their_consumers_are_closed(rows) -> None:
-    """Two lines of one name close two consumers; which is whose is not said, but both were there at the first and gone at the second. Each new start is told once."""
+    """Two lines of one name close two consumers; neither names its consumer, but both existed at the first and not at the second. A start is reported once."""
     lives = sorted((h for h in rows("holding") if h["resource"] == "e-0"), key=lambda h: h["start_hi_ms"])
     seconds = [tuple(ms and ms // 1000 % 3600 for ms in (h["stop_lo_ms"], h["stop_hi_ms"])) for h in lives]
     assert seconds == [(40, 50), (40, 50), (60, None)]

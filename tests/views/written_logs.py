@@ -59,7 +59,7 @@ def told(*lines: tuple[float, str | list[str]]) -> list[tuple[float, str]]:
 
 
 def case_of(logs: Mapping[str, str], root: Path, views: Iterable[str] = ()) -> Case:
-    """Writes logs below a folder, reads them, and builds their views: all, or those of these names."""
+    """Write logs below a folder, read them, and build their views: all, or those of these names."""
     from some_views import with_views
 
     from forensics.case.ingestion import ingest

@@ -23,7 +23,7 @@ INDEX = [json.loads(line) for line in (Path(FOLDER) / "index.jsonl").read_text(e
 CASES = [pytest.param(entry, id=entry["file"]) for entry in INDEX]
 needs_corpus = pytest.mark.skipif(not FOLDER, reason="FORENSICS_CORPUS names no folder")
 
-#: Lines that belong to no record: the end of a record whose beginning the excerpt lacks, and a heading that somebody typed.
+#: Lines that belong to no record: the end of a record whose beginning the excerpt lacks, and a heading that a user typed.
 UNFIT = {
     ("031.log", "   [org.apache.kafka.connect.runtime.ConnectorConfig$EnrichedConnectorConfig]"),
     ("033.log", "   [org.apache.kafka.clients.consumer.ConsumerConfig]"),
@@ -442,7 +442,7 @@ LOGS = sorted(Path(RECORDINGS).glob("*/logs")) if RECORDINGS else []
 @pytest.mark.skipif(not LOGS, reason="FORENSICS_RECORDINGS names no folder")
 @pytest.mark.parametrize("logs", LOGS, ids=lambda p: p.parent.name)
 def test_recordings_leave_nothing_unrecognised(logs):
-    """Every line of a relevant logger is known, at INFO and above of all classes, at DEBUG of the group's classes."""
+    """Every line of a relevant logger is recognised, at INFO and above for all classes, at DEBUG for the group's classes."""
     rows = read([logs])
     assert {(r["level"], r["logger"], r["text"][:200]) for r in rows.unrecognised} == set()
     assert rows.total("unfit") == 0

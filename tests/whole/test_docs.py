@@ -99,7 +99,7 @@ def blocks(page: Path) -> list[list[str]]:
 @pytest.mark.engine
 @pytest.mark.parametrize("name", make_answers.PAGES)
 def test_the_commands_of_a_page_answer(name: str, cases) -> None:
-    """Every command gives something; the cases that a page makes are those of the samples."""
+    """Every command prints something; the cases that a page builds are those of the samples."""
     found = blocks(DOCS / name)
     assert found
     for command in found:

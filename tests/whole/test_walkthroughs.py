@@ -108,7 +108,7 @@ def case(sample_case):
 
 @pytest.fixture
 def changed(tree: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Makes the views and rules of the changed tree those of this process."""
+    """Use the views and rules of the changed tree in this process."""
     caches = (files.rule_words, files.view_words, examples)
     with monkeypatch.context() as patched:
         patched.setattr(resources, "_package", lambda name: tree / name.removeprefix("forensics."))
