@@ -194,7 +194,9 @@ def _placements(described: Sequence[Observation], topic: str, path: Path) -> tup
 def _notes(placements: Sequence[Placement], brokers: Mapping[int, str | None], absent: Sequence[int], *, named: bool) -> list[str]:
     notes = []
     if not named:
-        notes.append(f"Live brokers, according to the file: {_listed(sorted(brokers))}. Brokers without a replica are not in it; list all with --brokers.")
+        notes.append(
+            f"Live brokers, according to the file: {_listed(sorted(brokers))}. Brokers without a replica are not in it; list all with --brokers."
+        )
     if absent:
         why = "they are not in --brokers" if named else "they lead no partition and are in sync with no leader"
         notes.append(f"Assumed to be gone, because {why}: {_listed(absent)}.")
