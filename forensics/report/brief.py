@@ -281,7 +281,7 @@ def _perhaps(report: Report, certain: Sequence[str], idle: float) -> str:
             gaps.append(gap)
     if not longest:
         return ""
-    most = f"{' for' if len(longest) == 1 else ', the longest for'} up to {span(max(longest.values()))}"
+    most = f"{' for' if len(longest) == 1 else ', the longest for'} up to {span(max(longest.values()), up=True)}"
     return f"{in_words(sorted(longest), [*report.ownership, *report.unowned])}{_of_groups(report, gaps)}: perhaps unowned{most}"
 
 
@@ -320,7 +320,7 @@ def _idle_members(report: Report, idle: float) -> str:
 def _unfinished(report: Report) -> str:
     """Return groups whose last rebalance had not ended long after it began, when the logs end."""
     lasted = {g["group_id"]: row["lasted_ms"] for g in report.groups for row in g["open_rebalance"] if (row["lasted_ms"] or 0) > _IDLE_MS}
-    return f"{and_more(sorted(lasted), 3)}: a rebalance that had not ended after {span(max(lasted.values()))}" if lasted else ""
+    return f"{and_more(sorted(lasted), 3)}: a rebalance that had not ended after {span(max(lasted.values()), up=False)}" if lasted else ""
 
 
 def _at_least(longest_ms: float, of: Sequence[str]) -> str:

@@ -169,7 +169,11 @@ def _summary(group: Row, names: Names) -> str:
     coordinators = sorted({g["coordinator"] for g in generations if g["coordinator"]})
     timed = any(g["duration_ms"] is not None for g in generations)
     at_least = "" if all(_is_duration_complete(g) for g in generations if g["duration_ms"] is not None) else "At least "
-    spent = f"{at_least}{span(busy)} spent in rebalances" if timed else "These lines do not show how long the rebalances took"
+    spent = (
+        f"{at_least}{span(busy, up=False if at_least else None)} spent in rebalances"
+        if timed
+        else "These lines do not show how long the rebalances took"
+    )
     text = f"{count(len(generations), 'generation')}: {why}. {spent}"
     if coordinators:
         text += f"; coordinator {', '.join(coordinators)}"
@@ -265,7 +269,7 @@ def _unfinished(row: Row, group: Row, names: Names, clock: Clock) -> tuple[str, 
         for what, column in (("asked to join", "asked"), ("not yet", "awaited"))
         if row[column]
     ]
-    took = f"≥ {span(row['lasted_ms'])}" if row["lasted_ms"] is not None else "?"
+    took = f"≥ {span(row['lasted_ms'], up=False)}" if row["lasted_ms"] is not None else "?"
     when = "its members were closed" if row["is_given_up"] else "the logs end"
     return ("next", clock.at(row["began_ts"]) if row["began_ts"] else "?", took, f"not ended when {when}", "; ".join(parts) or "no request yet")
 
@@ -293,8 +297,9 @@ def _took(run: _Run) -> str:
     known = sorted(g["duration_ms"] for g in run.rows if g["duration_ms"] is not None)
     if not known:
         return "?"
-    text = span(known[0]) if known[0] == known[-1] else f"{span(known[0])}\nto {span(known[-1])}"
-    return text if all(map(_is_duration_complete, run.rows)) else f"≥ {text}"
+    whole = all(map(_is_duration_complete, run.rows))
+    lo, hi = (span(ms, up=None if whole else False) for ms in (known[0], known[-1]))
+    return "≥ " * (not whole) + (lo if known[0] == known[-1] else f"{lo}\nto {hi}")
 
 
 def _is_duration_complete(g: Row) -> bool:

@@ -13,7 +13,7 @@ from forensics.report.model import pylist, rows_of
 from forensics.report.reference import Reference
 from forensics.report.show import events_dataset, ids_of
 from forensics.report.window import CaseTime, parse_time
-from forensics.wording.formats import NO_TEXT, Clock, count, zone_name
+from forensics.wording.formats import NO_TEXT, Clock, count, tolerance, zone_name
 
 if TYPE_CHECKING:
     from forensics.report.model import CaseLike, Row
@@ -128,7 +128,7 @@ def _add_table(out: Document, lines: Sequence[tuple[float, Row]], requested: set
     dim = {}
     for n, (_, row) in enumerate(lines):
         moment = reference.moment(row["process_id"], row["ts"])
-        bound = round((moment.hi - moment.lo) / 2) if moment else 0
+        bound = tolerance(moment.hi - moment.lo) if moment else 0
         if n in gaps:
             dim[len(rows)] = "dim"
             rows.append(("", "⋮", "", ""))

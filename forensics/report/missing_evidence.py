@@ -81,7 +81,7 @@ def _lasted(outage: _Outage, joins: Iterable[datetime]) -> str:
         return span(outage.lasted)
     lost = outage.first["lost_ts"]
     back = min((at for at in joins if at > lost), default=None)
-    return f"≤ {span((back - lost).total_seconds() * 1000)}" if back else "not found again"
+    return f"≤ {span((back - lost).total_seconds() * 1000, up=True)}" if back else "not found again"
 
 
 @dataclass

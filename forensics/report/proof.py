@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Line, Lines
-from forensics.wording.formats import NO_TEXT, shorten
+from forensics.wording.formats import NO_TEXT, shorten, tolerance
 
 if TYPE_CHECKING:
     from forensics.report.model import Row
@@ -79,8 +79,8 @@ class Proofs:
         moment = self._reference.moment(w["process_id"], w["ts"])
         if moment is None:
             return "no time"
-        bound = (moment.hi - moment.lo) / 2
-        text = self._clock.at(datetime.fromtimestamp(moment.middle / 1000, UTC)) + (f" ±{bound:.0f} ms" if bound >= 1 else "")
+        bound = tolerance(moment.hi - moment.lo)
+        text = self._clock.at(datetime.fromtimestamp(moment.middle / 1000, UTC)) + (f" ±{bound} ms" if bound else "")
         far = abs(w["ts"].timestamp() * 1000 - moment.middle) >= _FAR_MS
         return text + (f" (by its own clock {self._clock.at(w['ts'])})" if far else "")
 

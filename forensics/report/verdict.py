@@ -239,8 +239,8 @@ def _more(incidents: list[list[Row]], verdict: str, names: Names, clock: Clock) 
                 *ends,
                 _HOW.get(worst["kind"], ""),
                 _moment(clock, worst["from_lo"], worst["from_hi"]),
-                span(worst["certain_ms"]),
-                span(worst["possible_ms"], "no bound"),
+                span(worst["certain_ms"], up=False),
+                span(worst["possible_ms"], "no bound", up=True),
             )
         )
     yield Table(columns, tuple(rows))
@@ -261,7 +261,7 @@ def _by_pair(incidents: list[list[Row]], names: Names, clock: Clock) -> Table:
         worst = max(flat, key=_length)
         what, ends = fold(sorted({r["resource"] for r in flat}), 6), names.owners(worst)
         moments = (clock.at(flat[0]["from_lo"] or flat[0]["from_hi"]), clock.at(flat[-1]["from_lo"] or flat[-1]["from_hi"]))
-        longest = (span(worst["certain_ms"]), span(worst["possible_ms"], "no bound"))
+        longest = (span(worst["certain_ms"], up=False), span(worst["possible_ms"], "no bound", up=True))
         rows.append((what, *ends, _HOW.get(worst["kind"], ""), f"{len(same):,}", *moments, *longest))
     return Table(columns, tuple(rows))
 

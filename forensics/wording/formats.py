@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
+from math import ceil
 
 # Control characters (C0, DEL, C1) and format characters that reorder or hide text: log lines are untrusted and must not control a terminal.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
@@ -63,7 +64,7 @@ class Clock:
         width = (hi - lo).total_seconds() * 1000
         if width > 2000:
             return f"{self.at(lo)} to {self.at(hi)}"
-        half = round(width / 2)
+        half = tolerance(width)
         return self.at(lo + (hi - lo) / 2) + (f" ±{half} ms" if half else "")
 
     def second(self, lo: datetime, hi: datetime | None) -> str:
@@ -74,6 +75,11 @@ class Clock:
             return f"{ts:%H:%M:%S}" if ts.date() == self.day else f"{ts:%Y-%m-%d %H:%M:%S}"
 
         return text(lo) if hi is None or text(hi) == text(lo) else f"{text(lo)} to {text(hi)}"
+
+
+def tolerance(width_ms: float) -> int:
+    """Return half the distance of two bounds, in milliseconds, rounded up: what the middle, itself rounded, may be off."""
+    return ceil(round(width_ms / 2, 3))
 
 
 def zone_name(zone: tzinfo, at: datetime) -> str:
@@ -102,7 +108,8 @@ def span(ms: float | None, unknown: str = "?", *, up: bool | None = None) -> str
     sign, whole = ("-" if ms < 0 else ""), round(abs(ms))
     if up is not None:
         step = next(unit for limit, unit in _SHOWN_MS if whole < limit)
-        whole = (-(-whole // step) if up else whole // step) * step
+        # A negative duration is nearer to zero when it is rounded up.
+        whole = (-(-whole // step) if up is (ms >= 0) else whole // step) * step
     # Rounded before it is split into units, so that it never reads `60 s` or `1 min 60 s`.
     if whole < 1000:
         text = f"{whole} ms"
@@ -135,12 +142,12 @@ def about(ms: float, *, up: bool = False) -> str:
 def bounded(lo_ms: float | None, hi_ms: float | None) -> str:
     """Return a duration with bounds: `41.000 s ±1 ms` if they are close, else both."""
     if lo_ms is None or hi_ms is None:
-        return f"at least {span(lo_ms)}" if lo_ms is not None else f"at most {span(hi_ms)}" if hi_ms is not None else "no bound"
-    half = (hi_ms - lo_ms) / 2
+        return f"at least {span(lo_ms, up=False)}" if lo_ms is not None else f"at most {span(hi_ms, up=True)}" if hi_ms is not None else "no bound"
+    half = tolerance(hi_ms - lo_ms)
     if half > 1000:
-        return f"{span(lo_ms)} to {span(hi_ms)}"
+        return f"{span(lo_ms, up=False)} to {span(hi_ms, up=True)}"
     middle = (lo_ms + hi_ms) / 2
-    return (f"{round(middle)} ms" if abs(middle) < 1000 else f"{middle / 1000:,.3f} s") + (f" ±{half:.0f} ms" if half >= 0.5 else "")
+    return (f"{round(middle)} ms" if abs(middle) < 1000 else f"{middle / 1000:,.3f} s") + (f" ±{half} ms" if half else "")
 
 
 def count(number: int, one: str, many: str = "") -> str:

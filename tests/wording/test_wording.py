@@ -3,18 +3,23 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from importlib.resources import files as resources
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import jinja2
 import pyarrow as pa
 import pytest
 
+import forensics
 from forensics.case import view_files
 from forensics.errors import ForensicsError
 from forensics.wording import check, files, sentences
 from forensics.wording.facts import yields
-from forensics.wording.formats import about, span
+from forensics.wording.formats import about, bounded, span
 from forensics.wording.language import render, upper_first
 
 COLUMNS = frozenset(view_files.RULE_COLUMNS)
@@ -250,3 +255,73 @@ def test_a_bound_is_never_rounded_to_a_stronger_claim(ms: int, at_least: str, at
 
 def test_a_bound_in_a_headline_is_not_rounded_to_a_stronger_claim_either() -> None:
     assert (about(1465), about(1465, up=True)) == ("1.46 s", "1.47 s")
+
+
+#: How the words before a duration bound it: from below (rounded down), from above (rounded up). `seconds` without an argument rounds down.
+BOUNDS = {
+    "at least": "down", "at least N for": "down", "for between": "down", "In the": "down", "have waited": "down", "when N": "down", "wrong by more than": "down",
+    "up to": "up", "at most": "up", "within": "up", "later than": "up", "N above": "up", "N and": "up",
+    "silent for more than": "up", "works for more than": "up",
+}  # fmt: skip
+#: Words before a duration that was measured, on one clock, or that is the difference of two settings.
+EXACT = {
+    "N in", "N took", "'N waited", "N for", "coordinator for", "record for", "rebalance took", "delay of", "detected it", "the wait", "one every", "member again",
+    "members again", "as printed", "than printed", "least N", "differ by", "other by",
+}  # fmt: skip
+
+
+def _durations() -> Iterator[tuple[str, str, str]]:
+    """File, words before it, and rounding of each duration in the words of all views and rules."""
+    for path in sorted(Path(str(resources("forensics.sql"))).rglob("*.toml")):
+        text = re.sub(r"\s+", " ", path.read_text(encoding="utf-8"))
+        for found in re.finditer(r"\{\{[^{}]*\|\s*(duration|seconds)\b(\([^()]*\))?[^{}]*\}\}", text):
+            before = re.sub(r"\{\{[^{}]*\}\}", "N", re.sub(r"\{%[^%]*%\}", " ", text[: found.start()]))
+            how = {"(up=true)": "up", "(up=false)": "down"}.get(found[2], "down" if found[1] == "seconds" else "")
+            yield path.name, " ".join(re.findall(r"[\w'=-]+", before[-300:])[-4:]), how
+
+
+def test_each_phrase_that_states_a_bound_rounds_to_the_weaker_claim() -> None:
+    wrong, known = [], set()
+    for name, before, how in _durations():
+        phrase = max((p for p in (*BOUNDS, *EXACT) if before.endswith(p)), key=len, default="")
+        known.add(phrase)
+        # A new phrase belongs to one of the lists above.
+        if not phrase or how != BOUNDS.get(phrase, ""):
+            wrong.append(f"{name}: `{before}` is {how or 'to the nearest'}")
+    assert wrong == []
+    assert {*BOUNDS, *EXACT} - known == set()
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "text"),
+    [
+        (1_465, None, "at least 1.46 s"),
+        (None, 1_465, "at most 1.47 s"),
+        (-1_465, None, "at least -1.47 s"),
+        (None, -1_465, "at most -1.46 s"),
+        (-9_996, 22_553, "-10.0 s to 22.6 s"),
+        (0, 5, "2 ms ±3 ms"),
+        (0, 1, "0 ms ±1 ms"),
+        (40_999, 41_001, "41.000 s ±1 ms"),
+        (7, 7, "7 ms"),
+    ],
+)
+def test_the_bounds_of_a_clock_are_never_narrower_than_known(lo: int | None, hi: int | None, text: str) -> None:
+    assert bounded(lo, hi) == text
+
+
+#: The same for sentences that the report composes.
+_BOUND_IN_PYTHON = re.compile(r"(?P<below>at least|≥|more than|not ended after)|(?P<above>at most|up to|≤|possible)")
+
+
+def test_bounds_in_the_sentences_of_the_report_round_to_the_weaker_claim() -> None:
+    wrong = []
+    for path in sorted(Path(forensics.__file__).parent.rglob("*.py")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            for call in re.finditer(r"(?P<before>[^{}\"]*)\{(?P<what>span|about)\(", line):
+                bound = max(_BOUND_IN_PYTHON.finditer(call["before"][-24:]), key=lambda b: b.end(), default=None)
+                rest = line[call.end() :].split("}", 1)[0]
+                down = "up=False" in rest or (call["what"] == "about" and "up=" not in rest)
+                if bound and not ("up=True" in rest if bound["above"] else down):
+                    wrong.append(f"{path.name}: {line.strip()}")
+    assert wrong == []

@@ -167,7 +167,7 @@ def _time(line: Line, clock: Clock) -> str:
     """Return a line's time on the reference clock, and its own time if it is far from it."""
     if line.at is None or line.own is None:
         return "no time"
-    text = clock.at(datetime.fromtimestamp(line.at / 1000, UTC)) + (f" ±{line.bound:.0f} ms" if line.bound >= 1 else "")
+    text = clock.at(datetime.fromtimestamp(line.at / 1000, UTC)) + (f" ±{line.bound} ms" if line.bound else "")
     return text + (f" (by its own clock {clock.at(datetime.fromtimestamp(line.own / 1000, UTC))})" if abs(line.own - line.at) >= _FAR_MS else "")
 
 

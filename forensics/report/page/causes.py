@@ -115,7 +115,7 @@ def lasted(lo: float, hi: float) -> str:
     if hi < _MINUTE_MS:
         low, high = int(lo // 1000), int(-(-hi // 1000))
         return f"{low} s" if high - low < 2 else f"{low}-{high} s"
-    low_words, high_words = span(lo), span(hi)
+    low_words, high_words = span(lo, up=False), span(hi, up=True)
     return low_words if low_words == high_words else f"{low_words} to {high_words}"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forensics.report.reference import ms
-from forensics.wording.formats import NO_TEXT, printable, shorten
+from forensics.wording.formats import NO_TEXT, printable, shorten, tolerance
 
 if TYPE_CHECKING:
     from forensics.report.model import Row
@@ -35,7 +35,7 @@ class Line:
 
     event_id: str
     at: float | None
-    bound: float
+    bound: int
     own: float | None
     process: int
     where: str
@@ -66,7 +66,7 @@ def write(rows: Iterable[Row], looks: Looks, reference: Reference) -> Journal:
         line = Line(
             event_id=row["event_id"],
             at=moment.middle if moment else None,
-            bound=(moment.hi - moment.lo) / 2 if moment else 0.0,
+            bound=tolerance(moment.hi - moment.lo) if moment else 0,
             own=ms(row["ts"]),
             process=looks.number(row["process_id"]),
             where=printable(f"{row['path']}:{row['line']}"),

@@ -62,7 +62,7 @@ def find(report: Report, looks: Looks, bars: Mapping[str, Bar], place: Mapping[K
 
 def _label(s: Row) -> str:
     """Return what is certain and what is possible in an overlap, in words."""
-    at_most = f"possible {span(s['possible_ms'])}" if s["possible_ms"] is not None else "no upper bound"
+    at_most = f"possible {span(s['possible_ms'], up=True)}" if s["possible_ms"] is not None else "no upper bound"
     if s["verdict"] != "proved":
         return f"undecided: {at_most}"
     if s["kind"] == "work":

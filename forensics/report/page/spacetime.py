@@ -133,7 +133,7 @@ def _span(drawing: Drawing, letter: str, bar: Bar, scale: _Scale, rows: Mapping[
         return
     y = rows[bar.process] - 6 + side * 15
     look = looks.all[bar.process] if bar.process >= 0 else None
-    title = f"{letter}: {span(max(0.0, bar.stop_lo - bar.start_hi))} for certain"
+    title = f"{letter}: {span(max(0.0, bar.stop_lo - bar.start_hi), up=False)} for certain"
     owned(drawing, bar, scale.x, y, 12, look, title)
     drawing.text(max(scale.x(bar.start_lo) - 6, _GUTTER + 2), y - 4, letter, "letter", "middle")
 

@@ -29,7 +29,7 @@ function spanWords(ms) {
 
 // A moment between two bounds, as `10:00:01.500 ±2 ms`.
 function momentWords(lo, hi, oneDay) {
-  const half = Math.round((hi - lo) / 2);
+  const half = Math.ceil((hi - lo) / 2);
   if (hi - lo > 2000) return `${clockTime(lo, oneDay)} to ${clockTime(hi, oneDay)}`;
   return clockTime((lo + hi) / 2, oneDay) + (half ? ` ±${half} ms` : "");
 }
