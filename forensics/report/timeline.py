@@ -18,7 +18,7 @@ from forensics.wording.formats import count
 
 if TYPE_CHECKING:
     from forensics.report.model import Report
-    from forensics.report.page.scene import Overlap, Row, Scene
+    from forensics.report.page.scene import Overlap, Row, Scene, Trouble
     from forensics.wording.formats import Clock
 
 T = TypeVar("T")
@@ -115,9 +115,13 @@ class _Drawn:
         self.marks_of = _grouped(scene.marks, lambda m: m.group)
         self.states_of = _grouped(scene.states, lambda s: scene.tracks[s.track].group)
         self.bars_of = _grouped(scene.bars, lambda b: b.row)
-        self.causes = list(_grouped((t for t in scene.troubles if t.severity != "note"), lambda t: t.anchor).values())
         self.freezes_of = _grouped((t for t in scene.troubles if t.froze), lambda t: t.process)
         self.overlaps_of = _grouped(scene.overlaps, lambda o: o.row)
+        # What every group has in common is drawn once.
+        self.causes = tuple(_causes(self, list(_grouped((t for t in scene.troubles if t.severity != "note"), lambda t: t.anchor).values())))
+        self.deaths = sorted(self.marks_of.pop(-1, ()), key=lambda m: (m.at, m.label))
+        self.died = {m.label for m in self.deaths}
+        self.died_at = {self.cell(m.at): m.at for m in self.deaths}
 
     def owner(self, process: int) -> str:
         """Return a process's name."""
@@ -153,7 +157,7 @@ def _group(out: Document, drawn: _Drawn, number: int, group_id: str) -> None:
         return
     out.add(Heading(2, f"Group {group_id}"))
     shown = [r for r in rows if r[1].overlaps] + [r for r in rows if not r[1].overlaps][: max(0, _RESOURCES - sum(r[1].overlaps for r in rows))]
-    lines = [*_axis(drawn), *_causes(drawn, number), *_rounds(drawn, number)]
+    lines = [*_axis(drawn), *drawn.causes, *_marks(drawn, number), *_rounds(drawn, number)]
     for n, row in shown:
         lines += _lanes(drawn, n, row)
     out.add(Drawing(tuple(lines)))
@@ -189,9 +193,9 @@ def _axis(drawn: _Drawn) -> Iterator[tuple[str, Tone]]:
     yield drawn.line("", [sign if sign != " " else "─" for sign in ticks], "dim")
 
 
-def _causes(drawn: _Drawn, group: int) -> Iterator[tuple[str, Tone]]:
-    """Yield a row for each cause above a note, with its repeats in the same row; then evictions from the group and deaths."""
-    for same in drawn.causes[:_MAX_CAUSES]:
+def _causes(drawn: _Drawn, causes: Sequence[Sequence[Trouble]]) -> Iterator[tuple[str, Tone]]:
+    """Yield a row for each cause above a note, with its repeats in the same row."""
+    for same in causes[:_MAX_CAUSES]:
         cells = drawn.blank()
         for t in same:
             drawn.paint(cells, t.start_lo, t.stop_hi, CAUSE_POSSIBLE)
@@ -199,15 +203,24 @@ def _causes(drawn: _Drawn, group: int) -> Iterator[tuple[str, Tone]]:
             if t.stop_lo > t.start_hi:
                 drawn.paint(cells, t.start_hi, t.stop_lo, CAUSE)
         yield drawn.line(same[0].label, cells, "bad" if same[0].severity == "critical" else "warn")
-    if len(drawn.causes) > _MAX_CAUSES:
-        yield drawn.line(f"… {count(len(drawn.causes) - _MAX_CAUSES, 'more cause')}", drawn.blank(), "dim")
-    marks = sorted((*drawn.marks_of.get(group, ()), *drawn.marks_of.get(-1, ())), key=lambda m: (m.at, m.group, m.label))
-    if marks:
-        cells = drawn.blank()
-        for m in marks:
-            drawn.paint(cells, m.at, m.at, DIED if m.kind == "died" else EVICTED)
-        who = list(dict.fromkeys(m.label for m in marks))
-        yield drawn.line(who[0] if len(who) == 1 else "evicted, died", cells, "bad")
+    if len(causes) > _MAX_CAUSES:
+        yield drawn.line(f"… {count(len(causes) - _MAX_CAUSES, 'more cause')}", drawn.blank(), "dim")
+
+
+def _marks(drawn: _Drawn, group: int) -> Iterator[tuple[str, Tone]]:
+    """Yield a row of the evictions from a group and of all deaths; in a cell, the last of them."""
+    evictions = drawn.marks_of.get(group, ())
+    if not evictions and not drawn.deaths:
+        return
+    cells = drawn.blank()
+    for cell in drawn.died_at:
+        cells[cell] = DIED
+    for m in evictions:
+        if m.at >= drawn.died_at.get(drawn.cell(m.at), m.at):
+            cells[drawn.cell(m.at)] = EVICTED
+    who = {m.label for m in (*drawn.deaths[:1], *evictions)}
+    is_one = len(who) == 1 and len(drawn.died) < 2
+    yield drawn.line(who.pop() if is_one else "evicted, died", cells, "bad")
 
 
 def _rounds(drawn: _Drawn, group: int) -> Iterator[tuple[str, Tone]]:

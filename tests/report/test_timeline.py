@@ -6,6 +6,7 @@ import dataclasses
 from datetime import timedelta, timezone
 
 import pytest
+from crowd import crowd
 from made_case import at, generation, incident, made, owned, rows, split
 
 from forensics.errors import UsageError
@@ -156,6 +157,28 @@ def test_each_death_and_eviction_has_its_letter() -> None:
     views["incident"] = []
     views["generation"] = [g | {"trigger": "member_joined"} for g in views["generation"]]
     assert not any("Cause of an incident" in line for line in drawn(140, views=views))
+
+
+def test_what_all_groups_have_in_common_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every group shows all deaths and all repeats of the causes."""
+    placed, cell = [0], timeline._Drawn.cell  # noqa: SLF001
+
+    def counted(self: timeline._Drawn, at: float) -> int:
+        placed[0] += 1
+        return cell(self, at)
+
+    monkeypatch.setattr(timeline._Drawn, "cell", counted)  # noqa: SLF001
+
+    def work(groups: int) -> int:
+        views = crowd(groups)
+        views["incident"] = [i | {"cause": "process_killed"} for i in views["incident"]]
+        views["process"] = [p | {"last_ts": at(10 * groups)} for p in views["process"]]
+        placed[0] = 0
+        written = text.as_text(timeline.compose(made(views), 120), 120)
+        assert written.count("evicted, died") == groups
+        return placed[0]
+
+    assert work(120) < 4 * work(40)
 
 
 def test_names_are_whole_at_80_columns() -> None:
