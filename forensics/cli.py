@@ -16,9 +16,10 @@ from datetime import UTC, tzinfo
 from enum import StrEnum
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand
 
 from forensics import __version__, api, engines
 from forensics.api import ReportFormat
@@ -838,7 +839,18 @@ def offsets_topic(
     text.render(question.compose(found, written=output is not None))
 
 
-@app.command(short_help="Explain a log line and what it proves.")
+class _LineCommand(TyperCommand):
+    """A command whose argument may begin with dashes, as the lines of journald do: `-- Boot 3f2c --`. No option contains a blank."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  (typer has its own copy of click)
+        """Parse the arguments, after marking a line as no option."""
+        lines = [n for n, arg in enumerate(args) if arg.startswith("-") and len(arg.split()) > 1 and not arg.split()[0].count("=")]
+        if lines and "--" not in args:
+            args = [*(arg for n, arg in enumerate(args) if n not in lines), "--", *(args[n] for n in lines)]
+        return super().parse_args(ctx, args)
+
+
+@app.command(short_help="Explain a log line and what it proves.", cls=_LineCommand)
 def explain(
     line: Annotated[str, typer.Argument(metavar="LINE", help="A quoted log line, or - to read standard input.")],
     parsers: ParsersOption = None,

@@ -85,6 +85,21 @@ def test_version() -> None:
     assert CliRunner().invoke(app, ["--version"]).stdout == f"forensics {__version__}\n"
 
 
+@pytest.mark.parametrize("line", ["-- Boot 3f2c --", "--Boot 3f2c", f"-- {JOINED}", "-> (Re-)joining group"])
+@pytest.mark.parametrize("more", [(), ("--no-pager",)])
+def test_explain_takes_a_line_that_begins_with_dashes(line: str, more: tuple[str, ...]) -> None:
+    for args in ((line, *more), (*more, line), (*more, "--", line)):
+        done = run_here("explain", *args)
+        assert (done.returncode, done.stderr) in ((0, ""), (1, ""))
+        assert done.stdout.split()
+
+
+def test_explain_names_an_option_that_it_lacks() -> None:
+    done = run_here("explain", "--no-such", "x y")
+    assert done.returncode == 2
+    assert "--no-such" in done.stderr
+
+
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
 
