@@ -198,6 +198,8 @@ def _answering() -> tuple[SparkSession, Callable[[], None], PySparkException | N
             return self._insecure_channel(server.target)
 
     session = ConnectSession.builder.channelBuilder(Channel("sc://localhost", _CHANNEL)).create()
+    # Answers need not survive a lost connection, because the server ends with it: keeping and releasing them takes longer than a small query.
+    session.client.disable_reattachable_execute()
     session.client.set_retry_policies([_seldom(), _again_when_garbled()])
 
     def stop() -> None:
