@@ -100,15 +100,15 @@ def to_tasks(text: str) -> list[str] | None:
     parts = to_list(text)
     if not parts:
         return parts
-    found, begun = [], ""
+    found, partial = [], ""
     for part in parts:
-        begun += part
+        partial += part
         if _TASK_ENDS.search(part):
-            found.append(begun)
-            begun = ""
+            found.append(partial)
+            partial = ""
         else:
-            begun += ", "
-    return [*found, begun.removesuffix(", ")] if begun else found
+            partial += ", "
+    return [*found, partial.removesuffix(", ")] if partial else found
 
 
 def _listed(text: str) -> list[str]:

@@ -375,9 +375,9 @@ class Inflating:
         self.fault = f"{reason} (about byte {at:,} of {at + behind:,} compressed bytes)"
 
 
-def _unread(begun: bytes, ended: Callable[[], bool], step: Callable[[], bytes], budget: Budget) -> Lost:
+def _unread(head: bytes, ended: Callable[[], bool], step: Callable[[], bytes], budget: Budget) -> Lost:
     """Measure what was lost by decompressing it: to its end, if the budget allows."""
-    size, lines, how = len(begun), begun.count(b"\n"), ""
+    size, lines, how = len(head), head.count(b"\n"), ""
     try:
         while not ended():
             if budget.most_unread <= 0:

@@ -23,12 +23,12 @@ rows and counts.
     spark_source        offers the tasks as a Spark data source
     reading_processes   manages processes on this machine that read before an engine has started
     local_reading       runs the tasks in one of these processes
-    stretches           corrects lines that belong to another process, time or position
+    repairs             corrects lines that belong to another process, time or position
     stream_lines        holds the lines of one stream as columns
     same_time_order     orders lines with the same time in a log that starts with its newest lines
     wrong_times         corrects lines with an impossible time
     joined_parts        orders parts of one log that were joined in the wrong order
     repeated_lines      finds parts that appear twice in a log
     doubled_lines       finds lines that a log prints twice
-    local_time_jumps    finds all stretches and changes of time zone
+    local_time_jumps    finds all repairs and changes of time zone
 """

@@ -60,7 +60,7 @@ class _Page(NamedTuple):
         line: number of its first line.
         starts, ends: first and last byte of each line's text.
         limit: number of lines that begin in the range that is read.
-        begun: the records that begin here.
+        records: the records that begin here.
     """
 
     buffer: Buffer
@@ -69,7 +69,7 @@ class _Page(NamedTuple):
     starts: Ints
     ends: Ints
     limit: int
-    begun: RecordStarts
+    records: RecordStarts
 
 
 class ColumnReader:
@@ -120,23 +120,23 @@ class ColumnReader:
                 return
             chunk = Chunk()
             page = self._page(window, line, end, chunk)
-            buffer, starts, begun = page.buffer, page.starts, page.begun.lines
-            owned = int(np.searchsorted(begun, page.limit))
-            first = int(begun[0]) if len(begun) else len(starts)
+            buffer, starts, records = page.buffer, page.starts, page.records.lines
+            owned = int(np.searchsorted(records, page.limit))
+            first = int(records[0]) if len(records) else len(starts)
             _see_unfit(chunk, page, 0, min(first, page.limit), before)
             complete = owned
-            if owned == len(begun) and owned and more and window.whole and buffer.size - int(starts[begun[-1]]) < MAX_RECORD_BYTES:
+            if owned == len(records) and owned and more and window.whole and buffer.size - int(starts[records[-1]]) < MAX_RECORD_BYTES:
                 complete -= 1  # its end may be in the next window
-            upto = int(begun[complete]) if complete < len(begun) else len(starts)
+            upto = int(records[complete]) if complete < len(records) else len(starts)
             chunk.lines = min(upto, page.limit)
             chunk.batch = self._records(chunk, page, complete, upto)
             yield chunk
-            if not more or owned < len(begun):
+            if not more or owned < len(records):
                 return
             drop = int(starts[upto]) if upto < len(starts) else buffer.size
             line += upto
             if complete == owned:
-                before = page.at + int(starts[begun[owned - 1]]) if owned else before
+                before = page.at + int(starts[records[owned - 1]]) if owned else before
                 if end is not None and page.at + buffer.size >= end:
                     return
 
@@ -157,48 +157,48 @@ class ColumnReader:
         """Count in `chunk` the first `count` records, which end before line `upto`; return those that may become rows."""
         if not count:
             return None
-        buffer, starts, begun = page.buffer, page.starts, page.begun
-        firsts = begun.lines[:count]
-        lasts = np.append(begun.lines[1:count], upto)
+        buffer, starts, records = page.buffer, page.starts, page.records
+        firsts = records.lines[:count]
+        lasts = np.append(records.lines[1:count], upto)
         begins, ends = starts[firsts], page.ends[firsts]
         borders = np.append(starts, buffer.size)
         stops = borders[lasts]
         for i in np.flatnonzero(stops - begins > MAX_RECORD_BYTES):
             lasts[i] = max(int(np.searchsorted(starts, begins[i] + MAX_RECORD_BYTES)), int(firsts[i]) + 1)
             stop = int(borders[lasts[i]])
-            next_ = int(begun.lines[i + 1]) if i + 1 < count else upto
+            next_ = int(records.lines[i + 1]) if i + 1 < count else upto
             _see_unfit(chunk, page, int(lasts[i]), min(next_, page.limit), None)
             stops[i] = stop
-        times = begun.times[:count]
+        times = records.times[:count]
         chunk.times = times[times != NO_TIME]
-        for name, number in zip(self._finder.names, np.bincount(begun.layouts[:count]).tolist(), strict=False):
+        for name, number in zip(self._finder.names, np.bincount(records.layouts[:count]).tolist(), strict=False):
             if number:
                 chunk.layouts[name] += number
         chunk.no_times = self._without_times(page, np.flatnonzero(times == NO_TIME))
         tails = np.full(count, -1, np.int64)
         relevant = np.zeros(count, bool)
-        fixed = np.flatnonzero(begun.headers[:count] >= 0)
+        fixed = np.flatnonzero(records.headers[:count] >= 0)
         if len(fixed):
             tails[fixed] = self._tails.classify(buffer, begins[fixed], ends[fixed])
             relevant[fixed] = self._tails.interesting(tails[fixed])
             foreign = fixed[self._tails.foreign(tails[fixed])]
             if len(foreign):
                 single = lasts[foreign] - firsts[foreign] == 1
-                messages = begins[foreign] + self._finder.message_at(begun.headers[foreign], begun.endings[foreign])
+                messages = begins[foreign] + self._finder.message_at(records.headers[foreign], records.endings[foreign])
                 behind = np.where(single, ends[foreign] - self._tails.sizes(tails[foreign]), stops[foreign])
                 relevant[foreign] = self._words.holding(buffer, messages, np.maximum(messages, behind))
             fixed = fixed[self._tails.sizes(tails[fixed]) > 0]
         unnamed = np.ones(count, bool)
         unnamed[fixed] = False
         others = np.flatnonzero(unnamed)
-        relevant[others] = self._search(buffer, begins, others, self._named[begun.layouts[others]])
+        relevant[others] = self._search(buffer, begins, others, self._named[records.layouts[others]])
         return self._read_batch(page, np.flatnonzero(relevant), _Places(firsts, lasts, begins, stops, ends), tails)
 
     def _without_times(self, page: _Page, which: Ints) -> list[int]:
         """Return the line numbers of those of the given records without a time whose layout prints one."""
         found = []
-        for i in which[self._dated[page.begun.layouts[which]]].tolist():
-            line = int(page.begun.lines[i])
+        for i in which[self._dated[page.records.layouts[which]]].tolist():
+            line = int(page.records.lines[i])
             text = decode(page.buffer.slice(int(page.starts[line]), int(page.ends[line])))
             start = self._reader.start(Line(text))
             if start is not None and self._reader.moment(start, text)[1]:
@@ -209,14 +209,14 @@ class ColumnReader:
         """Read the given records. Records of the fixed layout that differ only in their times are read once, all others one by one."""
         if not len(which):
             return None
-        buffer, begun = page.buffer, page.begun
+        buffer, records = page.buffer, page.records
         stops = np.minimum(places.stops[which], places.begins[which] + MAX_RECORD_BYTES)
-        headers = begun.headers[which]
+        headers = records.headers[which]
         resolutions = np.ones(len(which), np.int64)
         index = np.empty(len(which), np.int64)
         fixed = np.flatnonzero(headers >= 0)
         contents: list[Record | None] = []
-        clocks = begun.clocks[which]
+        clocks = records.clocks[which]
         timed = np.flatnonzero(clocks >= 0)
         if len(timed):
             ends, resolution = np.array([(c.end, c.resolution_ms) for c in self._finder.clocks], np.int64).T
@@ -247,7 +247,7 @@ class ColumnReader:
         known = known[index]
         which, index, stops, resolutions = which[known], index[known], stops[known], resolutions[known]
         firsts, begins = page.line + places.firsts[which], places.begins[which]
-        return RecordBatch(contents, messages, index, buffer, page.at, begins, stops, firsts, begun.times[which], resolutions)
+        return RecordBatch(contents, messages, index, buffer, page.at, begins, stops, firsts, records.times[which], resolutions)
 
     def _contents_of(
         self, page: _Page, which: Ints, places: _Places, tails: Ints, begins: Ints, contents: list[Record | None]
@@ -256,14 +256,14 @@ class ColumnReader:
 
         Many new messages of one source line are returned as columns; all other contents are appended to `contents`.
         """
-        buffer, begun = page.buffer, page.begun
+        buffer, records = page.buffer, page.records
         found = np.empty(len(which), np.int64)
-        tail, starts = tails[which], places.begins[which] + self._finder.message_at(begun.headers[which], begun.endings[which])
+        tail, starts = tails[which], places.begins[which] + self._finder.message_at(records.headers[which], records.endings[which])
         stops = places.ends[which] - self._tails.sizes(tail)
         many = (places.lasts[which] - places.firsts[which] == 1) & (stops - starts > 1) & (stops - starts <= _LONGEST_OF_MANY)
         many &= self._tails.interesting(tail)
         many &= np.bincount(tail[many], minlength=len(self._tails.found))[tail] >= FEW
-        headers, endings = begun.headers[which], begun.endings[which]
+        headers, endings = records.headers[which], records.endings[which]
         many = self._new.among(buffer, many, begins, places.stops[which], headers, tail)
         new: dict[tuple[int, str | None], list[int]] = {}
         some = np.flatnonzero(many)
@@ -282,7 +282,7 @@ class ColumnReader:
             places_of += mine.tolist()
         found[one_by_one] = len(contents) + np.arange(len(one_by_one))
         mine = which[one_by_one]
-        columns = (begins[one_by_one], *(c[mine] for c in (*places, tails, begun.headers, begun.endings)))
+        columns = (begins[one_by_one], *(c[mine] for c in (*places, tails, records.headers, records.endings)))
         contents += [self._known(buffer, *row) for row in zip(*(c.tolist() for c in columns), strict=True)]
         found[places_of] = len(contents) + np.arange(len(places_of))
         return found, messages
@@ -293,7 +293,7 @@ class ColumnReader:
         Records are distinct if they differ in a byte from `begins` to `stops`, after their times. Of records that are only counted, only the
         parts that are kept are compared.
         """
-        headers = page.begun.headers[which]
+        headers = page.records.headers[which]
         if self._counted_differ:
             groups = self._counted_groups(page, which, places, tails)
             rest, counted = np.flatnonzero(groups < 0), np.flatnonzero(groups >= 0)
@@ -319,9 +319,9 @@ class ColumnReader:
         """Return a number for each given record of the fixed layout, equal for records that are counted as one; -1 if a record is not only counted."""
         found = np.full(len(which), -1, np.int64)
         single = np.flatnonzero(places.lasts[which] - places.firsts[which] == 1)
-        lines, begun = which[single], page.begun
+        lines, records = which[single], page.records
         found[single] = self._counted.group_numbers(
-            page.buffer, places.begins[lines], places.ends[lines], tails[lines], begun.headers[lines], begun.endings[lines]
+            page.buffer, places.begins[lines], places.ends[lines], tails[lines], records.headers[lines], records.endings[lines]
         )
         return found
 

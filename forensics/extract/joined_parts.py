@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from forensics.extract.repairs import OTHER_LOG, Segment
 from forensics.extract.stream_lines import StreamLines
 from forensics.extract.stream_summaries import EXACT, JITTER, SET, falls_back
-from forensics.extract.stretches import OTHER_LOG, Segment
 from forensics.records.timestamps import SECOND
 from forensics.records.vectorized.buffers import Ints
 

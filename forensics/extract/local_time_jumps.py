@@ -18,11 +18,11 @@ import numpy as np
 
 from forensics.extract import doubled_lines, wrong_times
 from forensics.extract.joined_parts import in_order, in_runs, parts_of, reordered
+from forensics.extract.repairs import OTHER_LOG, Repair, Segment, apply, silences
+from forensics.extract.repeated_lines import repairs_of as repairs_of_repeated
 from forensics.extract.repeated_lines import repeats
-from forensics.extract.repeated_lines import stretches_of as stretches_of_repeated
 from forensics.extract.stream_lines import CONTENT_COLUMNS, StreamLines
 from forensics.extract.stream_summaries import EXACT, HOUR, JITTER, NAMES, SET, StreamSummary, falls_back, streams_to_read
-from forensics.extract.stretches import OTHER_LOG, Segment, Stretch, apply, silences
 from forensics.records.timestamps import SECOND
 
 _QUARTER = 900 * SECOND
@@ -43,10 +43,10 @@ def separate(
     zoned: frozenset[str],
     ordinals: Mapping[str, int],
 ) -> list[dict[str, Any]]:
-    """Find the stretches in the rows that were read, and give these rows their own times and processes.
+    """Find the repairs in the rows that were read, and give these rows their own times and processes.
 
     Args:
-        staged: folder of the Parquet files that tasks wrote; files with lines of a stretch are rewritten.
+        staged: folder of the Parquet files that tasks wrote; files with such lines are rewritten.
         events: names of the files of events.
         counted: names of the files of records that are only counted.
         others: names of the files of unrecognised records.
@@ -56,7 +56,7 @@ def separate(
         ordinals: for each path, its position among the files of its process.
 
     Returns:
-        The rows of `range_row`, and one more row for each stretch.
+        The rows of `range_row`, and one more row for each repair.
     """
     of_events, of_counted, of_others = ([staged / name for name in names] for names in (events, counted, others))
     known = [*of_events, *of_counted]
@@ -69,8 +69,8 @@ def separate(
     return [{**row, "gaps": silences(row["gaps"] or [])} for row in (*ranges, *mended, *doubled)]
 
 
-def find(files: Iterable[Path], summaries: Iterable[StreamSummary], zoned: frozenset[str] = frozenset()) -> list[Stretch]:
-    """Return the stretches of all streams, found by the times and names of their events (including those that are only counted).
+def find(files: Iterable[Path], summaries: Iterable[StreamSummary], zoned: frozenset[str] = frozenset()) -> list[Repair]:
+    """Return the repairs of all streams, found by the times and names of their events (including those that are only counted).
 
     Args:
         files: hold the rows.
@@ -78,26 +78,26 @@ def find(files: Iterable[Path], summaries: Iterable[StreamSummary], zoned: froze
         zoned: see `separate`.
     """
     wanted, alone = streams_to_read(summaries)
-    return [stretch for name in wanted for stretch in _stretches(StreamLines.read(name, files, alone=alone), zoned=name in zoned)]
+    return [repair for name in wanted for repair in _repairs(StreamLines.read(name, files, alone=alone), zoned=name in zoned)]
 
 
-def _stretches(whole: StreamLines, *, zoned: bool) -> list[Stretch]:
-    """Return the stretches of one stream; none if it has so many jumps that its lines are out of order."""
+def _repairs(whole: StreamLines, *, zoned: bool) -> list[Repair]:
+    """Return the repairs of one stream; none if it has so many jumps that its lines are out of order."""
     again = repeats(whole.ts, [whole.column(name) for name in CONTENT_COLUMNS], JITTER)
     lines = whole.without((begin, end) for begin, end, _ in again)
     backs = falls_back(lines.ts, SET).tolist()
     segments = reordered(lines, backs) or _Zones(lines, zoned=zoned).segments(backs)
-    found = [_stretch(lines, segments, n) for n, s in enumerate(segments) if n or s.moved or s.until]
-    return sorted([*found, *stretches_of_repeated(whole, again)], key=lambda s: s.from_pos)
+    found = [_repair(lines, segments, n) for n, s in enumerate(segments) if n or s.moved or s.until]
+    return sorted([*found, *repairs_of_repeated(whole, again)], key=lambda s: s.from_pos)
 
 
-def _stretch(lines: StreamLines, segments: Sequence[Segment], n: int) -> Stretch:
+def _repair(lines: StreamLines, segments: Sequence[Segment], n: int) -> Repair:
     begin, shift, owner, why, moved, until = segments[n]
     first, end = lines.places(begin, segments[n + 1].begin if n + 1 < len(segments) else len(lines.ts))
     name = lines.name if not owner else f"{lines.name}#{owner + 1}"
     jump = int(lines.ts[max(begin - 1, 0)]), int(lines.ts[begin])
     before, behind = lines.events(range(begin - 1, -1, -1), 2), lines.events(range(begin, len(lines.ts)), 2)
-    return Stretch(lines.name, first, end, shift, moved, name, why, lines.paths[begin].as_py(), jump, until, None, (*reversed(before), *behind))
+    return Repair(lines.name, first, end, shift, moved, name, why, lines.paths[begin].as_py(), jump, until, None, (*reversed(before), *behind))
 
 
 class _Zones:

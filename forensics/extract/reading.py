@@ -260,9 +260,9 @@ def _open_before(reader: RecordReader, zone: Zone, place: int, behind: bytes) ->
             continue
         buffer = Buffer.of(part)
         starts, ends = buffer.lines()
-        begun = RecordStartFinder(reader.layouts, reader, zone).find(buffer, starts, ends - (buffer.at(np.maximum(ends - 1, 0)) == 13))
-        if len(begun.lines):
-            return place - len(part) + int(starts[begun.lines[-1]])
+        records = RecordStartFinder(reader.layouts, reader, zone).find(buffer, starts, ends - (buffer.at(np.maximum(ends - 1, 0)) == 13))
+        if len(records.lines):
+            return place - len(part) + int(starts[records.lines[-1]])
     return None
 
 

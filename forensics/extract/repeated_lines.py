@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from forensics.extract.joined_parts import MAX_PARTS
+from forensics.extract.repairs import REPEATED, Repair
 from forensics.extract.stream_lines import StreamLines, codes_of
 from forensics.extract.stream_summaries import SET
-from forensics.extract.stretches import REPEATED, Stretch
 from forensics.records.timestamps import SECOND
 from forensics.records.vectorized.buffers import Ints
 
@@ -72,8 +72,8 @@ def _is_all_that_goes_back(times: Ints, begin: int, end: int) -> bool:
     return bool(end >= len(times) - 1 or times[end : end + 2].max() >= back_at - SET)
 
 
-def stretches_of(lines: StreamLines, repeated: Iterable[tuple[int, int, int]]) -> Iterator[Stretch]:
-    """Yield the stretches of repeated lines."""
+def repairs_of(lines: StreamLines, repeated: Iterable[tuple[int, int, int]]) -> Iterator[Repair]:
+    """Yield the repairs of repeated lines."""
     for begin, end, first in repeated:
         # Unrecognised lines after the last repeated one may be new.
         at, to = int(lines.pos[begin]), int(lines.pos[end - 1]) + 1
@@ -81,4 +81,4 @@ def stretches_of(lines: StreamLines, repeated: Iterable[tuple[int, int, int]]) -
         until = int(lines.ts[end]) if end < len(lines.ts) else None
         jump = int(lines.ts[end - 1]), until or 0
         events = lines.events([first, first + 1, begin - 2, begin - 1])
-        yield Stretch(lines.name, at, to, 0, 0, lines.name, REPEATED, lines.paths[begin].as_py(), jump, until, since, events)
+        yield Repair(lines.name, at, to, 0, 0, lines.name, REPEATED, lines.paths[begin].as_py(), jump, until, since, events)

@@ -63,16 +63,16 @@ class SnapshotReader:
     def _lines(self, stream: Readable) -> Iterator[Line]:
         """Yield the lines of a text, including a last line without a line break."""
         at = number = 0
-        begun: list[bytes] = []
+        partial: list[bytes] = []
         while data := stream.read(_BLOCK):
             *whole, rest = data.split(b"\n")
             for raw in whole:
-                raw, begun = b"".join((*begun, raw)), []
+                raw, partial = b"".join((*partial, raw)), []
                 number += 1
                 yield self._line(number, at, raw + b"\n")
                 at += len(raw) + 1
-            begun.append(rest)
-        if raw := b"".join(begun):
+            partial.append(rest)
+        if raw := b"".join(partial):
             yield self._line(number + 1, at, raw)
 
     def _line(self, number: int, at: int, raw: bytes) -> Line:

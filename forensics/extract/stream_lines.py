@@ -60,7 +60,7 @@ class StreamLines:
         def some(columns: Sequence[str]) -> pa.Table:
             return in_order(rows_of(files, columns, None if alone else pc.field("process_id") == name))
 
-        # Most streams have no stretch and do not need the IDs.
+        # Most streams have no repair and do not need the IDs.
         return cls(name, some(_COLUMNS), lambda: some(["stream_pos", "ts", "event_id"])["event_id"])
 
     def without(self, parts: Iterable[tuple[int, int]]) -> StreamLines:

@@ -28,8 +28,8 @@ _COMMON = 0.05
 _DEPTH = 3
 _MOSTLY = 0.6
 _FEW = 0.1
-#: If there are many lines, this many stretches of this length are examined first; if these have few unexplained lines, the rest is skipped.
-_STRETCHES, _STRETCH = 8, 50
+#: If there are many lines, this many samples of this many lines are examined first; if these have few unexplained lines, the rest is skipped.
+_SAMPLES, _SAMPLE_LINES = 8, 50
 _HARDLY = 0.02
 _LOOKS_TIMED = re.compile(r"[^ \ta-z]?[^ \t]{0,12} ?[^ \t]{0,12}[0-9]{1,2}:[0-9]{2}:[0-9]{2}")
 _DIGIT = re.compile("[0-9]")
@@ -87,7 +87,7 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
     profile = _profile(lines, layouts, untimed=False)
     if profile.fitting == 0:
         profile = _profile(lines, layouts, untimed=True)
-    looked = _LayoutScore.of(_stretches(lines), layouts, profile)
+    looked = _LayoutScore.of(_sample(lines), layouts, profile)
     profile = _timed_by_collector(profile, looked, lines, layouts) or _with_learned(profile, looked, lines, layouts)
     if profile.wrappers:  # a line of the collector itself may come later than the sample
         headings = tuple(sorted({*headings, *(h.name for h in layouts.headings if h.alone)}))
@@ -125,7 +125,7 @@ def _with_learned(profile: Profile, looked: _LayoutScore, lines: Sequence[str], 
     clocked = sum(map(bool, map(_CLOCK_FIRST.match, begins))) > _MOSTLY * len(begins)
     if not clocked and looked.share <= _HARDLY:
         return profile
-    described = looked if len(_stretches(lines)) == len(lines) else _LayoutScore.of(lines, layouts, profile)
+    described = looked if len(_sample(lines)) == len(lines) else _LayoutScore.of(lines, layouts, profile)
     if described.share <= _FEW and not clocked:
         return profile
     best = profile, described.points
@@ -157,7 +157,7 @@ def _timed_by_collector(profile: Profile, looked: _LayoutScore, lines: Sequence[
     found = _profile(lines, layouts, untimed=True)
     if not (found.wrappers or found.json == "wrapper"):
         return None
-    found = _with_learned(found, _LayoutScore.of(_stretches(lines), layouts, found), lines, layouts)
+    found = _with_learned(found, _LayoutScore.of(_sample(lines), layouts, found), lines, layouts)
     score = _LayoutScore.of(lines, layouts, found)
     return found if score.collected and score.share <= _FEW else None
 
@@ -173,8 +173,8 @@ def _folded_at(profile: Profile, lines: Sequence[str], layouts: Layouts) -> int:
     if most < _NARROWEST or len(different) < _FEWEST_FOLDED or profile.wrappers or profile.json:
         return 0
     reader = RecordReader(layouts, profile)
-    begun = sum(reader.start(reader.unwrap(lines[i + 1])) is not None for i in full)
-    return most if begun <= _FEW * len(full) else 0
+    starting = sum(reader.start(reader.unwrap(lines[i + 1])) is not None for i in full)
+    return most if starting <= _FEW * len(full) else 0
 
 
 def _has_no_dates(profile: Profile, lines: Sequence[str], layouts: Layouts) -> bool:
@@ -199,12 +199,12 @@ def _last_day(profile: Profile, lines: Sequence[str], layouts: Layouts, changed:
     return None
 
 
-def _stretches(lines: Sequence[str]) -> list[str]:
-    """Return a sample of many lines: stretches at equal distances, because records have several lines. Few lines are returned completely."""
-    if len(lines) <= 2 * _STRETCHES * _STRETCH:
+def _sample(lines: Sequence[str]) -> list[str]:
+    """Return a sample of many lines: parts at equal distances, because records have several lines. Few lines are returned completely."""
+    if len(lines) <= 2 * _SAMPLES * _SAMPLE_LINES:
         return list(lines)
-    step = len(lines) // _STRETCHES
-    return [text for begin in range(0, step * _STRETCHES, step) for text in lines[begin : begin + _STRETCH]]
+    step = len(lines) // _SAMPLES
+    return [text for begin in range(0, step * _SAMPLES, step) for text in lines[begin : begin + _SAMPLE_LINES]]
 
 
 def _messages_only(profile: Profile, lines: Sequence[str]) -> Profile:

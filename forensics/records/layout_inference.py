@@ -261,7 +261,7 @@ class _Cells:
         opening = line[at]
         if opening in _OPENING and not quoted:
             return self._bracket(at, opening, _OPENING[opening])
-        inner = self._field(at, line[at:], at)
+        inner = self._field(at)
         if inner is not None:
             return self._closed(inner) if quoted else inner
         if quoted:
@@ -306,7 +306,7 @@ class _Cells:
         begin = re.escape(opening) + " *"
         before = len(self._parts)
         self._parts.append(begin)
-        after = self._field(inside, line[inside:], at) if line[inside : inside + 1] != closing else None
+        after = self._field(inside) if line[inside : inside + 1] != closing else None
         if after is not None:
             close = re.match(rf" *{re.escape(closing)}", line[after:])
             if close:
@@ -351,7 +351,7 @@ class _Cells:
             self._groups -= {"logger", "line"}
         del self._parts[parts:]
 
-    def _field(self, at: int, rest: str, begun: int) -> int | None:
+    def _field(self, at: int) -> int | None:
         """Add a time, level or logger; return its end, or None."""
         line = self._line
         time = _TIME.match(line, at)

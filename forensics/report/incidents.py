@@ -52,7 +52,7 @@ def is_among_findings(incident: Row, tree: Sequence[Effect]) -> bool:
     return bool(tree) or not incident["finding_ids"] and is_reported(incident, ())
 
 
-def is_begun_by(report: Report, incident: Row) -> bool:
+def lacks_earliest_begin(report: Report, incident: Row) -> bool:
     """Return True if lines show only by when an incident had begun: its earliest time is long before all of them."""
     extent = report.extent
     return bool(extent and incident["from_lo"] and incident["from_hi"] and incident["from_lo"] < extent[0] - _LONG_BEFORE)
@@ -69,7 +69,7 @@ def began(report: Report, incident: Row, moment: Callable[[datetime, datetime], 
     lo, hi = incident["from_lo"], incident["from_hi"]
     if not lo:
         return ""
-    when = f"by {moment(hi, hi)}" if is_begun_by(report, incident) else moment(lo, hi)
+    when = f"by {moment(hi, hi)}" if lacks_earliest_begin(report, incident) else moment(lo, hi)
     between = f"between {when.replace(' to ', ' and ')}" if " to " in when else when
     return f"{'the first ' * (incident['times'] > 1)}began {between}"
 
@@ -79,8 +79,8 @@ def ended(incident: Row) -> datetime | None:
     over: datetime | None = incident.get("over_since")
     # As its outcome prints it: over by the next full second.
     by = over + timedelta(microseconds=-over.microsecond % 1_000_000) if over else None
-    begun: datetime | None = incident["from_hi"]
-    return max((at for at in (incident["to_hi"], by, incident.get("shown_until")) if at), default=begun) if begun else None
+    began_by: datetime | None = incident["from_hi"]
+    return max((at for at in (incident["to_hi"], by, incident.get("shown_until")) if at), default=began_by) if began_by else None
 
 
 def outcome(incident: Row) -> list[str]:

@@ -12,7 +12,7 @@ from forensics.report.document import Column, Document, Drawing, Heading, Para, 
 from forensics.report.names import Names
 from forensics.report.page import build
 from forensics.report.page.case_rows import CaseRows
-from forensics.report.page.look import Looks
+from forensics.report.page.process_style import ProcessStyles
 from forensics.report.page.spans import parts
 from forensics.wording.formats import count
 
@@ -55,8 +55,8 @@ def compose(report: Report, width: int, resources: Sequence[str] = (), more: Cas
         UsageError: there is no such resource.
     """
     names, clock = Names(report), content.clock(report)
-    looks, reference = Looks(report, names), report.reference
-    scene = build.build(report, more or CaseRows(), names, looks, reference)
+    styles, reference = ProcessStyles(report, names), report.reference
+    scene = build.build(report, more or CaseRows(), names, styles, reference)
     for wanted in resources:
         if wanted not in (known := sorted({row.resource for row in scene.rows})):
             fix = did_you_mean(wanted, known, f"The resources: {', '.join(known[:40]) or 'none'}.")
@@ -79,7 +79,7 @@ def compose(report: Report, width: int, resources: Sequence[str] = (), more: Cas
                 tone="warn",
             )
         )
-    drawn = _Drawn(scene, looks, clock, width - 2, resources)
+    drawn = _Drawn(scene, styles, clock, width - 2, resources)
     for number, group_id in enumerate(scene.groups):
         _group(out, drawn, number, group_id)
     for sentence in scene.left_out:
@@ -102,8 +102,8 @@ def _grouped(things: Iterable[T], key: Callable[[T], object]) -> dict[object, li
 class _Drawn:
     """A scene and its columns on the terminal."""
 
-    def __init__(self, scene: Scene, looks: Looks, clock: Clock, width: int, resources: Sequence[str]) -> None:
-        self.scene, self.looks, self.clock, self.resources = scene, looks, clock, resources
+    def __init__(self, scene: Scene, styles: ProcessStyles, clock: Clock, width: int, resources: Sequence[str]) -> None:
+        self.scene, self.styles, self.clock, self.resources = scene, styles, clock, resources
         widest = max([len(_TWICE), *(len(self.owner(b.process)) for b in scene.bars)])
         labels = [len(row.resource) + 1 + widest for row in scene.rows]
         labels += [len(t.label) + 1 for t in scene.troubles if t.severity != "note"]
@@ -125,7 +125,7 @@ class _Drawn:
 
     def owner(self, process: int) -> str:
         """Return a process's name."""
-        return self.looks.all[process].name if process >= 0 else "?"
+        return self.styles.all[process].name if process >= 0 else "?"
 
     def cell(self, at: float) -> int:
         """Return the column of a moment."""

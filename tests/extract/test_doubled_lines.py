@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from test_stretches import lines, read, whys
+from test_repairs import lines, read, whys
 from written_logs import CLIENT, CONNECT
 
 

@@ -25,7 +25,7 @@ from forensics.case import view_files
 from forensics.report import content, proof, timeline
 from forensics.report.names import Names
 from forensics.report.page import build, cards, case_rows, journal, pack, payload, render, spacetime, spans
-from forensics.report.page.look import COLOURS, Looks
+from forensics.report.page.process_style import COLOURS, ProcessStyles
 from forensics.report.page.scene import Scene
 from forensics.report.reference import Reference, ms
 
@@ -65,11 +65,11 @@ class Parsed(HTMLParser):
         return next(a["content"] or "" for tag, a in self.elements if tag == "meta" and a.get("http-equiv") == "Content-Security-Policy")
 
 
-def drawn(views: dict | None = None, seen: case_rows.CaseRows | None = None, **filters: object) -> tuple[Scene, Looks]:
+def drawn(views: dict | None = None, seen: case_rows.CaseRows | None = None, **filters: object) -> tuple[Scene, ProcessStyles]:
     report = made(views, **filters)
     names = Names(report)
-    looks = Looks(report, names)
-    return build.build(report, seen or case_rows.of_report(report), names, looks, Reference(report.clocks, report.case["processes"])), looks
+    styles = ProcessStyles(report, names)
+    return build.build(report, seen or case_rows.of_report(report), names, styles, Reference(report.clocks, report.case["processes"])), styles
 
 
 def test_each_time_of_a_cause_is_drawn_with_evictions_and_deaths() -> None:
@@ -79,8 +79,8 @@ def test_each_time_of_a_cause_is_drawn_with_evictions_and_deaths() -> None:
     parts = [part | {"from_lo_ms": ms(at(a)), "from_hi_ms": ms(at(b)), "to_lo_ms": ms(at(b)), "to_hi_ms": ms(at(b))} for a, b in ((20, 26), (60, 66))]
     removal = {"kafka_cluster": "abc", "group_id": "connect-cluster", "process_id": "w2/connect.log", "member_id": "m", "removed_id": "e1"}
     removals = [removal | {"removed_lo_ms": ms(at(s)), "removed_hi_ms": ms(at(s)), "was_closed": s > 100} for s in (26.5, 110)]
-    scene, looks = drawn(views, seen=case_rows.CaseRows(causes=[{"incident_id": "i-process_killed", "parts": parts}], removals=removals))
-    assert [(t.start_lo, t.stop_hi, looks.all[t.process].name, t.open) for t in scene.troubles] == [
+    scene, styles = drawn(views, seen=case_rows.CaseRows(causes=[{"incident_id": "i-process_killed", "parts": parts}], removals=removals))
+    assert [(t.start_lo, t.stop_hi, styles.all[t.process].name, t.open) for t in scene.troubles] == [
         (ms(at(20)), ms(at(26)), "w2", False),
         (ms(at(60)), ms(at(66)), "w2", False),
     ]
@@ -260,9 +260,9 @@ def test_what_is_not_decided_has_no_layer_of_certainty_and_what_is_refuted_is_no
 def test_two_owners_have_two_lanes_and_the_overlap_one_of_its_own() -> None:
     views = rows()
     views["ownership"] = [owned("orders-2", "w2", stop_lo=at(70), stop_hi=at(70)), owned("orders-2", "w1", start_lo=at(60), start_hi=at(60))]
-    scene, looks = drawn(views)
+    scene, styles = drawn(views)
     row = next(n for n, r in enumerate(scene.rows) if r.resource == "orders-2")
-    lanes = {looks.all[b.process].name: b.lane for b in scene.bars if b.row == row}
+    lanes = {styles.all[b.process].name: b.lane for b in scene.bars if b.row == row}
     assert lanes == {"w2": 0, "w1": 1}
     assert [o.lane for o in scene.overlaps if o.row == row] == [2]
     assert scene.rows[row].lanes == 3
@@ -317,9 +317,9 @@ def test_times_are_moved_to_the_reference_clock() -> None:
 def test_lines_of_all_processes_are_merged_on_the_reference_clock() -> None:
     report = made()
     names = Names(report)
-    looks = Looks(report, names)
+    styles = ProcessStyles(report, names)
     lines = [LINES["e1"] | {"event": "task_stopping"}, LINES["e2"] | {"ts": at(20), "event": "task_starting"}]
-    merged = journal.write(lines, looks, Reference(report.clocks, report.case["processes"]))
+    merged = journal.write(lines, styles, Reference(report.clocks, report.case["processes"]))
     # w2 wrote at 60 s by a clock that is 41 s ahead: that was before what w1 wrote at 20 s.
     assert [line.event_id for line in merged.lines] == ["e1", "e2"]
     assert merged.lines[0].at == ms(at(19))
@@ -347,12 +347,12 @@ def test_generations_tell_what_changed() -> None:
 def test_processes_look_different_with_and_without_colours() -> None:
     views = rows()
     views["process"] = [views["process"][1] | {"process_id": f"w{n}/connect.log", "host": f"w{n}"} for n in range(30)]
-    looks = Looks(made(views), Names(made(views))).all
-    assert len({(look.colour, look.pattern) for look in looks}) == len(looks) == 30
-    for a, b in zip(looks, looks[1:], strict=False):
+    styles = ProcessStyles(made(views), Names(made(views))).all
+    assert len({(style.colour, style.pattern) for style in styles}) == len(styles) == 30
+    for a, b in zip(styles, styles[1:], strict=False):
         assert a.colour != b.colour
         assert a.pattern != b.pattern
-    assert {look.colour for look in looks} == set(COLOURS)
+    assert {style.colour for style in styles} == set(COLOURS)
 
 
 def test_a_proof_is_folded_to_three_lines_with_their_roles() -> None:
@@ -366,9 +366,9 @@ def test_a_proof_is_folded_to_three_lines_with_their_roles() -> None:
         for key in more:
             del LINES[key]
     names = Names(report)
-    looks, reference = Looks(report, names), Reference(report.clocks, report.case["processes"])
-    lines = journal.write(case_rows.of_report(report).lines, looks, reference)
-    (card,) = cards.make(report, render.content.clock(report), lines, looks, [], [], {}, build.groups(report))
+    styles, reference = ProcessStyles(report, names), Reference(report.clocks, report.case["processes"])
+    lines = journal.write(case_rows.of_report(report).lines, styles, reference)
+    (card,) = cards.make(report, render.content.clock(report), lines, styles, [], [], {}, build.groups(report))
     assert len(card.proof) == 4
     assert len(card.key_lines) == 3
     assert [p.number for p in card.key_lines] == sorted(p.number for p in card.key_lines)
@@ -378,12 +378,12 @@ def test_a_proof_is_folded_to_three_lines_with_their_roles() -> None:
 def picture(edges: list[dict]) -> str:
     report = made()
     names = Names(report)
-    looks, reference = Looks(report, names), Reference(report.clocks, report.case["processes"])
+    styles, reference = ProcessStyles(report, names), Reference(report.clocks, report.case["processes"])
     rows_of = [LINES["e1"], LINES["e2"], LINES["e1"] | {"event_id": "e3", "process_id": "b1/server.log", "ts": at(19.5)}]
-    lines = journal.write(rows_of, looks, reference).lines
+    lines = journal.write(rows_of, styles, reference).lines
     scene, _ = drawn()
     drawing = spacetime.draw(
-        [spacetime.Point(n, line) for n, line in enumerate(lines, 1)], edges, looks, scene.overlaps[0], {b.ownership_id: b for b in scene.bars}
+        [spacetime.Point(n, line) for n, line in enumerate(lines, 1)], edges, styles, scene.overlaps[0], {b.ownership_id: b for b in scene.bars}
     )
     assert drawing is not None
     return str(drawing)

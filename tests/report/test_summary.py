@@ -12,7 +12,7 @@ from made_case import HOSTILE, LINES, at, finding, incident, made, rows
 from forensics.report import content, json_form, story, text
 from forensics.report.names import Names
 from forensics.report.page import front, journal
-from forensics.report.page.look import Looks
+from forensics.report.page.process_style import ProcessStyles
 from forensics.report.summary import between, title
 
 
@@ -182,7 +182,7 @@ def test_the_time_under_the_title_ends_when_the_incident_does(more: dict, until:
     assert f"1 Mar 2026 {until} UTC" in flat(screen(views))
     report = made(views)
     names = Names(report)
-    lines = journal.write((), Looks(report, names), report.reference)
+    lines = journal.write((), ProcessStyles(report, names), report.reference)
     assert front.make(report, names, content.clock(report), lines, ()).incidents[0].when in (until, "")
 
 

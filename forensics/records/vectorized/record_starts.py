@@ -285,13 +285,13 @@ class RecordStartFinder:
 
 def _fixed_layout(candidates: tuple[Layout, ...]) -> int:
     """Return the index of the first layout whose lines all begin alike, if no layout before it can begin so; -1 if there is none."""
-    begun: set[int] = set()
+    beginnings: set[int] = set()
     for index, layout in enumerate(candidates):
         first = first_bytes(layout.bare_head)
         plain = _FIELD.sub("", layout.head)
-        if layout.time and layout.time.dated and not layout.whole and _FIXED.fullmatch(plain) and not first & begun:
+        if layout.time and layout.time.dated and not layout.whole and _FIXED.fullmatch(plain) and not first & beginnings:
             return index
-        begun |= first
+        beginnings |= first
     return -1
 
 

@@ -2,7 +2,7 @@
 
 The modules, in reading order:
 
-    look        assigns colour, pattern and name to each process
+    process_style   assigns colour, pattern and name to each process
     scene       defines what is drawn: rows, bars, overlaps, generations, tracks
     lanes, overlaps, rounds, tracks, causes, build      convert rows of the report to the scene
     case_rows, journal      read more rows of the case, mostly log lines, and merge them on the reference clock

@@ -13,36 +13,36 @@ if TYPE_CHECKING:
     from forensics.report.model import Report, Row
     from forensics.report.names import Names
     from forensics.report.page.case_rows import CaseRows
-    from forensics.report.page.look import Looks
+    from forensics.report.page.process_style import ProcessStyles
 
 #: Maximum number of ownerships on a page; if there are more, those of overlaps are drawn first, then the longest.
 MAX_OWNERSHIPS = 120_000
 MAX_GENERATIONS = 20_000
 
 
-def build(report: Report, more: CaseRows, names: Names, looks: Looks, reference: Reference) -> Scene:
+def build(report: Report, more: CaseRows, names: Names, styles: ProcessStyles, reference: Reference) -> Scene:
     """Return the scene of a report.
 
     Args:
         report: what was found.
         more: more rows of the case.
         names: names of members and processes.
-        looks: numbers of the processes.
+        styles: numbers of the processes.
         reference: the clocks.
     """
     first, last = _extent(report)
     known = groups(report)
     owned, left_out = _kept(report)
-    laid = lanes.lay_out(report, looks, known, first, last, owned)
+    laid = lanes.lay_out(report, styles, known, first, last, owned)
     by_id = {b.ownership_id: b for b in laid.bars}
-    doubled = overlaps.find(report, looks, by_id, laid.place, last)
+    doubled = overlaps.find(report, styles, by_id, laid.place, last)
     turns = rounds.find(report, names, reference, known, last)
     if len(turns) > MAX_GENERATIONS:
         left_out.append(f"{len(turns) - MAX_GENERATIONS:,} of {count(len(turns), 'generation')}, the latest")
         turns = turns[:MAX_GENERATIONS]
     ids = tuple(group_id for _, group_id in known)
-    below, states = tracks.find(report, more, looks, reference, known, turns, first, last)
-    troubles, marks = causes.find(report, more, names, looks, reference, known, first, last)
+    below, states = tracks.find(report, more, styles, reference, known, turns, first, last)
+    troubles, marks = causes.find(report, more, names, styles, reference, known, first, last)
     quiet = causes.quiet(report, known, marks)
     return Scene(first, last, ids, laid.rows, laid.bars, doubled, turns, below, states, troubles, marks, quiet, tuple(left_out))
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from forensics.report.document import Block
     from forensics.report.model import Report, Row
     from forensics.report.page.journal import Journal, Line
-    from forensics.report.page.look import Looks
+    from forensics.report.page.process_style import ProcessStyles
     from forensics.report.page.scene import Bar, Overlap
     from forensics.wording.formats import Clock
 
@@ -86,7 +86,7 @@ def make(
     report: Report,
     clock: Clock,
     journal: Journal,
-    looks: Looks,
+    styles: ProcessStyles,
     edges: Sequence[Row],
     overlaps: Iterable[Overlap],
     bars: Mapping[str, Bar],
@@ -98,7 +98,7 @@ def make(
         report: the report with the findings.
         clock: formats times.
         journal: the lines of the page.
-        looks: the looks of processes.
+        styles: the styles of processes.
         edges: messages between lines of proofs.
         overlaps: overlaps of the scene; a card that proves one draws it.
         bars: ownerships by ID.
@@ -106,7 +106,7 @@ def make(
     """
     of = {o.anchor: o for o in reversed(list(overlaps)) if o.verdict == "proved"}
     numbers = {group: n for n, group in enumerate(groups)}
-    made = [_card(f, clock, journal, looks, edges, of.get(anchors.finding(f["finding_id"])), bars, numbers) for f in report.findings]
+    made = [_card(f, clock, journal, styles, edges, of.get(anchors.finding(f["finding_id"])), bars, numbers) for f in report.findings]
     caused = causes(report)
     return [replace(c, cause=_cause(caused.get(c.row["finding_id"]))) for c in made]
 
@@ -115,7 +115,7 @@ def _card(
     f: Row,
     clock: Clock,
     journal: Journal,
-    looks: Looks,
+    styles: ProcessStyles,
     edges: Sequence[Row],
     overlap: Overlap | None,
     bars: Mapping[str, Bar],
@@ -126,7 +126,7 @@ def _card(
     mine = [e for e in edges if e["from_event_id"] in roles and e["to_event_id"] in roles]
     if overlap is not None:
         roles = _of_owners(overlap, bars, mine) | {i: role for i, role in roles.items() if role}
-    proof = tuple(_proof(n, journal.lines[i], roles, clock, looks) for n, i in enumerate(numbers, 1))
+    proof = tuple(_proof(n, journal.lines[i], roles, clock, styles) for n, i in enumerate(numbers, 1))
     points = [spacetime.Point(p.number, p.line) for p in proof]
     group = (f["kafka_cluster"] or "", f["group_id"] or "")
     processes = {p.line.process for p in proof if p.line.process >= 0} | set(overlap.processes if overlap else ())
@@ -137,7 +137,7 @@ def _card(
         proof=proof,
         key_lines=_key_lines(proof, f["witness"]),
         left_out=number_of_lines - len(proof),
-        picture=spacetime.draw(points, mine, looks, overlap, bars, clock.zone),
+        picture=spacetime.draw(points, mine, styles, overlap, bars, clock.zone),
         repeats=tuple(repeats(f, clock, everything=False)),
         groups=(groups[group],) if f["group_id"] and group in groups else (),
         processes=tuple(sorted(processes)),
@@ -157,10 +157,12 @@ def _of_owners(overlap: Overlap, bars: Mapping[str, Bar], edges: Iterable[Row]) 
     return roles
 
 
-def _proof(number: int, line: Line, roles: Mapping[str, str], clock: Clock, looks: Looks) -> Proof:
-    look = looks.all[line.process] if line.process >= 0 else None
+def _proof(number: int, line: Line, roles: Mapping[str, str], clock: Clock, styles: ProcessStyles) -> Proof:
+    style = styles.all[line.process] if line.process >= 0 else None
     role = roles.get(line.event_id) or line.event
-    return Proof(number, displayed_role(role, line.text), _time(line, clock), line, look.name if look else "?", swatch(look) if look else Markup(""))
+    return Proof(
+        number, displayed_role(role, line.text), _time(line, clock), line, style.name if style else "?", swatch(style) if style else Markup("")
+    )
 
 
 def _time(line: Line, clock: Clock) -> str:

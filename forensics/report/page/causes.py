@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from forensics.report.model import Report, Row
     from forensics.report.names import Names
     from forensics.report.page.case_rows import CaseRows
-    from forensics.report.page.look import Looks
+    from forensics.report.page.process_style import ProcessStyles
     from forensics.report.reference import Reference
 
 #: Short names of causes.
@@ -57,7 +57,14 @@ def short(incident: Row, names: Names) -> str:
 
 
 def find(
-    report: Report, more: CaseRows, names: Names, looks: Looks, reference: Reference, groups: Sequence[tuple[str, str]], first: float, last: float
+    report: Report,
+    more: CaseRows,
+    names: Names,
+    styles: ProcessStyles,
+    reference: Reference,
+    groups: Sequence[tuple[str, str]],
+    first: float,
+    last: float,
 ) -> tuple[tuple[Trouble, ...], tuple[Mark, ...]]:
     """Return the intervals and moments in the time that is shown; the gravest incident's intervals first, moments by time.
 
@@ -65,24 +72,24 @@ def find(
         report: the report with the incidents.
         more: each recurrence of a cause, and evictions; without them, an incident is one interval.
         names: the report's names of processes.
-        looks: numbers of the processes.
+        styles: numbers of the processes.
         reference: the clocks.
         groups: Kafka cluster and ID of each group, by number.
         first: the start of the time that is shown.
         last: its end, up to which a cause without an end is drawn.
     """
     parts = {c["incident_id"]: c["parts"] or () for c in more.causes}
-    found = [t for i in report.incidents for t in _intervals(i, parts.get(i["incident_id"], ()), names, looks, last)]
+    found = [t for i in report.incidents for t in _intervals(i, parts.get(i["incident_id"], ()), names, styles, last)]
     troubles = sorted((t for t in found if t.stop_hi >= first and t.start_lo <= last), key=lambda t: (SEVERITIES.index(t.severity), t.start_hi))
     numbers = {group: n for n, group in enumerate(groups)}
     marks = [
-        *(_evictions(more.removals, names, looks, numbers) if more.removals else _expired(report, names, looks, reference, numbers)),
-        *_deaths(troubles, looks),
+        *(_evictions(more.removals, names, styles, numbers) if more.removals else _expired(report, names, styles, reference, numbers)),
+        *_deaths(troubles, styles),
     ]
     return tuple(troubles), tuple(sorted((m for m in marks if first <= m.at <= last), key=lambda m: (m.at, m.group, m.label)))
 
 
-def _intervals(incident: Row, parts: Sequence[Row], names: Names, looks: Looks, last: float) -> Iterator[Trouble]:
+def _intervals(incident: Row, parts: Sequence[Row], names: Names, styles: ProcessStyles, last: float) -> Iterator[Trouble]:
     whole = {"process_id": incident["subject"]} | {f"{end}_ms": ms(incident[end]) for end in ("from_lo", "from_hi", "to_lo", "to_hi")}
     name = short(incident, names)
     for part in parts or (whole,):
@@ -96,7 +103,7 @@ def _intervals(incident: Row, parts: Sequence[Row], names: Names, looks: Looks, 
         yield Trouble(
             anchor=anchors.incident(incident["incident_id"]),
             cause=incident["cause"],
-            process=looks.number(part["process_id"]),
+            process=styles.number(part["process_id"]),
             start_lo=lo,
             start_hi=hi,
             stop_lo=end if is_open else sure,
@@ -119,18 +126,18 @@ def lasted(lo: float, hi: float) -> str:
     return low_words if low_words == high_words else f"{low_words} to {high_words}"
 
 
-def _evictions(removals: Iterable[Row], names: Names, looks: Looks, numbers: dict[tuple[str, str], int]) -> Iterator[Mark]:
+def _evictions(removals: Iterable[Row], names: Names, styles: ProcessStyles, numbers: dict[tuple[str, str], int]) -> Iterator[Mark]:
     for r in removals:
         group = numbers.get((r["kafka_cluster"] or "", r["group_id"] or ""))
         if group is None or r["removed_lo_ms"] is None or r["was_closed"]:
             continue
         who = names.process(r["process_id"]) if r["process_id"] else names.member(r["member_id"])
         yield Mark(
-            "evicted", (r["removed_lo_ms"] + r["removed_hi_ms"]) / 2, group, looks.number(r["process_id"]), f"evicted {who}", (r["removed_id"],)
+            "evicted", (r["removed_lo_ms"] + r["removed_hi_ms"]) / 2, group, styles.number(r["process_id"]), f"evicted {who}", (r["removed_id"],)
         )
 
 
-def _expired(report: Report, names: Names, looks: Looks, reference: Reference, numbers: dict[tuple[str, str], int]) -> Iterator[Mark]:
+def _expired(report: Report, names: Names, styles: ProcessStyles, reference: Reference, numbers: dict[tuple[str, str], int]) -> Iterator[Mark]:
     """Yield evictions that generations show, for a report without its case."""
     owner = {m["member_id"]: m["process_id"] for g in report.groups for m in g["members"]}
     for group in report.groups:
@@ -140,14 +147,14 @@ def _expired(report: Report, names: Names, looks: Looks, reference: Reference, n
             member = g["trigger_member_id"]
             number = numbers[group["kafka_cluster"] or "", group["group_id"] or ""]
             yield Mark(
-                "evicted", moment.middle, number, looks.number(owner.get(member)), f"evicted {names.member(member)}", tuple(g.get("witness") or ())
+                "evicted", moment.middle, number, styles.number(owner.get(member)), f"evicted {names.member(member)}", tuple(g.get("witness") or ())
             )
 
 
-def _deaths(troubles: Iterable[Trouble], looks: Looks) -> Iterator[Mark]:
+def _deaths(troubles: Iterable[Trouble], styles: ProcessStyles) -> Iterator[Mark]:
     for t in troubles:
         if t.cause in _DEATHS:
-            name = looks.all[t.process].name if t.process >= 0 else "?"
+            name = styles.all[t.process].name if t.process >= 0 else "?"
             yield Mark("died", t.start_lo, -1, t.process, f"{name} died", t.witness)
 
 

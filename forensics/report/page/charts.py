@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from forensics.report.model import Report, Row
     from forensics.report.names import Names
-    from forensics.report.page.look import Looks
+    from forensics.report.page.process_style import ProcessStyles
     from forensics.report.page.scene import Scene
     from forensics.report.reference import Reference
 
@@ -49,7 +49,7 @@ def blame(group: Row) -> tuple[Markup | None, int]:
     return drawing.markup(), len(parts)
 
 
-def clocks(report: Report, names: Names, looks: Looks) -> Markup | None:
+def clocks(report: Report, names: Names, styles: ProcessStyles) -> Markup | None:
     """Return an interval for each clock: the minimum and maximum by which it is ahead of its island's reference."""
     own = {p["process_id"]: p["reference_process_id"] for p in report.case["processes"]}
     rows = [
@@ -71,13 +71,13 @@ def clocks(report: Report, names: Names, looks: Looks) -> Markup | None:
         left, right = _GUTTER + 10 + (c["lo_ms"] - low) * scale, _GUTTER + 10 + (c["hi_ms"] - low) * scale
         drawing.text(_GUTTER - 8, y + 12, shorten(names.process(c["process_id"]), 24), "resource", "end")
         drawing.box(
-            left, y + 2, max(right - left, 3), _ROW - 9, "interval", fill=paint(looks.of(c["process_id"])), title=f"{c['lo_ms']} to {c['hi_ms']} ms"
+            left, y + 2, max(right - left, 3), _ROW - 9, "interval", fill=paint(styles.of(c["process_id"])), title=f"{c['lo_ms']} to {c['hi_ms']} ms"
         )
         drawing.text(max(right, left + 3) + 8, y + 12, bounded(c["lo_ms"], c["hi_ms"]), "tick")
     return drawing.markup()
 
 
-def coverage(report: Report, scene: Scene, looks: Looks, reference: Reference) -> tuple[Markup | None, int]:
+def coverage(report: Report, scene: Scene, styles: ProcessStyles, reference: Reference) -> tuple[Markup | None, int]:
     """Return a strip for each log file, from its first to its last record, with its gaps; and the number of files without a strip."""
     files = [f for f in report.case["source_files"] if f["process_id"] and f["first_ts"] and f["last_ts"]]
     shown: Sequence[Row] = files[:_MAX_FILES]
@@ -100,7 +100,7 @@ def coverage(report: Report, scene: Scene, looks: Looks, reference: Reference) -
         left, right = place(f["process_id"], f["first_ts"]), place(f["process_id"], f["last_ts"])
         path = f["path"] if words_width(f["path"]) < _GUTTER + 50 else "…" + f["path"][-33:]
         drawing.text(_GUTTER + 52, y + 12, path, "resource", "end")
-        drawing.box(left, y, max(right - left, 2), _ROW - 6, "covered", fill=paint(looks.of(f["process_id"])))
+        drawing.box(left, y, max(right - left, 2), _ROW - 6, "covered", fill=paint(styles.of(f["process_id"])))
         for gap in gaps[f["process_id"]]:
             begin, end = place(f["process_id"], gap["from_ts"]), place(f["process_id"], gap["to_ts"])
             if end > left and begin < right:

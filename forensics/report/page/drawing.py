@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from forensics.report.page.look import PATTERNS, Look
+from forensics.report.page.process_style import PATTERNS, ProcessStyle
 from forensics.wording.formats import printable
 
 #: The strokes of each pattern in a tile of 8 by 8.
@@ -64,28 +64,28 @@ class Drawing:
         return whole + Markup("").join(self._parts) + Markup("</svg>")
 
 
-def paint(look: Look | None) -> str:
+def paint(style: ProcessStyle | None) -> str:
     """Return the paint of a process: its colour under its pattern."""
-    return f"url(#look-{look.number})" if look else "#999999"
+    return f"url(#style-{style.number})" if style else "#999999"
 
 
-def swatch(look: Look) -> Markup:
+def swatch(style: ProcessStyle) -> Markup:
     """Return a process's paint in a small box."""
     box = Markup('<svg class="swatch" aria-hidden="true" width="18" height="12"><rect width="18" height="12" fill="{}"/></svg>')
-    return box.format(paint(look))
+    return box.format(paint(style))
 
 
-def definitions(looks: tuple[Look, ...]) -> Markup:
+def definitions(styles: tuple[ProcessStyle, ...]) -> Markup:
     """Return the definitions that all drawings of a page refer to: paints of processes, patterns of states and parts, the head of an arrow."""
     tile = Markup('<pattern id="{}" width="8" height="8" patternUnits="userSpaceOnUse">{}<path class="{}" d="{}"/></pattern>')
     tiles = [
         tile.format(
-            f"look-{look.number}",
-            Markup('<rect width="8" height="8" fill="{}"/>').format(look.colour),
-            "dots" if look.pattern == "dot" else "strokes",
-            _STROKES[look.pattern],
+            f"style-{style.number}",
+            Markup('<rect width="8" height="8" fill="{}"/>').format(style.colour),
+            "dots" if style.pattern == "dot" else "strokes",
+            _STROKES[style.pattern],
         )
-        for look in looks
+        for style in styles
     ]
     tiles += [tile.format(f"pattern-{name}", "", "dots" if name == "dot" else "strokes-own", _STROKES[name]) for name in PATTERNS]
     tiles.append(tile.format("pattern-anomaly", "", "strokes-anomaly", _STROKES["right_diagonal_line"]))

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
-from forensics.report.page.look import ANOMALY, PATTERNS
+from forensics.report.page.process_style import ANOMALY, PATTERNS
 
 if TYPE_CHECKING:
     from bokeh.plotting import figure as Figure  # noqa: N812  (a class despite its name)

@@ -11,7 +11,7 @@ from forensics.wording.formats import NO_TEXT, printable, shorten, tolerance
 
 if TYPE_CHECKING:
     from forensics.report.model import Row
-    from forensics.report.page.look import Looks
+    from forensics.report.page.process_style import ProcessStyles
     from forensics.report.reference import Reference
 
 #: Maximum number of characters of a line; `forensics show` prints whole lines.
@@ -27,7 +27,7 @@ class Line:
         at: milliseconds on the reference clock, the middle of the bounds; None: the line has no time.
         bound: maximum distance of the true time from `at`, in milliseconds.
         own: milliseconds on its writer's clock.
-        process: number of its writer's look.
+        process: number of its writer's style.
         where: `path:line`.
         event: its kind of event, in words.
         text: its message, safe to print.
@@ -55,7 +55,7 @@ class Journal:
         return sorted({self.place[i] for i in event_ids if i in self.place})
 
 
-def write(rows: Iterable[Row], looks: Looks, reference: Reference) -> Journal:
+def write(rows: Iterable[Row], styles: ProcessStyles, reference: Reference) -> Journal:
     """Return the journal of events with `text`.
 
     Lines of one process keep the order of its log, because many lines share a millisecond.
@@ -68,7 +68,7 @@ def write(rows: Iterable[Row], looks: Looks, reference: Reference) -> Journal:
             at=moment.middle if moment else None,
             bound=tolerance(moment.hi - moment.lo) if moment else 0,
             own=ms(row["ts"]),
-            process=looks.number(row["process_id"]),
+            process=styles.number(row["process_id"]),
             where=printable(f"{row['path']}:{row['line']}"),
             event=(row.get("event") or "").replace("_", " "),
             text=printable(shorten(row["text"] or NO_TEXT, _LONGEST)),

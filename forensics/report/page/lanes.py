@@ -14,7 +14,7 @@ from forensics.report.reference import ms
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
-    from forensics.report.page.look import Looks
+    from forensics.report.page.process_style import ProcessStyles
 
 #: With more owners than this, owners that did not exist at the same time share lanes.
 _OWN_LANES = 4
@@ -48,12 +48,12 @@ def key_of(row: Row) -> Key:
     return (row["kafka_cluster"] or "", row["group_id"] or "", row["resource_kind"] or "", row["resource"] or "")
 
 
-def lay_out(report: Report, looks: Looks, groups: Sequence[tuple[str, str]], first: float, last: float, owned: Iterable[Row]) -> Lanes:
+def lay_out(report: Report, styles: ProcessStyles, groups: Sequence[tuple[str, str]], first: float, last: float, owned: Iterable[Row]) -> Lanes:
     """Return the rows and bars of ownerships, group by group; resources with two owners at the same time come first in their group.
 
     Args:
         report: the report with the overlaps.
-        looks: numbers of the owners.
+        styles: numbers of the owners.
         groups: Kafka cluster and ID of each group, in their order on the page.
         first: start of the bar of an ownership that began before its log.
         last: end of the bar of an ownership without an end.
@@ -71,7 +71,7 @@ def lay_out(report: Report, looks: Looks, groups: Sequence[tuple[str, str]], fir
     order = sorted(found.values(), key=lambda r: (numbers[r.key[:2]], r.gravity, _place(r.key[2]), _natural(r.key[3])))
     rows, bars, place = [], [], {}
     for number, resource in enumerate(order):
-        mine = [_bar(number, o, looks, first, last) for o in resource.owned]
+        mine = [_bar(number, o, styles, first, last) for o in resource.owned]
         mine.sort(key=lambda b: (b.start_lo, b.stop_hi, b.ownership_id))
         lanes = _lanes(mine)
         bars += [Bar(**{**vars(b), "lane": lane}) for b, lane in zip(mine, lanes, strict=True)]
@@ -82,7 +82,7 @@ def lay_out(report: Report, looks: Looks, groups: Sequence[tuple[str, str]], fir
     return Lanes(tuple(rows), tuple(bars), place)
 
 
-def _bar(row: int, o: Row, looks: Looks, first: float, last: float) -> Bar:
+def _bar(row: int, o: Row, styles: ProcessStyles, first: float, last: float) -> Bar:
     start_lo, start_hi, stop_lo, stop_hi, work_to = (ms(o[k]) for k in ("start_lo", "start_hi", "stop_lo", "stop_hi", "work_stop_hi"))
     begin = start_lo if start_lo is not None else min(first, start_hi if start_hi is not None else first)
     known = [x for x in (start_hi, stop_lo) if x is not None]
@@ -92,7 +92,7 @@ def _bar(row: int, o: Row, looks: Looks, first: float, last: float) -> Bar:
     return Bar(
         row=row,
         lane=0,
-        process=looks.number(o["process_id"]),
+        process=styles.number(o["process_id"]),
         start_lo=begin,
         start_hi=max(begin, certain_from),
         stop_lo=min(end, certain_to),

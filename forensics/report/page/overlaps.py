@@ -14,15 +14,15 @@ from forensics.wording.formats import span
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
     from forensics.report.page.lanes import Key
-    from forensics.report.page.look import Looks
+    from forensics.report.page.process_style import ProcessStyles
 
 
-def find(report: Report, looks: Looks, bars: Mapping[str, Bar], place: Mapping[Key, tuple[int, int]], last: float) -> tuple[Overlap, ...]:
+def find(report: Report, styles: ProcessStyles, bars: Mapping[str, Bar], place: Mapping[Key, tuple[int, int]], last: float) -> tuple[Overlap, ...]:
     """Return all overlaps that are not refuted, the certain ones first.
 
     Args:
         report: the report with `split_brain`, and the findings whose cards describe overlaps.
-        looks: numbers of the owners.
+        styles: numbers of the owners.
         bars: the selected ownerships by ID.
         place: row and lane of each resource.
         last: end of an overlap without an end.
@@ -53,7 +53,7 @@ def find(report: Report, looks: Looks, bars: Mapping[str, Bar], place: Mapping[K
                 short=_short(s),
                 anchor=anchor_of.get(ids, anchors.overlap(s)) if ids else anchors.overlap(s),
                 owners=(s["ownership_a"], s["ownership_b"]),
-                processes=(looks.number(s["process_a"]), looks.number(s["process_b"])),
+                processes=(styles.number(s["process_a"]), styles.number(s["process_b"])),
                 witness=ids,
             )
         )

@@ -13,7 +13,7 @@ from forensics.wording.formats import printable, shorten
 
 if TYPE_CHECKING:
     from forensics.report.page.journal import Journal
-    from forensics.report.page.look import Looks
+    from forensics.report.page.process_style import ProcessStyles
     from forensics.report.page.scene import Scene
 
 Array = np.ndarray[Any, Any]
@@ -27,7 +27,7 @@ _DAY = 86_400
 def payload(
     scene: Scene,
     journal: Journal,
-    looks: Looks,
+    styles: ProcessStyles,
     cards: dict[str, dict[str, Any]],
     zone: tzinfo = UTC,
     *,
@@ -39,7 +39,7 @@ def payload(
     Args:
         scene: what is drawn.
         journal: the lines in the page.
-        looks: the looks of processes.
+        styles: the styles of processes.
         cards: the script's data of each finding, by its anchor.
         incidents: anchors of the incidents on the first screen, the gravest first.
         complete: True if the journal has every recognised line of the case.
@@ -54,7 +54,7 @@ def payload(
         "per_ms": _PER_MS,
         "zone_offsets": zone_offsets(zone, scene.first, scene.last),
         "groups": [printable(shorten(g, _LONGEST_NAME)) for g in scene.groups],
-        "processes": [{"name": x.name, "id": printable(x.process_id), "role": x.role, "colour": x.colour, "pattern": x.pattern} for x in looks.all],
+        "processes": [{"name": x.name, "id": printable(x.process_id), "role": x.role, "colour": x.colour, "pattern": x.pattern} for x in styles.all],
         "rows": [[r.group, r.kind, printable(shorten(r.resource, _LONGEST_NAME)), r.lanes, int(r.overlaps)] for r in scene.rows],
         "bar_ids": _shortest([b.ownership_id for b in scene.bars]),
         "overlaps": [

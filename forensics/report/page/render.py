@@ -14,7 +14,7 @@ from markupsafe import Markup
 from forensics.report import anchors, content, groups, missing_evidence, summary, verdict
 from forensics.report.names import Names
 from forensics.report.page import build, cards, case_rows, charts, drawing, figures, front, journal, pack, payload, policy, still
-from forensics.report.page.look import Looks
+from forensics.report.page.process_style import ProcessStyles
 from forensics.report.proof import Proofs
 from forensics.report.reference import Reference
 from forensics.wording.formats import printable
@@ -40,29 +40,29 @@ def render(report: Report, more: CaseRows | None = None) -> str:
     """
     more = more or case_rows.of_report(report)
     names, clock = Names(report), content.clock(report)
-    looks, reference = Looks(report, names), report.reference
-    scene = build.build(report, more, names, looks, reference)
-    lines = journal.write(more.lines, looks, reference)
+    styles, reference = ProcessStyles(report, names), report.reference
+    scene = build.build(report, more, names, styles, reference)
+    lines = journal.write(more.lines, styles, reference)
     numbers = build.groups(report)
     bars = {b.ownership_id: b for b in scene.bars}
-    found = cards.make(report, clock, lines, looks, more.edges, scene.overlaps, bars, numbers)
-    picture, not_drawn = still.draw(scene, looks, report.zone)
+    found = cards.make(report, clock, lines, styles, more.edges, scene.overlaps, bars, numbers)
+    picture, not_drawn = still.draw(scene, styles, report.zone)
     in_full, others = groups.choose(report)
     first = front.make(report, names, clock, lines, scene.overlaps)
     anchored = cards.for_script(found, lines) | front.for_script(report, lines, scene)
     whole = len(lines.lines) >= more.total
-    columns = payload.payload(scene, lines, looks, anchored, report.zone, incidents=[i.anchor for i in first.incidents], complete=whole)
+    columns = payload.payload(scene, lines, styles, anchored, report.zone, incidents=[i.anchor for i in first.incidents], complete=whole)
     data = pack.pack(*columns)
     sections = cards.sections(report, found, clock, Proofs(clock, reference))
     split_brain = verdict.section(report, names, clock, None)
-    scripts, style = (figures.library(), script()), _asset("page.css")
+    scripts, css = (figures.library(), script()), _asset("page.css")
     return (
         _environment()
         .get_template("page.html.j2")
         .render(
             tab=_tab(report, reference, first.title),
             policy=policy.content_security_policy(scripts),
-            style=Markup(style),
+            css=Markup(css),
             library=Markup(scripts[0]),
             script=Markup(scripts[1]),
             figures=Markup(json.dumps(figures.document()).replace("<", "\\u003c")),
@@ -71,9 +71,9 @@ def render(report: Report, more: CaseRows | None = None) -> str:
             window=content.window_line(report),
             front=first,
             scene=scene,
-            looks=looks.all,
+            styles=styles.all,
             swatch=drawing.swatch,
-            definitions=drawing.definitions(looks.all),
+            definitions=drawing.definitions(styles.all),
             still=picture,
             not_drawn=not_drawn,
             carried=(len(lines.lines), more.total),
@@ -98,9 +98,9 @@ def render(report: Report, more: CaseRows | None = None) -> str:
             parts=groups.PARTS,
             other_groups=groups.overview(others, clock),
             episodes=missing_evidence.episodes(report, names, clock),
-            clocks=charts.clocks(report, names, looks),
+            clocks=charts.clocks(report, names, styles),
             clock_words=missing_evidence.clocks(report, names),
-            coverage=charts.coverage(report, scene, looks, reference),
+            coverage=charts.coverage(report, scene, styles, reference),
             missing_evidence=missing_evidence.section(report, names, clock),
             case=report.case,
         )

@@ -14,7 +14,7 @@ class Bar:
     Attributes:
         row: number of its row.
         lane: lane in the row, from the top.
-        process: number of the owner's look.
+        process: number of the owner's style.
         start_lo, start_hi: it began between these.
         stop_lo, stop_hi: it ended between these.
         work_to: work had certainly ended by then, and only the thread still ran; `stop_hi` if the logs do not show it.
@@ -55,7 +55,7 @@ class Overlap:
         short: the gravest of these layers.
         anchor: address of its description.
         owners: IDs of the two ownerships.
-        processes: numbers of their looks.
+        processes: numbers of their styles.
         witness: event IDs.
     """
 
@@ -126,7 +126,7 @@ class State:
 
 @dataclass(frozen=True)
 class Track:
-    """A track below the lanes: a group's rebalances, or a process (the number of its look)."""
+    """A track below the lanes: a group's rebalances, or a process (the number of its style)."""
 
     label: str
     group: int | None
@@ -140,7 +140,7 @@ class Trouble:
     Attributes:
         anchor: the incident's, where the page describes it.
         cause: as in `incident`.
-        process: number of the look of the affected process; -1 if there is none, or if it is unknown.
+        process: number of the style of the affected process; -1 if there is none, or if it is unknown.
         start_lo, start_hi: it began between these.
         stop_lo, stop_hi: it ended between these.
         open: the logs do not show its end.
@@ -175,7 +175,7 @@ class Mark:
         kind: `evicted` or `died`.
         at: the middle of its bounds.
         group: number of the group; -1: all.
-        process: number of the look of the process; -1: unknown.
+        process: number of the style of the process; -1: unknown.
         label: what happened, in a few words.
         witness: event IDs.
     """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from forensics.report.model import Row
     from forensics.report.page.journal import Line
-    from forensics.report.page.look import Looks
+    from forensics.report.page.process_style import ProcessStyles
     from forensics.report.page.scene import Bar, Overlap
 
 _WIDTH, _GUTTER, _RIGHT = 960.0, 150.0, 20.0
@@ -37,36 +37,36 @@ class Point:
 
 
 def draw(
-    points: Sequence[Point], edges: Iterable[Row], looks: Looks, overlap: Overlap | None, bars: Mapping[str, Bar], zone: tzinfo = UTC
+    points: Sequence[Point], edges: Iterable[Row], styles: ProcessStyles, overlap: Overlap | None, bars: Mapping[str, Bar], zone: tzinfo = UTC
 ) -> Markup | None:
     """Return the picture; None if there is nothing to see: fewer than three points with a time, or all in one process and no overlap.
 
     Args:
         points: the proof's lines in time order.
         edges: rows of `clock_edge` between lines of the proof.
-        looks: the looks of processes.
+        styles: the styles of processes.
         overlap: the overlap that is proved, if any.
         bars: ownerships by ID.
         zone: the zone for times.
     """
     timed = [p for p in points if p.line.at is not None]
-    processes = _order(timed, overlap, looks)
+    processes = _order(timed, overlap, styles)
     if len(timed) < 3 or (len(processes) < 2 and overlap is None):
         return None
     scale = _Scale(sorted({p.line.at for p in timed if p.line.at is not None}))
     height = _HEAD + _PROCESS * len(processes) + _FOOT
     rows = {process: _HEAD + _PROCESS * (n + 0.5) for n, process in enumerate(processes)}
-    names = ", ".join(looks.all[p].name if p >= 0 else "?" for p in processes)
+    names = ", ".join(styles.all[p].name if p >= 0 else "?" for p in processes)
     drawing = Drawing(_WIDTH, height, f"The proof in space and time: {len(timed)} lines of {names}", "spacetime")
     if overlap is not None:
         _overlap(drawing, overlap, scale, height)
     for process, y in rows.items():
         drawing.line(_GUTTER, y, _WIDTH - _RIGHT, y, "world")
-        drawing.text(_GUTTER - 10, y + 4, looks.all[process].name if process >= 0 else "?", "who", "end")
+        drawing.text(_GUTTER - 10, y + 4, styles.all[process].name if process >= 0 else "?", "who", "end")
     if overlap is not None:
         for letter, owner, side in zip("AB", overlap.owners, (-1, 1), strict=True):
             if owner in bars:
-                _span(drawing, letter, bars[owner], scale, rows, looks, side if len(set(overlap.processes)) == 1 else 0)
+                _span(drawing, letter, bars[owner], scale, rows, styles, side if len(set(overlap.processes)) == 1 else 0)
     _times(drawing, timed, scale, height, zone)
     place = {p.line.event_id: (scale.x(p.line.at or 0), rows[p.line.process]) for p in timed}
     for edge in edges:
@@ -81,13 +81,13 @@ def draw(
     return drawing.markup()
 
 
-def _order(points: Iterable[Point], overlap: Overlap | None, looks: Looks) -> list[int]:
+def _order(points: Iterable[Point], overlap: Overlap | None, styles: ProcessStyles) -> list[int]:
     """Return the first owner at the top, the second at the bottom, others between them, because messages go through the broker."""
     found = {p.line.process for p in points} | set(overlap.processes if overlap else ())
     ends = list(dict.fromkeys(overlap.processes)) if overlap else []
     others = sorted(found - set(ends))
     if not ends:
-        workers = [p for p in others if p < 0 or looks.all[p].role != "broker"]
+        workers = [p for p in others if p < 0 or styles.all[p].role != "broker"]
         return [*workers[:1], *(p for p in others if p not in workers), *workers[1:]]
     return [ends[0], *others, *ends[1:]]
 
@@ -127,14 +127,14 @@ def _overlap(drawing: Drawing, overlap: Overlap, scale: _Scale, height: float) -
     drawing.text(middle, _HEAD - 22, overlap.label, "overlap-label", "middle")
 
 
-def _span(drawing: Drawing, letter: str, bar: Bar, scale: _Scale, rows: Mapping[int, float], looks: Looks, side: int) -> None:
+def _span(drawing: Drawing, letter: str, bar: Bar, scale: _Scale, rows: Mapping[int, float], styles: ProcessStyles, side: int) -> None:
     """Draw an owner's time as a bar on its process's line: solid where it is certain, pale where it is possible."""
     if bar.process not in rows:
         return
     y = rows[bar.process] - 6 + side * 15
-    look = looks.all[bar.process] if bar.process >= 0 else None
+    style = styles.all[bar.process] if bar.process >= 0 else None
     title = f"{letter}: {span(max(0.0, bar.stop_lo - bar.start_hi), up=False)} for certain"
-    owned(drawing, bar, scale.x, y, 12, look, title)
+    owned(drawing, bar, scale.x, y, 12, style, title)
     drawing.text(max(scale.x(bar.start_lo) - 6, _GUTTER + 2), y - 4, letter, "letter", "middle")
 
 

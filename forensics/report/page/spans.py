@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from forensics.report.page.drawing import Drawing, paint
 
 if TYPE_CHECKING:
-    from forensics.report.page.look import Look
+    from forensics.report.page.process_style import ProcessStyle
     from forensics.report.page.scene import Bar, Trouble
 
 _MIN_WIDTH = 0.5
@@ -20,7 +20,7 @@ def owned(
     x: Callable[[float], float],
     y: float,
     height: float,
-    look: Look | None,
+    style: ProcessStyle | None,
     title: str = "",
     *,
     kind: str = "certain",
@@ -34,7 +34,7 @@ def owned(
         x: converts a moment to a place.
         y: the bar's top.
         height: its height.
-        look: its owner's look.
+        style: its owner's style.
         title: its description.
         kind: the class of its certain part.
         freezes: freezes of its process.
@@ -44,11 +44,11 @@ def owned(
     """
     begin, sure_from, sure_to, end = (x(at) for at in (bar.start_lo, bar.start_hi, max(bar.start_hi, bar.stop_lo), bar.stop_hi))
     if sure_from - begin > _MIN_WIDTH:
-        drawing.box(begin, y, sure_from - begin, height, "fade-in", fill=paint(look), title=title)
+        drawing.box(begin, y, sure_from - begin, height, "fade-in", fill=paint(style), title=title)
     if end - sure_to > _MIN_WIDTH:
-        drawing.box(sure_to, y, end - sure_to, height, "fade-out", fill=paint(look), title=title)
+        drawing.box(sure_to, y, end - sure_to, height, "fade-out", fill=paint(style), title=title)
     for begin_at, end_at, frozen in parts(bar.start_hi, bar.stop_lo, freezes):
-        drawing.box(x(begin_at), y, x(end_at) - x(begin_at), height, (kind, "thaw", "hollow")[frozen], fill=paint(look), title=title)
+        drawing.box(x(begin_at), y, x(end_at) - x(begin_at), height, (kind, "thaw", "hollow")[frozen], fill=paint(style), title=title)
     return sure_from, sure_to
 
 

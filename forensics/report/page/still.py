@@ -13,7 +13,7 @@ from forensics.wording.formats import count, shorten
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from forensics.report.page.look import Looks
+    from forensics.report.page.process_style import ProcessStyles
     from forensics.report.page.scene import Bar, Overlap, Round, Scene
 
 _WIDTH, _GUTTER, _RIGHT = 1000.0, 150.0, 10.0
@@ -24,21 +24,21 @@ _NAME = 22
 _PLACES = {"rebalance": (0.2, 0.8), "life": (0.62, 0.85), "gap": (0.55, 0.92), "paused": (0.12, 0.34), "lost": (0.36, 0.58)}
 
 
-def draw(scene: Scene, looks: Looks, zone: tzinfo = UTC) -> tuple[Markup, str]:
+def draw(scene: Scene, styles: ProcessStyles, zone: tzinfo = UTC) -> tuple[Markup, str]:
     """Return the drawing, and a sentence on what it leaves out, empty if nothing is left out. Times are in `zone`."""
     rows = list(range(len(scene.rows)))
     doubled = {o.row for o in scene.overlaps}
     if len(rows) > _MAX_ROWS:
         rows = sorted(sorted(rows, key=lambda r: r not in doubled)[: max(_MAX_ROWS, 0)])
     left_out = [f"{count(len(scene.rows) - len(rows), 'more resource')}"] if len(rows) < len(scene.rows) else []
-    return _Still(scene, looks, rows, left_out, zone).markup()
+    return _Still(scene, styles, rows, left_out, zone).markup()
 
 
 class _Still:
     """An unfinished drawing."""
 
-    def __init__(self, scene: Scene, looks: Looks, rows: Sequence[int], left_out: list[str], zone: tzinfo) -> None:
-        self.scene, self.looks, self.rows, self.left_out, self.zone = scene, looks, rows, left_out, zone
+    def __init__(self, scene: Scene, styles: ProcessStyles, rows: Sequence[int], left_out: list[str], zone: tzinfo) -> None:
+        self.scene, self.styles, self.rows, self.left_out, self.zone = scene, styles, rows, left_out, zone
         self.tracks = list(range(len(scene.tracks)))[:_MAX_TRACKS]
         if len(self.tracks) < len(scene.tracks):
             left_out.append(f"{count(len(scene.tracks) - len(self.tracks), 'more track')}")
@@ -144,12 +144,12 @@ class _Still:
         self.drawing.line(_GUTTER, y, _WIDTH - _RIGHT, y, "rule")
         for bar in bars:
             top = y + _PAD + bar.lane * _LANE
-            look = self.looks.all[bar.process] if bar.process >= 0 else None
+            style = self.styles.all[bar.process] if bar.process >= 0 else None
             freezes = [t for t in self.scene.troubles if t.froze and t.process == bar.process >= 0]
-            inner = owned(self.drawing, bar, self._x, top, _LANE - 1.5, look, kind="pale-bar" if connector else "certain", freezes=freezes)
-            if look and inner[1] - inner[0] > words_width(look.name, 9) + 8:
-                self.drawing.box(inner[0] + 2, top + 0.5, words_width(look.name, 9) + 3, _LANE - 2.5, "behind")
-                self.drawing.text(inner[0] + 4, top + 8, look.name, "owner")
+            inner = owned(self.drawing, bar, self._x, top, _LANE - 1.5, style, kind="pale-bar" if connector else "certain", freezes=freezes)
+            if style and inner[1] - inner[0] > words_width(style.name, 9) + 8:
+                self.drawing.box(inner[0] + 2, top + 0.5, words_width(style.name, 9) + 3, _LANE - 2.5, "behind")
+                self.drawing.text(inner[0] + 4, top + 8, style.name, "owner")
         for overlap in (o for o in self.scene.overlaps if o.row == row):
             self._overlap(overlap, y + _PAD + overlap.lane * _LANE)
 
@@ -183,5 +183,5 @@ class _Still:
             drawn_to[state.track, state.kind] = max(right, left + 1)
             top, bottom = (y + (state.track + part) * _TRACK for part in _PLACES[state.kind])
             process = self.scene.tracks[state.track].process
-            fill = paint(self.looks.all[process]) if state.kind == "life" and process is not None else ""
+            fill = paint(self.styles.all[process]) if state.kind == "life" and process is not None else ""
             self.drawing.box(left, top, max(right - left, 1), bottom - top, f"state-{state.kind}", fill=fill)

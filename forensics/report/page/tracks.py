@@ -12,20 +12,20 @@ from forensics.wording.formats import span
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
     from forensics.report.page.case_rows import CaseRows
-    from forensics.report.page.look import Looks
+    from forensics.report.page.process_style import ProcessStyles
 
 
 def find(
     report: Report,
     more: CaseRows,
-    looks: Looks,
+    styles: ProcessStyles,
     reference: Reference,
     groups: Sequence[tuple[str, str]],
     rounds: Iterable[Round],
     first: float,
     last: float,
 ) -> tuple[tuple[Track, ...], tuple[State, ...]]:
-    """Return tracks and their states: first the groups with rebalances, then the processes in the order of their looks."""
+    """Return tracks and their states: first the groups with rebalances, then the processes in the order of their styles."""
     rounds, unfinished = list(rounds), list(_unfinished(report, groups))
     busy = sorted({r.group for r in rounds} | {number for number, _ in unfinished})
     tracks = [Track(f"group {groups[n][1]}", n, None) for n in busy]
@@ -35,9 +35,9 @@ def find(
     ]
     states += [State(place[number], *rest) for number, rest in unfinished]
     of_process = {}
-    for look in looks.all:
-        of_process[look.process_id] = len(tracks)
-        tracks.append(Track(look.name, None, look.number))
+    for style in styles.all:
+        of_process[style.process_id] = len(tracks)
+        tracks.append(Track(style.name, None, style.number))
     for state in _of_processes(report, more, reference, of_process, last):
         if state.end >= first and state.begin <= last:
             states.append(state)

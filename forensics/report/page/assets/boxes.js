@@ -1,7 +1,7 @@
 // Boxes and words on their way into Bokeh's columns. What is too narrow to be seen is drawn together with its neighbours, and counted.
 
 const NARROW = 3; // pixels
-const MOST_BOXES = 6000;
+const MAX_BOXES = 6000;
 
 // The boxes of a figure by layer, and the patterns that are drawn over them.
 class Boxes {

@@ -1,7 +1,7 @@
 // Log lines of all processes in the order of the reference clock: those asked for are marked, with the lines around them and the silences between.
 
 const CONTEXT = 6;
-const MOST_SHOWN = 400;
+const MAX_SHOWN = 400;
 const SILENCE = 5_000; // milliseconds between two lines of a process
 
 class Lines {
@@ -80,7 +80,7 @@ class Lines {
       before = n;
     }
     this.list.replaceChildren(...rows);
-    document.getElementById("lines-more").hidden = shown.length >= Math.min(MOST_SHOWN, scene.line_ids.length);
+    document.getElementById("lines-more").hidden = shown.length >= Math.min(MAX_SHOWN, scene.line_ids.length);
   }
 
   near(span) {
@@ -101,7 +101,7 @@ class Lines {
     const shown = new Set(numbers);
     const last = this.scene.line_ids.length - 1;
     for (let away = 1; away <= this.context; away++) {
-      for (const n of numbers) for (const m of [n - away, n + away]) if (m >= 0 && m <= last && shown.size < MOST_SHOWN) shown.add(m);
+      for (const n of numbers) for (const m of [n - away, n + away]) if (m >= 0 && m <= last && shown.size < MAX_SHOWN) shown.add(m);
     }
     return [...shown].sort((a, b) => a - b);
   }

@@ -1,6 +1,6 @@
 // Puts the page together: figures, filters, lines, keys and the address.
 
-const LEAST_SHOWN = 30_000; // milliseconds: what "Show on the timeline" shows at least
+const MIN_SHOWN = 30_000; // milliseconds: what "Show on the timeline" shows at least
 
 class Page {
   constructor(scene, doc) {
@@ -114,7 +114,7 @@ class Page {
 
   // A third more on each side, and at least half a minute in all.
   zoomTo([from, to]) {
-    const more = Math.max((to - from) * 0.35, (LEAST_SHOWN - (to - from)) / 2);
+    const more = Math.max((to - from) * 0.35, (MIN_SHOWN - (to - from)) / 2);
     this.timeline.show(from - more, to + more);
   }
 
@@ -208,7 +208,7 @@ class Page {
     const matching = scene.matchingRows().length;
     const all = (rows < matching ? `, ${number(matching - rows)} in folded groups` : "") + (matching < scene.rows.length && rows ? ` (${number(scene.rows.length)} without filters)` : "");
     const [from, to] = this.timeline.shown;
-    const drawn = merged ? `; ${number(merged)} stretches are too short to be drawn one by one: zoom in` : "";
+    const drawn = merged ? `; ${number(merged)} intervals are too short to be drawn one by one: zoom in` : "";
     document.getElementById("in-sight").textContent = `${some}${all}, ${scene.time(from)} to ${scene.time(to)} (${spanWords(to - from)})${drawn}.`;
     document.getElementById("rows-before").disabled = page === 0;
     document.getElementById("rows-after").disabled = page >= pages.length - 1;

@@ -2,7 +2,7 @@
 
 const LANE = { one: 15, many: 12, pad: 4, head: 19, track: 18, cause: 19 };
 const ROWS_HEIGHT = 700; // about the height of a page of rows, in pixels
-const MOST_CAUSE_LANES = 5;
+const MAX_CAUSE_LANES = 5;
 const AXIS = { causes: 42, lanes: 8, tracks: 8 };
 const DRAWN = ["causes", "lanes", "tracks"];
 const FADE_STEPS = 12;
@@ -114,7 +114,7 @@ class Timeline {
     this.causes();
     let narrow = NARROW;
     let drawn = this.lanes(pages[this.page], narrow);
-    while (drawn.size > MOST_BOXES && narrow < 100) drawn = this.lanes(pages[this.page], (narrow *= 2));
+    while (drawn.size > MAX_BOXES && narrow < 100) drawn = this.lanes(pages[this.page], (narrow *= 2));
     this.tracks();
     this.overview();
     this.seen({ pages, page: this.page, merged: drawn.merged });
@@ -213,12 +213,12 @@ class Timeline {
       const wide = (6.8 * t.label.length + 8) / px;
       const inside = Math.min(t.to[0], end) - from > wide + 4 / px;
       const after = end - right > wide;
-      // Where it fits neither in the stretch nor on a side of it, the stretch has no words: a click on it says what it is.
+      // Where it fits neither in the interval nor on a side of it, the interval has no words: a click on it says what it is.
       const at = inside ? from + 6 / px : after ? right + 5 / px : left - start > wide ? left - wide : null;
       const taken = [Math.min(left, at ?? left), Math.max(right, at === null ? right : at + wide)];
       let lane = free.findIndex((others) => others.every(([begin, stop]) => taken[1] < begin || taken[0] > stop));
-      const crowded = lane < 0 && free.length >= MOST_CAUSE_LANES;
-      if (lane < 0) lane = crowded ? MOST_CAUSE_LANES - 1 : free.length;
+      const crowded = lane < 0 && free.length >= MAX_CAUSE_LANES;
+      if (lane < 0) lane = crowded ? MAX_CAUSE_LANES - 1 : free.length;
       const top = lane * LANE.cause + 2;
       const bottom = top + LANE.cause - 4;
       const hit = { what: "trouble", index };
@@ -334,7 +334,7 @@ class Timeline {
     }
   }
 
-  // A stretch cut where its process froze: `frozen` is 0 (no), 1 (perhaps) or 2 (for certain).
+  // An interval that is divided where its process froze: `frozen` is 0 (no), 1 (perhaps) or 2 (for certain).
   parts(from, to, freezes) {
     let parts = [{ from, to, frozen: 0 }];
     const cut = (begin, end, frozen) => {

@@ -30,8 +30,8 @@ _LONGEST_NAME = 24
 
 
 @dataclass(frozen=True)
-class Look:
-    """A process's look; `number` is its place in `Looks`, `name` is safe to print."""
+class ProcessStyle:
+    """A process's style; `number` is its place in `ProcessStyles`, `name` is safe to print."""
 
     number: int
     process_id: str
@@ -41,30 +41,30 @@ class Look:
     pattern: str
 
 
-class Looks:
-    """The looks of all processes of a report: owners first, so that they get the plainest patterns."""
+class ProcessStyles:
+    """The styles of all processes of a report: owners first, so that they get the plainest patterns."""
 
     def __init__(self, report: Report, names: Names) -> None:
         roles = {p["process_id"]: p["role"] or "" for p in report.case["processes"]}
         owners = {o["process_id"] for o in report.ownership}
         known = sorted(roles, key=lambda p: (p not in owners, roles[p] == "broker", names.process(p), p))
-        self.all = tuple(_look(n, p, names.process(p), roles[p]) for n, p in enumerate([*known, *sorted(_unlisted(owners, roles))]))
-        self._of = {look.process_id: look for look in self.all}
+        self.all = tuple(_style(n, p, names.process(p), roles[p]) for n, p in enumerate([*known, *sorted(_unlisted(owners, roles))]))
+        self._of = {style.process_id: style for style in self.all}
 
-    def of(self, process_id: str | None) -> Look | None:
-        """Return the look of a process; None if it is unknown."""
+    def of(self, process_id: str | None) -> ProcessStyle | None:
+        """Return the style of a process; None if it is unknown."""
         return self._of.get(process_id) if process_id else None
 
     def number(self, process_id: str | None) -> int:
         """Return a process's number; -1 if it is unknown."""
-        look = self.of(process_id)
-        return look.number if look else -1
+        style = self.of(process_id)
+        return style.number if style else -1
 
 
 def _unlisted(owners: Iterable[str | None], roles: dict[str, str]) -> set[str]:
     return {o for o in owners if o and o not in roles}
 
 
-def _look(number: int, process_id: str, name: str, role: str) -> Look:
+def _style(number: int, process_id: str, name: str, role: str) -> ProcessStyle:
     pattern = PATTERNS[(number + number // len(COLOURS)) % len(PATTERNS)]
-    return Look(number, process_id, shorten(printable(name), _LONGEST_NAME), role, COLOURS[number % len(COLOURS)], pattern)
+    return ProcessStyle(number, process_id, shorten(printable(name), _LONGEST_NAME), role, COLOURS[number % len(COLOURS)], pattern)

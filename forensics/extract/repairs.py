@@ -1,4 +1,4 @@
-"""Correct stretches of a stream: lines that belong to another process, time or position than it seems. Their rows are rewritten."""
+"""Repair lines of a stream that belong to another process, time or position than it seems. Their rows are rewritten."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Segment(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Repair:
     """Lines of one stream from a jump to the next.
 
     Attributes:
@@ -44,7 +44,7 @@ class Stretch:
         moved: added to the positions, if the lines belong elsewhere among those of their process.
         owner: process that the lines belong to.
         why: `daylight_saving`, `time_zone`, `other_log`, `earlier_part`, or `repeated` (its lines appear earlier in the log, so its rows are
-            removed). Empty if the stretch only ends that of other lines.
+            removed). Empty if the repair only ends that of other lines.
         path: the path of the file in which it begins.
         jump: times before and after the jump, as printed; for repeated lines, those at their end.
         until: when the process prints again, in the part of its log that follows; None if there is no such part.
@@ -71,16 +71,16 @@ class Stretch:
         return byte_of(self.from_pos) + 1
 
 
-def apply(found: Sequence[Stretch], files: Iterable[Path], ranges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Give the rows of stretches their own times, positions and processes.
+def apply(found: Sequence[Repair], files: Iterable[Path], ranges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Give the rows of repairs their own times, positions and processes.
 
     Args:
-        found: stretches of all streams.
-        files: hold the rows; files with lines of a stretch are rewritten.
+        found: repairs of all streams.
+        files: hold the rows; files with such lines are rewritten.
         ranges: rows of `range_row`.
 
     Returns:
-        The rows of `range_row`, and one more row for each stretch.
+        The rows of `range_row`, and one more row for each repair.
     """
     spans = _Spans()
     for file in files:
@@ -106,7 +106,7 @@ def silences(gaps: Sequence[Mapping[str, int]]) -> list[dict[str, int]]:
 
 
 class _Spans:
-    """First and last time of each stretch, and of the rest of each file that has a stretch."""
+    """First and last time of each repair, and of the rest of each file that has a repair."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int], tuple[int, int]] = {}
@@ -123,8 +123,8 @@ class _Spans:
         return self._known.get((name, place))
 
 
-def _rewrite(file: Path, found: Sequence[Stretch], spans: _Spans) -> None:
-    """Move the rows of stretches in one file, remove repeated ones, and record the times."""
+def _rewrite(file: Path, found: Sequence[Repair], spans: _Spans) -> None:
+    """Move the rows of repairs in one file, remove repeated ones, and record the times."""
     table = pq.read_table(file)
     printed = table["ts"].cast(pa.int64())
     ts, process, pos, left = printed, table["process_id"], table["stream_pos"], pa.chunked_array([pa.array([True] * table.num_rows)])
@@ -146,8 +146,8 @@ def _rewrite(file: Path, found: Sequence[Stretch], spans: _Spans) -> None:
     rewrite(file, with_columns(table, {"ts": ts, "process_id": process, "stream_pos": pos}).filter(pc.invert(again)))
 
 
-def _ranges(ranges: Sequence[Mapping[str, Any]], found: Sequence[Stretch], spans: _Spans) -> list[dict[str, Any]]:
-    """Return rows of `range_row` in which each stretch has its own times and silences, and the way in which it was found."""
+def _ranges(ranges: Sequence[Mapping[str, Any]], found: Sequence[Repair], spans: _Spans) -> list[dict[str, Any]]:
+    """Return rows of `range_row` in which each repair has its own times and silences, and the way in which it was found."""
     result: list[dict[str, Any]] = []
     for row in sorted(ranges, key=lambda r: (r["path"], r["range_start"])):
         mine = [s for s in found if s.path == row["path"]]
@@ -156,13 +156,13 @@ def _ranges(ranges: Sequence[Mapping[str, Any]], found: Sequence[Stretch], spans
             continue
         repeated = [s for s in mine if s.why == REPEATED and row["range_start"] < s.begin <= row["range_end"]]
         mine = [s for s in mine if s.why != REPEATED]
-        begun = [s for s in mine if s.begin <= row["range_start"]][-1:]
+        earlier = [s for s in mine if s.begin <= row["range_start"]][-1:]
         here = [s for s in mine if row["range_start"] < s.begin <= row["range_end"]]
-        quiet = _by_stretch(row["gaps"] or [], begun, here, repeated)
-        left = spans.of(begun[0].process_id, begun[0].from_pos) if begun else spans.of(row["path"], -1)
+        quiet = _by_repair(row["gaps"] or [], earlier, here, repeated)
+        left = spans.of(earlier[0].process_id, earlier[0].from_pos) if earlier else spans.of(row["path"], -1)
         first, last = (max(row["first_ts"], left[0]), min(row["last_ts"], left[1])) if left else (1, 0)
         times = {"first_ts": first, "last_ts": last} if first <= last else {"first_ts": None, "last_ts": None}
-        result.append({**row, **times, "process_id": begun[0].owner if begun else row["process_id"], "gaps": quiet.pop(0)})
+        result.append({**row, **times, "process_id": earlier[0].owner if earlier else row["process_id"], "gaps": quiet.pop(0)})
         for s, gaps in (*zip(here, quiet, strict=True), *((s, []) for s in repeated)):
             span = spans.of(s.process_id, s.from_pos)
             if span is not None:
@@ -175,12 +175,12 @@ def _ranges(ranges: Sequence[Mapping[str, Any]], found: Sequence[Stretch], spans
     return result
 
 
-def _by_stretch(
-    gaps: Sequence[Mapping[str, int]], begun: Sequence[Stretch], here: Sequence[Stretch], repeated: Sequence[Stretch]
+def _by_repair(
+    gaps: Sequence[Mapping[str, int]], earlier: Sequence[Repair], here: Sequence[Repair], repeated: Sequence[Repair]
 ) -> list[list[dict[str, int]]]:
-    """Return the gaps of the stretch that had begun before, if any, then those of each that begins here, without the jumps between them."""
-    by_stretch: list[list[dict[str, int]]] = [[] for _ in range(len(here) + 1)]
-    at, shift = 0, begun[0].shift_us if begun else 0
+    """Return the gaps of the repair that began before, if any, then those of each that begins here, without the jumps between them."""
+    by_repair: list[list[dict[str, int]]] = [[] for _ in range(len(here) + 1)]
+    at, shift = 0, earlier[0].shift_us if earlier else 0
     for gap in gaps:
         if any(_is_at(s.jump, gap, min(_NEAR, abs(s.jump[1] - s.jump[0]) // 4)) for s in repeated):
             continue
@@ -188,8 +188,8 @@ def _by_stretch(
         if jumped is not None:
             at, shift = jumped + 1, here[jumped].shift_us
         else:
-            by_stretch[at].append({"from_ts": gap["from_ts"] + shift, "to_ts": gap["to_ts"] + shift})
-    return by_stretch
+            by_repair[at].append({"from_ts": gap["from_ts"] + shift, "to_ts": gap["to_ts"] + shift})
+    return by_repair
 
 
 def _is_at(jump: tuple[int, int], gap: Mapping[str, int], within: int) -> bool:

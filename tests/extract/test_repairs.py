@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jumps of local time inside a stream: another zone or machine gets a stretch of its own; clocks that were set, pauses and stray lines do not."""
+"""Jumps of local time inside a stream: another zone or machine gets a repair of its own; clocks that were set, pauses and stray lines do not."""
 
 from __future__ import annotations
 
