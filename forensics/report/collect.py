@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from forensics.report.model import Report, Row
 
 _MAX_REQUESTS = 5
+#: The end and the beginning of text that make a name between them part of a longer one.
+_CONTINUED, _CONTINUES = re.compile(r"[\w./-]\Z"), re.compile(r"[\w/-]|\.\w")
 _COORDINATOR, _MEMBER = "coordinator of ", "member "
 #: Reasons why nothing was examined that more logs at the same levels would not remove.
 _LEVELS = ("no_group_lines", "no_info", "not_kafka", "no_assignments")
@@ -77,8 +79,7 @@ def merged(wanted: Sequence[tuple[str, Row]]) -> list[str]:
     """
     of: dict[tuple[str, ...], list[tuple[str, Row]]] = {}
     for text, pair in wanted:
-        around = re.split(rf"(?<![\w./-]){re.escape(pair['resource'])}(?![\w/-]|\.\w)", text)
-        of.setdefault(tuple(around), []).append((text, pair))
+        of.setdefault(_around(text, pair["resource"]), []).append((text, pair))
 
     def one(around: tuple[str, ...], same: Sequence[tuple[str, Row]]) -> str:
         pairs = [pair for _, pair in same]
@@ -86,6 +87,18 @@ def merged(wanted: Sequence[tuple[str, Row]]) -> list[str]:
         return same[0][0] if len(resources) == 1 else in_words(resources, pairs).join(around)
 
     return [one(*request) for request in sorted(of.items(), key=lambda request: -len(request[1]))]
+
+
+def _around(text: str, name: str) -> tuple[str, ...]:
+    """Return the parts of a text around each occurrence of a name that is not part of a longer one."""
+    first, *others = text.split(name)
+    found = [first]
+    for other in others:
+        if _CONTINUED.search(found[-1]) or _CONTINUES.match(other):
+            found[-1] += name + other
+        else:
+            found.append(other)
+    return tuple(found)
 
 
 def _parts(missing: str) -> list[str]:

@@ -27,14 +27,15 @@ def in_words(resources: Sequence[str], rows: Iterable[Row]) -> str:
         if (of := [r for r in resources if kinds.get(r) == kind])
     ]
     topics: dict[str, list[int]] = {}
-    partitions = [r for r in resources if kinds.get(r) == "partition" and r.rpartition("-")[2].isdecimal()]
+    placed = {r for r in resources if kinds.get(r) == "partition" and r.rpartition("-")[2].isdecimal()}
+    partitions = [r for r in resources if r in placed]
     for topic, _, number in (r.rpartition("-") for r in partitions):
         topics.setdefault(topic, []).append(int(number))
     if topics:
         several = sum(map(len, topics.values())) > 1
         by_topic = [f"{topic} {and_more(_runs(sorted(numbers)), len(numbers))}" for topic, numbers in sorted(topics.items())]
         parts.append(f"partition{'s' * several} {'; '.join(by_topic[:_TOPICS])}{'; …' * (len(by_topic) > _TOPICS)}")
-    if others := [r for r in resources if kinds.get(r) not in ("task", "connector") and r not in partitions]:
+    if others := [r for r in resources if kinds.get(r) not in ("task", "connector") and r not in placed]:
         parts.append(and_more(others))
     return ", ".join(parts)
 

@@ -522,6 +522,25 @@ def test_members_are_called_by_their_process() -> None:
     assert {r.why for r in scene.rounds} == {"member joined (w1)", "member expired (w1)"}
 
 
+def test_each_message_is_looked_up_and_not_searched_for_by_each_finding() -> None:
+    class Counted(dict):
+        read = 0
+
+        def __getitem__(self, key: str) -> object:
+            Counted.read += 1
+            return super().__getitem__(key)
+
+    views = crowd(50)
+    report = made(views)
+    names = Names(report)
+    styles = ProcessStyles(report, names)
+    edges = [Counted({"from_event_id": f"a{n}", "to_event_id": f"b{n}"}) for n in range(100)]
+    lines = journal.write(case_rows.of_report(report).lines, styles, report.reference)
+    found = cards.make(report, render.content.clock(report), lines, styles, edges, [], {}, build.groups(report))
+    assert len(found) == 100
+    assert Counted.read <= 2 * len(edges)
+
+
 @pytest.mark.whole
 def test_the_reports_of_many_groups_take_linear_time() -> None:
     def took(groups: int) -> dict[str, float]:

@@ -106,7 +106,10 @@ def make(
     """
     of = {o.anchor: o for o in reversed(list(overlaps)) if o.verdict == "proved"}
     numbers = {group: n for n, group in enumerate(groups)}
-    made = [_card(f, clock, journal, styles, edges, of.get(anchors.finding(f["finding_id"])), bars, numbers) for f in report.findings]
+    sent: dict[str, list[tuple[int, Row]]] = {}
+    for n, edge in enumerate(edges):
+        sent.setdefault(edge["from_event_id"], []).append((n, edge))
+    made = [_card(f, clock, journal, styles, sent, of.get(anchors.finding(f["finding_id"])), bars, numbers) for f in report.findings]
     caused = causes(report)
     return [replace(c, cause=_cause(caused.get(c.row["finding_id"]))) for c in made]
 
@@ -116,14 +119,15 @@ def _card(
     clock: Clock,
     journal: Journal,
     styles: ProcessStyles,
-    edges: Sequence[Row],
+    sent: Mapping[str, Sequence[tuple[int, Row]]],
     overlap: Overlap | None,
     bars: Mapping[str, Bar],
     groups: Mapping[tuple[str, str], int],
 ) -> Card:
     roles = {w["event_id"]: w.get("role") or "" for w in f["witness"]}
     numbers, number_of_lines = journal.numbers(roles)[:_MAX_LINES], len(roles)
-    mine = [e for e in edges if e["from_event_id"] in roles and e["to_event_id"] in roles]
+    found = [one for event_id in roles for one in sent.get(event_id, ()) if one[1]["to_event_id"] in roles]
+    mine = [edge for _, edge in sorted(found, key=lambda one: one[0])]
     if overlap is not None:
         roles = _of_owners(overlap, bars, mine) | {i: role for i, role in roles.items() if role}
     proof = tuple(_proof(n, journal.lines[i], roles, clock, styles) for n, i in enumerate(numbers, 1))
