@@ -7,11 +7,13 @@ LOGS ?= sample_logs/split-brain-frozen-worker-3.9.1/logs
 CASE ?= forensics-case
 # Evaluated again for each command, because setup may just have installed Java.
 export JAVA_HOME = $(shell scripts/java-home)
+# setup does not compile what it installs: if Python may not keep what it compiles, each process compiles all of it again.
+unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 # spark-sql and Spark's Python workers find Python through PATH.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: report test whole slow all lint format docs site notebook samples pictures bench
+.PHONY: report test whole tests tests-without-spark tests-on-spark slow all lint format docs site notebook samples pictures bench
 
 report: .venv/ready
 	forensics ingest --case $(CASE) $(LOGS)
@@ -26,6 +28,17 @@ test: .venv/ready
 whole: .venv/ready
 	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "whole and not spark and not slow" $$(grep -rl 'mark\.whole' tests --include='test_*.py')
 	pytest -m "whole and spark and not slow" $$(grep -rl 'mark\.whole' tests --include='test_*.py')
+
+# Both together, which start and build once what they share. Spark's tests, which often use less than one core, run beside the others.
+tests: .venv/ready
+	$(MAKE) --no-print-directory --output-sync=target -j 2 tests-without-spark tests-on-spark
+
+tests-without-spark: .venv/ready
+	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not spark and not slow"
+
+tests-on-spark: .venv/ready
+	pytest -m "spark and not whole and not slow" $$(grep -rl 'mark\.spark' tests --include='test_*.py')
+	pytest -m "spark and whole and not slow" $$(grep -rl 'mark\.spark' tests --include='test_*.py' | xargs grep -l 'mark\.whole')
 
 # Tests of several minutes: whole recordings with ground truth, and the wheel in an empty environment.
 slow: whole

@@ -34,12 +34,12 @@ ANY = GIVEN or (SAIL if find_spec("pysail") else SPARK)
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests that request an engine as tests of the engine. Files with such tests come first: a long one at the end would leave a core idle."""
+    """Mark tests that request an engine as tests of the engine. Files with such tests, and with `whole` ones, come first: a long one at the end would leave a core idle."""
     long = set()
     for item in items:
         if "any_engine" in getattr(item, "fixturenames", ()):
             item.add_marker("engine")
-        if item.get_closest_marker("engine"):
+        if item.get_closest_marker("engine") or item.get_closest_marker("whole"):
             long.add(item.path)
     items.sort(key=lambda item: item.path not in long)
 
