@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -15,11 +16,14 @@ from forensics.extract.parquet_parts import rewrite, with_columns
 from forensics.extract.split_counts import GAP_US, NOTHING
 from forensics.extract.splits import byte_of
 from forensics.records.timestamps import SECOND
+from forensics.records.vectorized.buffers import Ints
 
 OTHER_LOG = "other_log"
 REPEATED = "repeated"
 #: A silence whose ends are this close to those of a jump is that jump, microseconds.
 _NEAR = 900 * SECOND
+#: No line has these times.
+_LATEST, _NEVER = np.iinfo(np.int64).max, np.iinfo(np.int64).min
 
 
 class Segment(NamedTuple):
@@ -111,12 +115,14 @@ class _Spans:
     def __init__(self) -> None:
         self._known: dict[tuple[str, int], tuple[int, int]] = {}
 
-    def see(self, name: str, place: int, times: pa.ChunkedArray) -> None:
-        """Record times, which may be NULL."""
-        found = pc.min_max(times).as_py()
-        if found["min"] is not None:
-            low, high = self._known.get((name, place), (found["min"], found["max"]))
-            self._known[name, place] = min(low, found["min"]), max(high, found["max"])
+    def see(self, keys: Sequence[tuple[str, int]], which: Ints, times: Ints) -> None:
+        """Record times, each with the index of its key."""
+        low, high = np.full(len(keys), _LATEST), np.full(len(keys), -_LATEST)
+        np.minimum.at(low, which, times)
+        np.maximum.at(high, which, times)
+        for n in np.unique(which).tolist():
+            first, last = self._known.get(keys[n], (_LATEST, -_LATEST))
+            self._known[keys[n]] = min(first, int(low[n])), max(last, int(high[n]))
 
     def of(self, name: str, place: int) -> tuple[int, int] | None:
         """Return the first and the last time; None if there is none."""
@@ -124,26 +130,47 @@ class _Spans:
 
 
 def _rewrite(file: Path, found: Sequence[Repair], spans: _Spans) -> None:
-    """Move the rows of repairs in one file, remove repeated ones, and record the times."""
-    table = pq.read_table(file)
-    printed = table["ts"].cast(pa.int64())
-    ts, process, pos, left = printed, table["process_id"], table["stream_pos"], pa.chunked_array([pa.array([True] * table.num_rows)])
-    again = pc.invert(left)
-    for s in sorted(found, key=lambda s: s.why != REPEATED):
-        here = pc.and_(pc.greater_equal(table["stream_pos"], s.from_pos), pc.less(table["stream_pos"], s.to_pos))
-        mine = pc.fill_null(pc.and_(pc.equal(table["process_id"], s.process_id), here), False)  # noqa: FBT003  (Arrow's own form)
-        if s.why == REPEATED:
-            again = pc.or_(again, mine)
-        else:
-            mine = pc.and_not(mine, again)
-            ts = pc.if_else(mine, pc.add(printed, s.shift_us), ts)
-            process = pc.if_else(mine, s.owner, process)
-            pos = pc.if_else(mine, pc.add(pos, s.moved), pos)
-        left = pc.and_not(left, mine)
-        spans.see(s.process_id, s.from_pos, ts.filter(mine))
-    for path in {s.path for s in found}:
-        spans.see(path, -1, printed.filter(pc.and_(left, pc.equal(table["path"], path))))
-    rewrite(file, with_columns(table, {"ts": ts, "process_id": process, "stream_pos": pos}).filter(pc.invert(again)))
+    """Record the times of repairs in one file, move their rows, and remove repeated ones. A file is only rewritten if one of its rows changes."""
+    with pq.ParquetFile(file, read_dictionary=["process_id", "path"]) as opened:
+        rows = opened.read(["process_id", "path", "stream_pos", "ts"]).unify_dictionaries()
+    if not rows.num_rows:
+        return
+    processes, paths = (rows[name].combine_chunks() for name in ("process_id", "path"))
+    pos, printed = rows["stream_pos"].to_numpy(), rows["ts"].cast(pa.int64()).fill_null(_NEVER).to_numpy()
+    timed = printed != _NEVER
+    moved, again = (_repair_of(processes, pos, [s if (s.why == REPEATED) is are_repeated else None for s in found]) for are_repeated in (False, True))
+    moved[again >= 0] = -1
+    repair = np.maximum(moved, again)
+    shifts, moves = (np.append([getattr(s, name) for s in found], 0).astype(np.int64) for name in ("shift_us", "moved"))
+    inside, outside = (np.flatnonzero(timed & here) for here in (repair >= 0, repair < 0))
+    spans.see([(s.process_id, s.from_pos) for s in found], repair[inside], printed[inside] + shifts[repair[inside]])
+    names = paths.dictionary.to_pylist()
+    spans.see([(name, -1) for name in names], paths.indices.to_numpy()[outside].astype(np.int64), printed[outside])
+    is_new = np.append([s.owner != s.process_id or s.shift_us != 0 or s.moved != 0 for s in found], False)  # noqa: FBT003  (for lines without a repair)
+    if (again >= 0).any() or is_new[moved].any():
+        owners = pa.array([s.owner for s in found], pa.string()).take(pa.array(moved, mask=moved < 0))
+        table = pq.read_table(file)
+        columns = {
+            "ts": pc.add(table["ts"].cast(pa.int64()), pa.array(shifts[moved])),
+            "process_id": pc.coalesce(owners, table["process_id"]),
+            "stream_pos": pa.chunked_array([pa.array(pos + moves[moved])]),
+        }
+        rewrite(file, with_columns(table, columns).filter(pa.array(again < 0)))
+
+
+def _repair_of(processes: pa.DictionaryArray, pos: Ints, found: Sequence[Repair | None]) -> Ints:
+    """Return the index of the repair of each row, by process and position; -1 for rows without one. Repairs of one process do not overlap."""
+    which = np.full(len(pos), -1, np.int64)
+    codes = processes.indices.fill_null(-1).to_numpy()
+    for code, name in enumerate(processes.dictionary.to_pylist()):
+        mine = sorted((s.from_pos, s.to_pos, n) for n, s in enumerate(found) if s is not None and s.process_id == name)
+        if mine:
+            begins, ends, numbers = np.array(mine, np.int64).T
+            rows = np.flatnonzero(codes == code)
+            at = np.searchsorted(begins, pos[rows], side="right") - 1
+            here = (at >= 0) & (pos[rows] < ends[at])
+            which[rows[here]] = numbers[at[here]]
+    return which
 
 
 def _ranges(ranges: Sequence[Mapping[str, Any]], found: Sequence[Repair], spans: _Spans) -> list[dict[str, Any]]:

@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +26,7 @@ from written_logs import CLIENT, CONNECT
 from forensics.extract.local_time_jumps import separate
 from forensics.extract.parquet_parts import PartWriter
 from forensics.extract.reading import Tools, read_splits
+from forensics.extract.repairs import Repair, apply
 from forensics.extract.row_builder import COUNTED, EVENTS, UNRECOGNISED, Schemas
 from forensics.extract.splits import RANGE_BYTES, plan
 from forensics.inventory.evidence import READ
@@ -540,3 +545,18 @@ def test_disorder_is_no_row_of_machines(tmp_path):
     rows, ranges = read(tmp_path, *parts)
     assert owners(rows) == [LOG]
     assert whys(ranges) == []
+
+
+def test_rows_that_do_not_change_are_not_written_again(tmp_path):
+    """Parts of one log that follow each other in the order of time have a time of their own, but their rows stay as they are."""
+    file = tmp_path / "rows.parquet"
+    ts = pa.array([1_000, 2_000, None, 9_000], pa.int64()).cast(pa.timestamp("us", "UTC"))
+    pq.write_table(pa.table({"process_id": ["p"] * 4, "path": ["p.log"] * 4, "stream_pos": [0, 10, 20, 30], "ts": ts}), file)
+    os.utime(file, ns=(1, 1))
+    repairs = [Repair("p", begin, end, 0, 0, "p", "", "p.log", (2_000, 9_000)) for begin, end in ((0, 20), (20, 40))]
+    counts = {"path": "p.log", "range_start": 0, "range_end": 40, "process_id": "p", "first_ts": 1_000, "last_ts": 9_000, "gaps": None}
+    ranges = apply(repairs, [file], [counts])
+    assert [(r["first_ts"], r["last_ts"]) for r in ranges] == [(None, None), (1_000, 2_000), (9_000, 9_000)]
+    assert file.stat().st_mtime_ns == 1
+    apply([repairs[0], replace(repairs[1], shift_us=5)], [file], [counts])
+    assert pq.read_table(file)["ts"].cast(pa.int64()).to_pylist() == [1_000, 2_000, None, 9_005]
