@@ -6,7 +6,7 @@ their client, or if the whole log is doubled. If few lines have copies, only adj
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ def leave_out(files: Sequence[Path], summaries: Iterable[StreamSummary], ranges:
     gone: list[str] = []
     for name in streams_with_doubles(summaries):
         lines = in_order(rows_of(files, _COLUMNS, pc.field("process_id") == name))
-        first, again, are_many = _doubles(lines, _settings(files, name))
+        first, again, are_many = _doubles(lines, lambda places, name=name: _settings(files, name, places))  # type: ignore[misc]
         if len(again):
             gone += lines["event_id"].take(pa.array(again)).to_pylist()
             found += _range_rows(lines, first, again, ranges, why=DOUBLED if are_many else None)
@@ -69,12 +69,17 @@ def leave_out(files: Sequence[Path], summaries: Iterable[StreamSummary], ranges:
     return found
 
 
-def _doubles(lines: pa.Table, settings: Mapping[int, int]) -> tuple[Ints, Ints, bool]:
+def _doubles(lines: pa.Table, settings: Callable[[Ints], Mapping[int, int]]) -> tuple[Ints, Ints, bool]:
     """Return lines that are repeated, their repetitions, and whether there are so many that they come from what writes the log."""
     pos, times = (lines[name].cast(pa.int64()).to_numpy() for name in ("stream_pos", "ts"))
     contents = [codes_of(joined(lines[name])) for name in _CONTENT_COLUMNS]
-    # A client's configuration is printed in the lines after its first one.
-    contents.append(np.array([settings.get(p, 0) for p in pos.tolist()], np.int64))
+    # A client's configuration is printed in the lines after its first one. Only lines that are equal otherwise are compared by it.
+    equal = np.unique(np.concatenate(repeated_pairs(times, np.ones(len(times), np.bool_), contents)))
+    dumped = equal[pc.equal(lines["event"].cast(pa.string()), "config_dumped").fill_null(False).to_numpy()[equal]]  # noqa: FBT003  (Arrow's own form)
+    if len(dumped):
+        numbers = settings(pos[dumped])
+        contents.append(np.zeros(len(pos), np.int64))
+        contents[-1][dumped] = [numbers.get(p, 0) for p in pos[dumped].tolist()]
     exact = lines["resolution_ms"].fill_null(1).to_numpy() < SECOND // 1000
     first, again = repeated_pairs(times, exact if (times % SECOND).any() else np.zeros(len(times), np.bool_), contents)
     # A message that one thread prints a hundred times counts once.
@@ -88,9 +93,13 @@ def _doubles(lines: pa.Table, settings: Mapping[int, int]) -> tuple[Ints, Ints, 
     return first[sure], again[sure], share >= _MANY
 
 
-def _settings(files: Iterable[Path], name: str) -> dict[int, int]:
-    """Return, by position, a number for each configuration that a stream prints."""
-    rows = rows_of(files, ("stream_pos", "config"), (pc.field("process_id") == name) & (pc.field("event") == "config_dumped"))
+def _settings(files: Iterable[Path], name: str, places: Ints) -> dict[int, int]:
+    """Return, by position, a number for each configuration that a stream prints at some of its positions."""
+    rows = rows_of(
+        files,
+        ("stream_pos", "config"),
+        (pc.field("process_id") == name) & (pc.field("event") == "config_dumped") & pc.field("stream_pos").isin(places),
+    )
     numbers: dict[tuple[tuple[str, str], ...], int] = {}
     return {
         pos: numbers.setdefault(tuple(config or ()), len(numbers) + 1)

@@ -9,6 +9,8 @@ import pytest
 from test_repairs import lines, read, whys
 from written_logs import CLIENT, CONNECT
 
+from forensics.extract import doubled_lines
+
 
 def doubled(text: str, share: float = 1.0) -> str:
     """Return a log in which lines, or some of them, appear twice."""
@@ -68,6 +70,23 @@ def test_settings_of_two_clients_are_two(tmp_path):
     assert len(rows) == 2
     rows, _ = read(tmp_path / "one", settings("a"), settings("a"))
     assert len(rows) == 1
+
+
+def test_settings_are_read_only_of_lines_that_are_equal_otherwise(tmp_path, monkeypatch):
+    """A log of a worker has many thousands of lines with settings, and a few doubled lines of other kinds."""
+    asked: list[int] = []
+    real = doubled_lines._settings
+    monkeypatch.setattr(doubled_lines, "_settings", lambda files, name, places: asked.extend(places.tolist()) or real(files, name, places))
+
+    def settings(at: str, client: str) -> str:
+        return line(at, f"ConsumerConfig values: \n\tclient.id = {client}\n\tgroup.id = g\n", "org.apache.kafka.clients.consumer.ConsumerConfig")
+
+    often = [settings(f"01:00:{n:02},250", "a") for n in range(30)]
+    again = line("01:01:00,250", "[Consumer clientId=c, groupId=g] (Re-)joining group")
+    rows, _ = read(tmp_path / "other", *often, again, again)
+    assert (len(rows), asked) == (31, [])
+    rows, _ = read(tmp_path / "settings", *often, often[-1], again)
+    assert (len(rows), len(asked)) == (31, 2)
 
 
 def test_what_is_said_again_at_another_time_is_said_again(tmp_path):
