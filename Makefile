@@ -1,6 +1,6 @@
 # Start with these two commands:
 #   make report     install everything, read a sample incident, print the report
-#   make test       install everything, run the tests (about six minutes)
+#   make test       install everything, run the tests (about ten minutes)
 # LOGS=/path/to/your/logs make report    reads your own logs instead.
 
 LOGS ?= sample_logs/split-brain-frozen-worker-3.9.1/logs
@@ -13,38 +13,30 @@ BIN := .venv/bin
 # spark-sql and Spark's Python workers find Python through PATH.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: report test whole tests tests-without-spark tests-on-spark slow all lint format docs site notebook samples pictures bench
+.PHONY: report test slow all lint format docs site notebook samples pictures bench
 
 report: .venv/ready
 	forensics ingest --case $(CASE) $(LOGS)
 	forensics report --case $(CASE)
 
 # Two processes share the test files, longest first. Then one process runs all Spark tests, because Spark itself uses two cores.
+# `make test WHOLE=yes` also runs the tests of ten seconds or more, mostly of whole cases; it starts and builds once what all tests share.
+QUICK := $(if $(WHOLE),,and not whole)
+SPARK_TESTS = $$(grep -rl 'mark\.spark' tests --include='test_*.py')
 test: .venv/ready
-	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not spark and not whole and not slow"
-	pytest -m "spark and not whole and not slow" $$(grep -rl 'mark\.spark' tests --include='test_*.py')
-
-# Tests of ten seconds or more, mostly of whole cases.
-whole: .venv/ready
-	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "whole and not spark and not slow" $$(grep -rl 'mark\.whole' tests --include='test_*.py')
-	pytest -m "whole and spark and not slow" $$(grep -rl 'mark\.whole' tests --include='test_*.py')
-
-# Both together, which start and build once what they share. Spark's tests, which often use less than one core, run beside the others.
-tests: .venv/ready
-	$(MAKE) --no-print-directory --output-sync=target -j 2 tests-without-spark tests-on-spark
-
-tests-without-spark: .venv/ready
-	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not spark and not slow"
-
-tests-on-spark: .venv/ready
-	pytest -m "spark and not whole and not slow" $$(grep -rl 'mark\.spark' tests --include='test_*.py')
-	pytest -m "spark and whole and not slow" $$(grep -rl 'mark\.spark' tests --include='test_*.py' | xargs grep -l 'mark\.whole')
+	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not spark and not slow $(QUICK)"
+	pytest -m "spark and not whole and not slow" $(SPARK_TESTS)
+ifdef WHOLE
+	pytest -m "spark and whole and not slow" $(SPARK_TESTS)
+endif
 
 # Tests of several minutes: whole recordings with ground truth, and the wheel in an empty environment.
-slow: whole
+slow: .venv/ready
 	pytest -m slow
 
-all: lint test slow
+all: lint
+	$(MAKE) test WHOLE=yes
+	$(MAKE) slow
 
 lint: .venv/ready
 	ruff check .
