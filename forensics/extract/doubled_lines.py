@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from forensics.extract.parquet_parts import rewrite
+from forensics.extract.parquet_parts import keep
 from forensics.extract.split_counts import NOTHING
 from forensics.extract.splits import byte_of
 from forensics.extract.stream_lines import CLIENT, CONTENT_COLUMNS, codes_of, in_order, joined, rows_of
@@ -65,7 +65,7 @@ def leave_out(files: Sequence[Path], summaries: Iterable[StreamSummary], ranges:
         for file in files:
             here = pc.is_in(pq.read_table(file, columns=["event_id"])["event_id"], ids)
             if pc.any(here).as_py():
-                rewrite(file, pq.read_table(file).filter(pc.invert(here)))
+                keep(file, lambda rows: pc.invert(pc.is_in(rows["event_id"], ids)))
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -33,7 +33,25 @@ def with_columns(table: pa.Table, columns: Mapping[str, pa.ChunkedArray]) -> pa.
 
 def rewrite(file: Path, table: pa.Table) -> None:
     """Replace the rows of an existing file."""
-    pq.write_table(table, file, compression="zstd", compression_level=1)
+    with _writer(str(file), table.schema, None) as target:
+        target.write_table(table, row_group_size=MAX_ROWS)
+
+
+def keep(file: Path, wanted: Callable[[pa.Table], pa.Array | pa.ChunkedArray]) -> None:
+    """Remove rows from an existing file, one row group after the other, so that only one is in memory.
+
+    Args:
+        file: the file, which is replaced.
+        wanted: returns for each row of a group whether it stays.
+    """
+    new = file.with_suffix(".new")
+    with pq.ParquetFile(file) as source, _writer(str(new), source.schema_arrow, None) as target:
+        for n in range(source.num_row_groups):
+            group = source.read_row_group(n)
+            rest = group.filter(wanted(group))
+            if rest.num_rows:
+                target.write_table(rest, row_group_size=rest.num_rows)
+    new.replace(file)
 
 
 @dataclass
