@@ -80,21 +80,60 @@ WITH occurrence_with_facts AS (
   JOIN broker_generation g ON g.kafka_cluster = t.kafka_cluster AND g.group_id = t.group_id AND g.generation = t.last_generation
   JOIN cluster_broker b ON b.kafka_cluster = g.kafka_cluster AND b.process_id = g.process_id
   WHERE t.rule = 'slow-rebalance' AND t.code = 'unfinished'
+), named_fact AS (
+  SELECT occurrence_id, kafka_cluster, group_id, from_ms, to_ms, fact.kind AS kind, fact.name AS name, fact.number AS number,
+    fact.incarnation AS incarnation
+  FROM (
+    SELECT occurrence_id, kafka_cluster, group_id, from_ms, to_ms, explode(array(
+      named_struct('is_given', member_id IS NOT NULL, 'kind', 'member', 'name', member_id, 'number', CAST(NULL AS BIGINT),
+        'incarnation', CAST(NULL AS BIGINT)),
+      -- A wrong clock is not caused by the trouble of its process.
+      named_struct('is_given', process_id IS NOT NULL AND rule <> 'clock-skew', 'kind', 'process', 'name', process_id, 'number', instance,
+        'incarnation', CAST(NULL AS BIGINT)),
+      named_struct('is_given', size(processes) = 1, 'kind', 'process', 'name', get(processes, 0), 'number', CAST(NULL AS BIGINT),
+        'incarnation', CAST(NULL AS BIGINT)),
+      named_struct('is_given', rule = 'rebalance-storm', 'kind', 'process', 'name', subject, 'number', CAST(NULL AS BIGINT),
+        'incarnation', CAST(NULL AS BIGINT)),
+      named_struct('is_given', task IS NOT NULL AND rule = 'zombie-task', 'kind', 'resource', 'name', task, 'number', CAST(NULL AS BIGINT),
+        'incarnation', CAST(NULL AS BIGINT)),
+      named_struct('is_given', generation IS NOT NULL AND group_id IS NOT NULL, 'kind', 'generation', 'name', CAST(NULL AS STRING),
+        'number', generation, 'incarnation', incarnation),
+      named_struct('is_given', broker_id IS NOT NULL, 'kind', 'broker', 'name', broker_id, 'number', CAST(NULL AS BIGINT),
+        'incarnation', CAST(NULL AS BIGINT)),
+      named_struct('is_given', connector IS NOT NULL, 'kind', 'connector', 'name', connector, 'number', CAST(NULL AS BIGINT),
+        'incarnation', CAST(NULL AS BIGINT)),
+      named_struct('is_given', group_id IS NOT NULL, 'kind', 'group', 'name', CAST(NULL AS STRING), 'number', CAST(NULL AS BIGINT),
+        'incarnation', CAST(NULL AS BIGINT))
+    )) AS fact
+    FROM occurrence_with_facts
+  )
+  WHERE fact.is_given
+), gap_fact AS (
+  SELECT occurrence_id, kafka_cluster, group_id, from_ms, to_ms, fact.kind AS kind, fact.name AS name, fact.number AS number
+  FROM (
+    SELECT occurrence_id, kafka_cluster, group_id, from_ms, to_ms, explode(array(
+      named_struct('kind', 'member', 'name', previous_member_id, 'number', CAST(NULL AS BIGINT)),
+      named_struct('kind', 'process', 'name', previous_process_id, 'number', CAST(NULL AS BIGINT)),
+      named_struct('kind', 'generation', 'name', CAST(NULL AS STRING), 'number', generation)
+    )) AS fact
+    FROM unowned_gap
+  )
+  WHERE fact.name IS NOT NULL OR fact.number IS NOT NULL
+), pair_fact AS (
+  SELECT occurrence_id, kafka_cluster, group_id, from_ms, to_ms, fact.kind AS kind, fact.name AS name, fact.number AS number
+  FROM (
+    SELECT occurrence_id, kafka_cluster, group_id, from_ms, to_ms, explode(array(
+      named_struct('kind', 'resource', 'name', resource, 'number', CAST(NULL AS BIGINT)),
+      named_struct('kind', 'member', 'name', a_member, 'number', CAST(NULL AS BIGINT)),
+      named_struct('kind', 'process', 'name', process_a, 'number', CAST(NULL AS BIGINT)),
+      named_struct('kind', 'process', 'name', process_b, 'number', CAST(NULL AS BIGINT)),
+      named_struct('kind', 'generation', 'name', CAST(NULL AS STRING), 'number', b_generation)
+    )) AS fact
+    FROM owner_pair
+  )
+  WHERE fact.name IS NOT NULL OR fact.number IS NOT NULL
 ), keyed_occurrence AS (
-  SELECT occurrence_id, 'member' AS kind, kafka_cluster, group_id, member_id AS name, CAST(NULL AS BIGINT) AS number,
-    CAST(NULL AS BIGINT) AS incarnation, from_ms, to_ms
-  FROM occurrence_with_facts WHERE member_id IS NOT NULL
-  UNION ALL
-  SELECT occurrence_id, 'process', kafka_cluster, group_id, process_id, instance, NULL, from_ms,
-    to_ms
-  -- A wrong clock is not caused by the trouble of its process.
-  FROM occurrence_with_facts WHERE process_id IS NOT NULL AND rule <> 'clock-skew'
-  UNION ALL
-  SELECT occurrence_id, 'process', kafka_cluster, group_id, processes[0], NULL, NULL, from_ms, to_ms
-  FROM occurrence_with_facts WHERE size(processes) = 1
-  UNION ALL
-  SELECT occurrence_id, 'process', kafka_cluster, group_id, subject, NULL, NULL, from_ms, to_ms
-  FROM occurrence_with_facts WHERE rule = 'rebalance-storm'
+  SELECT occurrence_id, kind, kafka_cluster, group_id, name, number, incarnation, from_ms, to_ms FROM named_fact
   UNION ALL
   SELECT t.occurrence_id, 'process', t.kafka_cluster, t.group_id, l.process_id, l.instance, NULL, t.from_ms, t.to_ms
   FROM occurrence_with_facts t
@@ -102,42 +141,11 @@ WITH occurrence_with_facts AS (
     AND l.process_id IS NOT NULL
   WHERE t.process_id IS NULL
   UNION ALL
-  SELECT occurrence_id, 'resource', kafka_cluster, group_id, task, NULL, NULL, from_ms,
-    to_ms FROM occurrence_with_facts WHERE task IS NOT NULL AND rule = 'zombie-task'
-  UNION ALL
-  SELECT occurrence_id, 'resource', kafka_cluster, group_id, resource, NULL, NULL, from_ms, to_ms FROM owner_pair
-  UNION ALL
-  SELECT occurrence_id, 'generation', kafka_cluster, group_id, NULL, generation, incarnation, from_ms, to_ms
-  FROM occurrence_with_facts WHERE generation IS NOT NULL AND group_id IS NOT NULL
-  UNION ALL
-  SELECT occurrence_id, 'broker', kafka_cluster, group_id, broker_id, NULL, NULL, from_ms, to_ms
-  FROM occurrence_with_facts WHERE broker_id IS NOT NULL
-  UNION ALL
   SELECT occurrence_id, 'broker', kafka_cluster, group_id, broker_id, NULL, NULL, from_ms, to_ms FROM previous_coordinator
   UNION ALL
-  SELECT occurrence_id, 'connector', kafka_cluster, group_id, connector, NULL, NULL, from_ms, to_ms
-  FROM occurrence_with_facts WHERE connector IS NOT NULL
+  SELECT occurrence_id, kind, kafka_cluster, group_id, name, number, NULL, from_ms, to_ms FROM gap_fact
   UNION ALL
-  SELECT occurrence_id, 'group', kafka_cluster, group_id, NULL, NULL, NULL, from_ms, to_ms
-  FROM occurrence_with_facts WHERE group_id IS NOT NULL
-  UNION ALL
-  SELECT occurrence_id, 'member', kafka_cluster, group_id, previous_member_id, NULL, NULL, from_ms,
-    to_ms FROM unowned_gap WHERE previous_member_id IS NOT NULL
-  UNION ALL
-  SELECT occurrence_id, 'process', kafka_cluster, group_id, previous_process_id, NULL, NULL, from_ms,
-    to_ms FROM unowned_gap WHERE previous_process_id IS NOT NULL
-  UNION ALL
-  SELECT occurrence_id, 'generation', kafka_cluster, group_id, NULL, generation, NULL, from_ms,
-    to_ms FROM unowned_gap WHERE generation IS NOT NULL
-  UNION ALL
-  SELECT occurrence_id, 'member', kafka_cluster, group_id, a_member, NULL, NULL, from_ms, to_ms FROM owner_pair WHERE a_member IS NOT NULL
-  UNION ALL
-  SELECT occurrence_id, 'process', kafka_cluster, group_id, process_a, NULL, NULL, from_ms, to_ms FROM owner_pair
-  UNION ALL
-  SELECT occurrence_id, 'process', kafka_cluster, group_id, process_b, NULL, NULL, from_ms, to_ms FROM owner_pair
-  UNION ALL
-  SELECT occurrence_id, 'generation', kafka_cluster, group_id, NULL, b_generation, NULL, from_ms,
-    to_ms FROM owner_pair WHERE b_generation IS NOT NULL
+  SELECT occurrence_id, kind, kafka_cluster, group_id, name, number, NULL, from_ms, to_ms FROM pair_fact
   UNION ALL
   SELECT occurrence_id, 'generation', kafka_cluster, group_id, NULL, generation, incarnation, from_ms, to_ms FROM revoking_generation
 )
