@@ -2,7 +2,8 @@
 
 They are `[[example]]` tables in the TOML file beside the view's SQL. Rows are sparse: a column that is not named is NULL in a given row, and
 may be anything in an expected one; `nulls` of an expected row lists columns that must be NULL. Moments are milliseconds since 1970. Rows may also be given
-for a common table expression of the view, which they replace; an example with `part` expects the rows of that expression.
+for a common table expression of the view, which they replace; an example with `part` expects the rows of that expression. If rows are given of what
+only a step in the view's own folder reads, that step is computed from them.
 """
 
 from __future__ import annotations
@@ -56,7 +57,16 @@ def run(runs: Engine, case: Case, view: view_files.View, example: Example, empty
         empty: as for `give`.
     """
     given = example["given"]
-    give(runs, case, view.reads, {name: rows for name, rows in given.items() if name in view.reads}, empty)
+    steps = _steps(view, given)
+    names = dict.fromkeys(name for step in (*steps, view) for name in step.reads)
+    for step in steps:
+        names.pop(step.name)
+    give(runs, case, names, {name: rows for name, rows in given.items() if name in names}, empty)
+    for step in steps:
+        rows, types = runs.collected(runs.query(step.query))
+        if empty is not None:
+            empty.discard(step.name)
+        runs.session.createDataFrame(*((rows.rename_columns(step.columns),) if rows.num_rows else ([], types))).createOrReplaceTempView(step.name)
     rows, types = runs.collected(runs.query(_query(runs, view, example)))
     if "part" in example:
         return rows, types
@@ -65,11 +75,29 @@ def run(runs: Engine, case: Case, view: view_files.View, example: Example, empty
     return rows.rename_columns(view.columns) if view.columns else rows, types
 
 
+def _steps(view: view_files.View, given: Mapping[str, Sequence[Row]]) -> list[view_files.View]:
+    """Return the steps in the view's own folder that read what is given and is not read by the view itself, each after those that it reads."""
+    all_views = view_files.views()
+    found: list[view_files.View] = []
+
+    def reads(step: view_files.View, name: str) -> bool:
+        return name in step.reads or any(reads(all_views[other], name) for other in step.reads if is_near(other))
+
+    def is_near(name: str) -> bool:
+        return name in all_views and name not in given and all_views[name].kind == "step" and all_views[name].folder == view.folder
+
+    wanted = {name for name in given if name not in view.reads and name in all_views}
+    for name in all_views:  # in the order of their reads
+        if is_near(name) and reads(view, name) and any(reads(all_views[name], other) for other in wanted):
+            found.append(all_views[name])
+    return found
+
+
 def _query(runs: Engine, view: view_files.View, example: Example) -> str:
     """Return the query of the view, or of its part, that reads the given rows in place of the common table expressions that they replace."""
     from forensics.case.query_parts import _Table, _tables, _with
 
-    replaced = set(example["given"]) - set(view.reads)
+    replaced = {name for name in example["given"] if name not in view.reads and name not in view_files.views()}
     part = example.get("part", "")
     if not replaced and not part:
         return view.query
