@@ -363,8 +363,9 @@ def how_sure(report: Report) -> str:
     elif graver:
         proved = len(graver) - len(open_)
         which = f"{proved} of {len(graver)}" if open_ else "both" if proved == 2 else f"all {proved}"
-        kinds = " and ".join(severity for severity in SEVERITIES if severity in {f["severity"] for f in graver})
-        parts.append(f"{which} {kinds} findings {'is' if proved == 1 else 'are'} proved by log lines")
+        kinds = [severity for severity in SEVERITIES if severity in {f["severity"] for f in graver}]
+        what = f"findings ({' or '.join(kinds)})" if len(kinds) > 1 else "warnings" if kinds == ["warning"] else f"{kinds[0]} findings"
+        parts.append(f"{which} {what} {'is' if proved == 1 else 'are'} proved by log lines")
     if len(causes) == 1:
         # Logs show that a process froze, but seldom why.
         parts.append("the root cause is unknown" if unknown else "the logs show the root cause")
@@ -410,7 +411,7 @@ def missing(report: Report, clock: Clock) -> str:
         parts.append(silences(facts["gaps"], facts["gap_ms"]))
     undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]
     if later := ended - with_gaps:
-        parts.append(f"any later lines of {and_more(sorted(later), 3)}")
+        parts.append(f"{and_more(sorted(later), 3)} after {'its last line' if len(later) == 1 else 'their last lines'}")
     if others := facts["groups_not_examined"]:
         unknown = f"ownership in {and_more(others, 3)} is unknown"
         # The reason is unknown: it is not always a missing log.

@@ -120,9 +120,7 @@ def _add_table(out: Document, lines: Sequence[tuple[float, Row]], requested: set
         else "the reference clocks; do not compare times of processes whose clocks no messages relate"
     )
     day = f"{times[0].astimezone(zone):%Y-%m-%d}, " if clock.day else ""
-    out.add(
-        Para(f"Lines of all processes in the order of {on}; {day}times in {zone_name(zone, times[0])}. `>` marks the requested lines.", tone="dim")
-    )
+    out.add(Para(f"Lines of all processes, ordered by {on}; {day}times in {zone_name(zone, times[0])}. `>` marks the requested lines.", tone="dim"))
     columns = (Column(""), Column("time", fixed=True), Column("process"), Column("line"))
     rows: list[tuple[str, ...]] = []
     dim = {}

@@ -195,7 +195,8 @@ def _notes(placements: Sequence[Placement], brokers: Mapping[int, str | None], a
     notes = []
     if not named:
         notes.append(
-            f"Live brokers, according to the file: {_listed(sorted(brokers))}. Brokers without a replica are not in it; list all with --brokers."
+            f"IDs of the live brokers in the file: {_listed(sorted(brokers))}. The file does not show brokers without a replica; "
+            "list all brokers with `--brokers`."
         )
     if absent:
         why = "they are not in --brokers" if named else "they lead no partition and are in sync with no leader"
@@ -316,7 +317,7 @@ def _add_losses(out: Document, found: Answer) -> None:
     out.section("What each broker failure would break", [Table(tuple(columns), tuple(rows), tones)])  # type: ignore[arg-type]
     if any(x.lost for x in found.losses):
         what = (
-            "their groups have no coordinator: members cannot join, heartbeat or commit"
+            "the groups on such a partition have no coordinator: their members cannot join, send heartbeats or commit"
             if found.request.topic == OFFSETS
             else "they cannot be read or written"
         )

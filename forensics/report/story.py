@@ -22,9 +22,9 @@ SPLIT_RULES = ("split-brain-task", "split-brain-partition")
 #: Rules whose findings are in the impact, with their times.
 _IN_IMPACT = (*SPLIT_RULES, "unassigned-tasks")
 _MAX_STEPS, _SAME_RULE, _MAX_LEDGER = 8, 2, 3
-_DID = {"partition": ("was assigned", "held"), "task": ("started", "ran"), "connector": ("started", "ran")}
+_DID = {"partition": ("was assigned", "still held"), "task": ("started", "was still running"), "connector": ("started", "was still running")}
 _PROOF = {
-    "work": "both worked in that time",
+    "work": "both worked during the overlap",
     "thread": "no line shows both working",
     "held": "no line shows both reading at the same time",
 }
@@ -155,7 +155,7 @@ def _effects(incident: Row, tree: Iterable[Row], headline: str) -> Iterator[Step
             yield Step(
                 start,
                 same[-1]["to_ts"] if more else end,
-                f["headline"] + f" (and {more:,} similar)" * bool(more),
+                f["headline"] + f" (and {more:,} more like it)" * bool(more),
                 _line(f["witness"], f["from_ts"]),
             )
 
@@ -166,10 +166,11 @@ def _owners(pairs: Iterable[Row], names: Names) -> Iterator[Step]:
     for same in _same_second(proved, lambda s: s["from_lo"] or s["from_hi"]):
         a, b = names.owners(same[0])
         took, had = _DID[same[0]["resource_kind"]]
-        what = in_words(sorted({s["resource"] for s in same}), same)
+        resources = sorted({s["resource"] for s in same})
+        what, them = in_words(resources, same), "it" if len(resources) == 1 else "them"
         began = min((s["from_lo"] for s in same if s["from_lo"]), default=None)
         yield Step(
-            began, began, f"{b} {took} {what}, which {a} still {had}" if a != b else f"{a} {took} {what} a second time", _role(same[0], "B starts")
+            began, began, f"{b} {took} {what} while {a} {had} {them}" if a != b else f"{a} {took} {what} a second time", _role(same[0], "B starts")
         )
     for same in _same_second([s for s in proved if s["to_hi"]], lambda s: s["to_hi"]):
         a, b = names.owners(same[0])
@@ -204,7 +205,7 @@ def _twice(pairs: Iterable[Row], names: Names) -> Iterator[Hit]:
             there = _longest(s["there_certain_ms"] or 0 for s in same)
             working = max(s["work_certain_ms"] or 0 for s in same)
             proof = f"both working for at least {about(working)}" if working else _PROOF.get(kind, "")
-            follows = f"{count(risk, 'record')} read by both" if risk else "may have been written twice" * (kind == "work")
+            follows = f"{count(risk, 'record')} read by both" if risk else "records may have been written twice" * (kind == "work")
             yield Hit(what, who, there, "; ".join(x for x in (proof, follows) if x))
         else:
             longest = [s["there_possible_ms"] for s in same]
@@ -212,9 +213,9 @@ def _twice(pairs: Iterable[Row], names: Names) -> Iterator[Hit]:
 
 
 def _longest(times: Iterable[float]) -> str:
-    """Return the longest of several certain times: `at least 22 s`, or `longest at least 22 s` if others are shorter."""
+    """Return the longest of several certain times: `at least 22 s`, or `one for at least 22 s` if others are shorter."""
     shown = [about(ms) for ms in sorted(times)]
-    return "longest " * (shown[0] != shown[-1]) + f"at least {shown[-1]}"
+    return "one for " * (shown[0] != shown[-1]) + f"at least {shown[-1]}"
 
 
 def _unowned(report: Report, names: Names, incident: Row) -> Iterator[Hit]:

@@ -101,7 +101,7 @@ def _as_one(same: Sequence[Story]) -> Story:
     else:
         last = max(same, key=lambda s: (s.incident["to_hi"] is None, ended(s.incident) or EARLIEST))
         incident = first.incident | {key: last.incident.get(key) for key in ("to_hi", "over_since", "shown_until", "outcome")}
-        headline = f"{first.headline} (and {len(same) - 1} similar)"
+        headline = f"{first.headline} (and {len(same) - 1} more like it)"
         steps.sort(key=in_time)
     shown = shortened(steps)
     return replace(

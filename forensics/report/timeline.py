@@ -38,7 +38,7 @@ _CAUSES = f"Cause of an incident: {CAUSE} certain, {CAUSE_POSSIBLE} possible; {E
 _RESOURCES = 30
 _GENERATIONS = 25
 _MIN_CELLS = 20
-_TWICE = "twice"
+_TWICE = "overlap"
 _MAX_CAUSES = 6
 
 
@@ -284,7 +284,7 @@ def _name_width(drawn: _Drawn, row: Row) -> int:
 
 
 def _doubled(drawn: _Drawn, overlaps: Sequence[Overlap]) -> Table:
-    columns = (Column("twice", fixed=True), Column("by"), Column("from", fixed=True), Column("certain, and possible"))
+    columns = (Column("overlap", fixed=True), Column("by"), Column("from", fixed=True), Column("certain and possible duration"))
     rows = []
     for o in overlaps:
         owners = " and ".join(drawn.owner(p) for p in o.processes)

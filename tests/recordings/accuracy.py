@@ -115,7 +115,7 @@ def thinned_lines(results: list[Thinned]) -> list[str]:
     lines = [
         "## With lines removed",
         "",
-        "The logs of each recording were analysed again with lines removed at random: single lines, all lines of some seconds in each file, entire loggers,",
+        "The logs of each recording were analysed again with lines removed at random: single lines, all lines within a few seconds of each file, entire loggers,",
         "or all INFO lines of clients. Each cell shows the percentage of ownership samples that is still known for certain, and the number of proved",
         "overlaps. *False* counts statements that contradict the ground truth or the complete logs: a proof that the complete logs do not give, a",
         "proof that became a refutation or the reverse, or a certain ownership that did not exist.",
@@ -142,15 +142,15 @@ def markdown(tables_of: dict[str, list[Result]], thinned: list[Thinned]) -> str:
         "",
         "| column | meaning |",
         "|---|---|",
-        "| generations | generations with members in the coordinator's storage that the view `generation` also contains; a different leader or number of "
-        "members is listed below the table |",
+        "| generations | how many of the generations that have members in the coordinator's storage the view `generation` also contains; differences in "
+        "leader or number of members are listed below the table |",
         "| ownership | sampled points (time, worker, task) for which the view `ownership` is right about whether the task's thread existed; a point inside "
         "bounds wider than 2 s counts as wrong, because the view is too imprecise there |",
         "| unknowable | points excluded from that percentage: the process was frozen, or dead and not yet restarted. The logs cannot show which of the two, "
         "so the bounds are necessarily wide |",
         "| true overlaps | periods of at least 0.4 s in which two processes of a group had threads of the same task, or were assigned the same partition |",
         "| verdicts | rows of `split_brain`, by kind and verdict |",
-        "| false proved | proofs without a true overlap at that time (tolerance 0.25 s), or that state a certain time when it was not certain |",
+        "| false proved | proofs without a true overlap at that time (tolerance 0.25 s), or that claim a longer certain overlap than there was |",
         "| false refuted | refutations of an overlap that lasted at least 0.4 s |",
         "| missed | true overlaps of at least 1 s that no row proves or leaves undecided |",
         "| clocks | bounds of `clock_offset` that contain the true skew; *widest bounds* is the width of the widest |",

@@ -105,7 +105,13 @@ def _to_brokers(recording: Recording) -> Iterator[Done]:
         elif deed["did"] == "brokers started" and deed.get("offsets_rf", 1) > deed["n"]:
             yield Done(frozenset({"offsets_topic_impossible"}), frozenset(), None, None, "too few brokers for __consumer_offsets")
         elif deed["did"].startswith("second owner of instance id"):
-            yield Done(frozenset({"static_id_shared"}), frozenset({deed["did"].rsplit(" ", 1)[-1]}), None, None, deed["did"])
+            yield Done(
+                frozenset({"static_id_shared"}),
+                frozenset({two := deed["did"].rsplit(" ", 1)[-1]}),
+                None,
+                None,
+                f"second owner of instance ID `{two}`",
+            )
 
 
 def _to_connectors(recording: Recording) -> Iterator[Done]:

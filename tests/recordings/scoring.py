@@ -26,6 +26,12 @@ MISSED_MS = 1_000
 
 Row = dict[str, object]
 INFINITE = 1 << 62
+#: What the view says of a point, by what is wrong with it.
+_SAID = {
+    "wide": "the bounds of `ownership` are too wide to show that",
+    "owned": "`ownership` says that it had one",
+    "not owned": "`ownership` says that it had none",
+}
 
 
 @dataclass
@@ -147,8 +153,8 @@ def score_ownership(recording: Recording, rows: list[Row], clock: Clock) -> Scor
         if verdict == "right":
             score.right += 1
         else:
-            faults[f"{task} on {worker}: {'had a thread' if exists else 'had no thread'}, {verdict}"] += 1
-    score.wrong = [f"{what}: {n * SAMPLE_MS / 1000:.1f} s" for what, n in faults.most_common()]
+            faults[f"{task} on {worker} {'had a thread' if exists else 'had no thread'}, but {_SAID[verdict]}"] += 1
+    score.wrong = [f"{what} ({n * SAMPLE_MS / 1000:.1f} s)" for what, n in faults.most_common()]
     return score
 
 

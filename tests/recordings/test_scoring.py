@@ -93,8 +93,11 @@ def test_true_ownership_scores_full(recording, reference, skew):
 @pytest.mark.parametrize(
     ("rows", "fault"),
     [
-        ([ownership("w1/connect.log", 5, 33)], "orders-0 on w2: had a thread, not owned: 40.0 s"),
-        ([ownership("w1/connect.log", 5, 43), ownership("w2/connect.log", 20, None)], "orders-0 on w1: had no thread, owned: 9.8 s"),
+        ([ownership("w1/connect.log", 5, 33)], "orders-0 on w2 had a thread, but `ownership` says that it had none (40.0 s)"),
+        (
+            [ownership("w1/connect.log", 5, 43), ownership("w2/connect.log", 20, None)],
+            "orders-0 on w1 had no thread, but `ownership` says that it had one (9.8 s)",
+        ),
         ([ownership("w1/connect.log", 5, 33, wide=3), ownership("w2/connect.log", 20, None)], "wide"),
     ],
 )

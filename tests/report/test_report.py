@@ -219,7 +219,7 @@ def test_tasks_with_two_live_threads_are_among_those_affected() -> None:
 def test_a_log_that_ends_too_soon_for_a_verdict_is_missing() -> None:
     views = rows()
     views["split_brain"] = [split("orders-2", "undecided", facts={"evidence": ["end_of_b", "debug_level_of_a"]})]
-    assert "any later lines of w1/connect.log" in dict(brief_of(views))["Missing"]
+    assert "w1/connect.log after its last line" in dict(brief_of(views))["Missing"]
     assert "The log of w1 ends too early to settle all pairs of owners." in flat(as_text(views=views))
 
 
