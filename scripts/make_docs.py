@@ -116,7 +116,7 @@ def _worded(words: Words, view: view_files.View, samples: Iterable[str]) -> list
         f"`{name}` ({default})" for _, name, _, default in _THRESHOLD.findall(view_files.thresholds_sql()) if re.search(rf"\b{name}\b", sql)
     ]
     rows += [("thresholds", ", ".join(thresholds))] if thresholds else []
-    rows += [(f"in {release}", text) for release, text in words.releases.items()]
+    rows += [(release if release.startswith("before ") else f"in {release}", text) for release, text in words.releases.items()]
     rows += [("see", ", ".join(words.see))] if words.see else []
     rows.append(("shown by", "; ".join(shown)))
     cases = [(f"`{code}`", _in_general(case.headline), _in_general(case.advice)) for code, case in words.codes.items()]

@@ -30,8 +30,8 @@ CREATE OR REPLACE TEMPORARY VIEW duplicate_ledger (
   records_lo      COMMENT 'Minimum number of records read twice',
   records_hi      COMMENT 'Maximum number of records read twice; NULL: no bound',
   how             COMMENT 'automatic_commit: exact; refused_commit: the old reader tried in vain to commit up to read_to; asked_commit: it
-    asked to, and no line tells the outcome; committed: it had committed up to read_to; went_back: the new reader began before the old one
-    had; unknown: how far the old reader had read is unknown',
+    asked to commit, and the logs do not show the outcome; committed: it had committed up to read_to; went_back: the new reader started at a
+    lower offset than the old reader had; unknown: how far the old reader had read is unknown',
   fenced_by
     COMMENT 'Why the old reader''s commits were refused afterwards: group, group.instance.id; NULL: no line shows that they were',
   reference_process_id COMMENT 'Process on whose clock the bounds are',

@@ -1,4 +1,4 @@
--- One row per worker whose assigned tasks do not work: they failed, never started, their herder died, or a sink task has no partitions.
+-- One row per worker whose assigned tasks do not work: tasks failed or never started, the herder died, or a sink task has no partitions.
 -- Reads: fact_line, task_line, process_life, worker_group, worker_duty, join_round, clock_offset, log_hole
 WITH clock_lead AS (
   -- How far each process's clock is ahead of its island's reference clock.

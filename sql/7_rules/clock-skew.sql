@@ -1,5 +1,5 @@
--- One row per process whose clock differs from that of most others (from its island's reference if there is no majority), stepped, or was
--- read in a wrong time zone.
+-- One row per process whose clock stepped or differs from that of most others (from its island's reference if there is no majority), or
+-- whose log was read in the wrong time zone.
 -- Reads: clock_offset, clock_bound, clock_closure, clock_suspect, clock_setback, clock_step, range_row
 WITH clock_lead AS (
   SELECT process_id, reference_process_id AS island, lo_ms, hi_ms, suspect_time_zone

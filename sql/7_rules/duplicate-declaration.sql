@@ -1,4 +1,4 @@
--- One row per two connectors that are declared to do the same work.
+-- One row per pair of connectors that are declared to do the same work.
 -- Reads: config_value, process_cluster, worker_group, fact_line, holding, clock_offset
 WITH printed_line AS (
   -- Workers print two views of a connector: Connect's own, and the connector class's in the connector's context.

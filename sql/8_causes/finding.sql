@@ -7,7 +7,7 @@
 -- The cause of a repeated finding is that of its first occurrence: so no finding begins before the one that caused it.
 CREATE OR REPLACE TEMPORARY VIEW finding (
   finding_id    COMMENT 'Stable id of the finding',
-  rule          COMMENT 'Rule, the name of its file under rules/',
+  rule          COMMENT 'Rule, the name of its file in sql/7_rules/',
   severity      COMMENT 'critical, warning or note',
   verdict       COMMENT 'proved or undecided',
   kafka_cluster COMMENT 'Kafka cluster id',

@@ -6,7 +6,7 @@
 CREATE OR REPLACE TEMPORARY VIEW occurrence (
   occurrence_id COMMENT 'Stable id of the occurrence',
   finding_id    COMMENT 'Finding that it belongs to',
-  rule          COMMENT 'Rule, the name of its file under rules/',
+  rule          COMMENT 'Rule, the name of its file in sql/7_rules/',
   severity      COMMENT 'critical, warning or note',
   verdict       COMMENT 'proved or undecided',
   kafka_cluster COMMENT 'Kafka cluster id',

@@ -4,7 +4,7 @@
 -- `rule_finding` has the rows of every file in rules/. A new rule is one new file there.
 CREATE OR REPLACE TEMPORARY VIEW occurrence_fact (
   occurrence_id COMMENT 'Stable id of the occurrence',
-  rule          COMMENT 'Rule, the name of its file under rules/',
+  rule          COMMENT 'Rule, the name of its file in sql/7_rules/',
   severity      COMMENT 'critical, warning or note',
   verdict       COMMENT 'proved or undecided',
   kafka_cluster COMMENT 'Kafka cluster id',
