@@ -19,9 +19,9 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_episode (
   duration_ms COMMENT 'From loss to find, milliseconds; NULL: its clock stepped meanwhile, or may have',
   losses      COMMENT 'How often the loss was printed',
   cause       COMMENT 'Cause as printed, of the first loss',
-  scope       COMMENT 'Who else had no coordinator at that time (lost within episodes_together_ms, or absent meanwhile): member: nobody else;
-    group: other members of the group; broker: also members of other groups of that broker; NULL: unknown, because the clock bounds are too
-    wide',
+  scope       COMMENT 'Who else had no coordinator at that time (lost within episodes_together_ms, or absent meanwhile): member: nobody
+    else; group: other members of the group; broker: also members of other groups of that broker; NULL: unknown, because the clock bounds
+    are too wide',
   witness     COMMENT 'Events that prove it'
 )
 COMMENT 'One row per time that a member lost its group''s coordinator.'
