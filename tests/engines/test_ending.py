@@ -151,8 +151,8 @@ def test_ctrl_c_ends_a_command_that_does_not_listen(tmp_path: Path):
     """A library that computes for long gives Python no chance to say that there was a Ctrl-C."""
     code = (
         "import hashlib, sys\nfrom forensics import api\n"
-        "api.open_case = lambda *a, **k: hashlib.pbkdf2_hmac('sha256', b'x', b'y', 10**9)\n"
-        "sys.argv[1:] = ['report', '--case', 'x']\nfrom forensics.cli import main\nprint(flush=True)\nmain()"
+        "def compute(*a, **k):\n    print(flush=True)\n    hashlib.pbkdf2_hmac('sha256', b'x', b'y', 10**9)\n"
+        "api.open_case = compute\nsys.argv[1:] = ['report', '--case', 'x']\nfrom forensics.cli import main\nmain()"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         process.stdout.readline()
