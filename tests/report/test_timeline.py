@@ -45,7 +45,7 @@ def test_what_is_certain_and_what_is_possible_are_different_letters() -> None:
     assert first.rstrip().endswith("░")
     assert "█" in first
     assert "░" not in lane(lines, "w1")
-    both = lane(lines, "twice")
+    both = lane(lines, "overlap")
     assert set(both) == {" ", "X", "?"}
     assert both.index("X") == lane(lines, "w1").index("█"), "an overlap stands below its owners"
 
@@ -55,7 +55,7 @@ def test_no_overlap_is_too_short_to_be_seen() -> None:
     views["split_brain"] = [
         views["split_brain"][0] | {"from_lo": at(50), "from_hi": at(50), "to_lo": at(50.001), "to_hi": at(50.001), "certain_ms": 1}
     ]
-    assert "X" in lane(drawn(60, views=views), "twice")
+    assert "X" in lane(drawn(60, views=views), "overlap")
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 160])
@@ -109,7 +109,7 @@ def test_many_resources_are_counted_but_those_with_two_owners_are_all_drawn() ->
     views["ownership"] = [owned(f"many-{n}", "w1") for n in range(100)]
     views["split_brain"] = [split(f"many-{n}") for n in range(40)]
     written = "\n".join(drawn(100, views=views))
-    assert written.count("twice") >= 40
+    assert written.count("overlap") >= 40
     assert "more resources" in written
 
 
