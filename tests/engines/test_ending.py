@@ -154,7 +154,12 @@ def test_ctrl_c_ends_a_command_that_does_not_listen(tmp_path: Path):
         "def compute(*a, **k):\n    print(flush=True)\n    hashlib.pbkdf2_hmac('sha256', b'x', b'y', 10**9)\n"
         "api.open_case = compute\nsys.argv[1:] = ['report', '--case', 'x']\nfrom forensics.cli import main\nmain()"
     )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+
+    def listen() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background job ignores it
+
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "preexec_fn": listen}
+    with subprocess.Popen([sys.executable, "-c", code], **pipes) as process:
         process.stdout.readline()
         time.sleep(1)
         began = time.monotonic()
