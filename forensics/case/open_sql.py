@@ -103,7 +103,7 @@ def _sql_type(kind: pa.DataType) -> str:
         # What TIMESTAMP means depends on a setting of the user's session.
         return "TIMESTAMP_LTZ" if kind.tz else "TIMESTAMP_NTZ"
     if pa.types.is_string_view(kind):
-        return "STRING"  # Sail writes the texts of some large views so
+        return "STRING"  # the type with which Sail writes texts of large cases
     return from_arrow_type(kind).simpleString().upper()
 
 
