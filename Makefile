@@ -13,7 +13,7 @@ BIN := .venv/bin
 # spark-sql and Spark's Python workers find Python through PATH.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: report test slow all lint format docs site notebook samples pictures bench
+.PHONY: report test slow all lint format docs site notebook samples pictures bench lab
 
 report: .venv/ready
 	forensics ingest --case $(CASE) $(LOGS)
@@ -77,3 +77,10 @@ BENCH ?= /tmp/forensics-bench
 bench: .venv/ready
 	python -m pip install --quiet --disable-pip-version-check --editable '.[bench,sail]'
 	python bench/run.py $(BENCH) $(if $(PARTS),--parts $(PARTS))
+
+# Record a scenario on a real Kafka and score the recording: make lab RELEASE=4.3.1 SCENARIO=worker_frozen. See lab/README.md. Requires root, iproute2, a JDK and Maven.
+SEED ?= 0
+RECORDINGS ?= recordings
+lab: export FORENSICS_ENGINE ?= sail
+lab: .venv/ready
+	python -m lab $(RELEASE) $(SCENARIO) --seed $(SEED) --out $(RECORDINGS)

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is done to a cluster, scenario by scenario, and what must be there afterwards for a recording to count.
+
+Times are short: sessions end after 6 s without a heartbeat, and Connect waits 8 s for a lost worker.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lab import cluster
+from lab.cluster import Run
+
+FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+FILE_SINK = "org.apache.kafka.connect.file.FileStreamSinkConnector"
+
+
+@dataclass(frozen=True)
+class Names:
+    """What a reader could learn by heart, so a seed other than 0 changes it: names, numbers, and to whom it happens.
+
+    Attributes:
+        group: of the Connect workers.
+        source: the connector with one task; like all connectors it has a name of one letter.
+        sinks: two sink connectors.
+        tasks: of the first sink.
+        victim: the worker that a fault hits.
+        others: the other workers.
+        application: of Streams, and group of consumers.
+        topic: what producers write and consumers read.
+        transactional_id: of the producers.
+    """
+
+    group: str
+    source: str
+    sinks: tuple[str, str]
+    tasks: int
+    victim: str
+    others: tuple[str, ...]
+    application: str
+    topic: str
+    transactional_id: str
+
+    @classmethod
+    def of(cls, seed: int) -> Names:
+        """Return the names of a seed; 0 is the plain case."""
+        draw = random.Random(seed)
+        letters = draw.sample("fghjkmpqruvxyz", 3) if seed else ["a", "b", "c"]
+        victim = draw.choice(["w1", "w2", "w3"]) if seed else "w2"
+        return cls(
+            group=draw.choice(["cdc-prod", "connect", "lake.sinks", "etl_7"]) if seed else "connect-cluster",
+            source=letters[0],
+            sinks=(letters[1], letters[2]),
+            tasks=draw.choice([3, 5, 6]) if seed else 4,
+            victim=victim,
+            others=tuple(w for w in ("w1", "w2", "w3") if w != victim),
+            application=draw.choice(["billing.v2", "g-7", "search-indexer"]) if seed else "orders-app",
+            topic=draw.choice(["invoices", "click-stream_raw", "products.cdc.v1"]) if seed else "orders",
+            transactional_id=draw.choice(["tx-1", "shop.payments_0", "invoicer-eu-2"]) if seed else "payments-0",
+        )
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario as `make lab SCENARIO=` names it.
+
+    Attributes:
+        name: of its function.
+        notes: its docstring; `truth.json` has it.
+        play: does it.
+        leaves: patterns that files of the recording must match, as (glob, regular expression); without them the fault did not happen.
+        since: the first release that can play it.
+    """
+
+    name: str
+    notes: str
+    play: Callable[[Run, Names], None]
+    leaves: tuple[tuple[str, str], ...]
+    since: tuple[int, ...]
+
+
+SCENARIOS: dict[str, Scenario] = {}
+
+
+def scenario(*leaves: tuple[str, str], since: tuple[int, ...] = (3, 3)) -> Callable[[Callable[[Run, Names], None]], Callable[[Run, Names], None]]:
+    """Enter a function as a scenario; `leaves` and `since` as in `Scenario`."""
+
+    def enter(play: Callable[[Run, Names], None]) -> Callable[[Run, Names], None]:
+        SCENARIOS[play.__name__] = Scenario(play.__name__, (play.__doc__ or "").strip(), play, leaves, since)
+        return play
+
+    return enter
+
+
+def file_source(run: Run, worker: str, name: str, topic: str, **settings: object) -> None:
+    """Put a connector that reads a file of 50 lines into a topic."""
+    path = cluster.KAFKA / f"{name}.in"
+    path.write_text("hello\n" * 50, encoding="utf-8")
+    run.connector(worker, name, FILE_SOURCE, tasks_max=1, file=path, topic=topic, **settings)
+
+
+def file_sink(run: Run, worker: str, name: str, tasks: int, topic: str) -> None:
+    """Put a connector that writes a topic into a file."""
+    run.connector(worker, name, FILE_SINK, tasks_max=tasks, topics=topic, file=cluster.KAFKA / f"{name}.out")
+
+
+def three_workers(run: Run, names: Names, **settings: object) -> None:
+    """Start three Connect workers with a source and two sinks, and let them settle."""
+    run.brokers()
+    for worker in ("w1", "w2", "w3"):
+        run.worker(worker, names.group, **settings)
+    file_source(run, "w1", names.source, "lab-input")
+    for sink, tasks in zip(names.sinks, (names.tasks, 2), strict=True):
+        file_sink(run, "w1", sink, tasks, "lab-input")
+    run.wait(10)
+
+
+@scenario(("truth/threads.jsonl", '"stopped", .*"tasks": \\["'))
+def worker_frozen(run: Run, names: Names) -> None:
+    """A Connect worker is frozen until the others have its tasks; it wakes up still running them."""
+    three_workers(run, names)
+    run.freeze(names.victim, 26)
+    run.wait(15)
+
+
+def produce(run: Run, names: Names, name: str, *, timeout_ms: int = 20_000, records: int = 10) -> None:
+    """Start a transactional producer with the shared transactional.id."""
+    run.app(
+        "producer",
+        name,
+        "TransactionalProducer",
+        transactional_id=names.transactional_id,
+        transaction_timeout_ms=timeout_ms,
+        delivery_timeout_ms=10_000,
+        request_timeout_ms=4_000,
+        max_block_ms=15_000,
+        topic=names.topic,
+        records=records,
+        pause_ms=150,
+    )
+
+
+@scenario(
+    ("truth/p1.jsonl", '"fatal".*Fenced|"fatal".*InvalidProducerEpoch'), ("truth/p2.jsonl", '"fatal"'), ("truth/transactions.jsonl", '"Ongoing"')
+)
+def producer_fenced(run: Run, names: Names) -> None:
+    """Two processes with one transactional.id: the second fences the first, whose supervisor starts it again, which fences the second."""
+    run.brokers()
+    run.watch()
+    produce(run, names, "p1")
+    run.wait(12)
+    produce(run, names, "p2")
+    run.until("p1 is fenced", lambda: run.members["p1"].process.state == "gone", 40)
+    run.wait(6)
+    run.restart("p1")
+    run.until("p2 is fenced", lambda: run.members["p2"].process.state == "gone", 40)
+    run.wait(6)
+
+
+@scenario(("logs/broker-1/server.log", "Completed rollback of ongoing transaction"), ("truth/p1.jsonl", '"(failed|fatal)"'))
+def producer_timed_out(run: Run, names: Names) -> None:
+    """A producer is frozen inside a transaction for longer than transaction.timeout.ms: the coordinator aborts it and bumps the epoch."""
+    run.brokers(settings={"transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000})
+    run.watch()
+    produce(run, names, "p1", timeout_ms=6000, records=40)
+    run.wait(14)
+    run.freeze("p1", 16)
+    run.wait(15)

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of the laboratory needs neither root nor Java: its scenarios (played without processes), its files of truth, its errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import causes
+import pytest
+from places import ROOT
+from truth import Recording
+
+from lab import cluster, releases, truth
+from lab.__main__ import unmet
+from lab.releases import Release
+from lab.scenarios import SCENARIOS, Names
+
+NEWEST = Release.parse("4.3.1")
+
+
+class Actor:
+    """A process that does nothing, but knows what it was started with."""
+
+    def __init__(self, host, command, output):
+        self.host, self.command, self.pid, self.state, self.threads, self.signals = host, command, 1, "running", [], []
+
+    def send(self, number):
+        self.signals.append(number)
+
+    def wait(self, seconds):
+        return True
+
+
+class Stage:
+    """Hosts without a network."""
+
+    def __init__(self):
+        self.address = {}
+
+    def add(self, name):
+        return self.address.setdefault(name, f"10.77.0.{len(self.address) + 11}")
+
+    def cable(self, name, *, plugged):
+        assert name in self.address
+
+
+@pytest.fixture
+def rehearse(tmp_path, monkeypatch):
+    """Return a function that plays a scenario without starting anything and returns the run."""
+    monkeypatch.setattr(cluster, "KAFKA", tmp_path / "kafka")
+    monkeypatch.setattr(cluster, "Hosts", Stage)
+    monkeypatch.setattr(cluster, "Process", Actor)
+    monkeypatch.setattr(cluster, "call", lambda *command: "")
+    monkeypatch.setattr(cluster, "main_class", lambda libs, name: name)
+    monkeypatch.setattr(cluster.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(cluster.Run, "until", lambda run, what, true, seconds=60: true())
+    monkeypatch.setattr(cluster.Run, "rest", lambda *request, **more: {})
+
+    def play(name, seed=0, release=NEWEST):
+        (tmp_path / "kafka").mkdir(exist_ok=True)
+        run = cluster.Run(release, tmp_path / f"recording-{seed}")
+        SCENARIOS[name].play(run, Names.of(seed))
+        run.did("scenario ends")
+        run.finish()
+        text = json.dumps(run.truth(name, seed, SCENARIOS[name].notes))
+        (run.folder / "truth.json").write_text(text, encoding="utf-8")
+        return run
+
+    return play
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("seed", [0, 7])
+def test_a_scenario_can_be_played_and_its_deeds_read(rehearse, name, seed):
+    run = rehearse(name, seed)
+    recording = Recording(run.folder)
+    assert recording.scenario == name
+    assert recording.start_ms <= recording.end_ms
+    for deed in recording.deeds:
+        kind = deed["did"].split(" ")[0]
+        assert deed["did"] in ("scenario ends", "recording ends", "brokers started") or kind in deed or "connector" in deed, deed
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_scenario_says_what_it_does_and_what_it_must_leave(name):
+    scenario = SCENARIOS[name]
+    assert scenario.notes.endswith(".")
+    assert scenario.leaves
+    for glob, pattern in scenario.leaves:
+        assert glob.startswith(("logs/", "truth/", "truth.json")), glob
+        re.compile(pattern)
+
+
+def test_a_frozen_worker_is_a_cause_that_the_score_knows(rehearse):
+    [done] = causes.done(Recording(rehearse("worker_frozen").folder))
+    assert (done.causes, done.subjects) == ({"process_paused"}, {"w2"})
+    assert done.at_ms <= done.over_ms
+
+
+def test_a_seed_changes_what_could_be_learnt_by_heart():
+    assert Names.of(0).group == "connect-cluster"
+    assert Names.of(7) == Names.of(7)
+    assert len({Names.of(seed) for seed in range(1, 20)}) > 15
+    for seed in range(20):
+        names = Names.of(seed)
+        assert {*names.others, names.victim} == {"w1", "w2", "w3"}
+        assert {len(name) for name in (names.source, *names.sinks)} == {1}  # the kernel cuts names of threads
+
+
+def test_task_threads_are_known_by_their_names():
+    assert truth.tasks_of(["main", "task-thread-b-1", "task-thread-a-0", "kafka-coordinat"]) == ["a-0", "b-1"]
+
+
+def test_truth_has_a_line_for_each_change(tmp_path):
+    changes = truth.Changes(tmp_path / "x.jsonl")
+    for state in ("running", "running", "stopped", "running"):
+        changes.note("w1", {"worker": "w1", "state": state})
+    lines = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [line["state"] for line in lines] == ["running", "stopped", "running"]
+    assert all(line["t_ms"] > 1_700_000_000_000 for line in lines)
+
+
+def test_a_recording_without_its_fault_does_not_count(tmp_path):
+    scenario = SCENARIOS["producer_timed_out"]
+    assert len(unmet(tmp_path, scenario)) == len(scenario.leaves)
+    (tmp_path / "logs/broker-1").mkdir(parents=True)
+    (tmp_path / "truth").mkdir()
+    (tmp_path / "logs/broker-1/server.log").write_text("Completed rollback of ongoing transaction for transactionalId x", encoding="utf-8")
+    (tmp_path / "truth/p1.jsonl").write_text('{"event":"begun"}\n', encoding="utf-8")
+    assert unmet(tmp_path, scenario) == ['truth/p1.jsonl has no line like "(failed|fatal)"']
+
+
+def test_the_partition_of_a_group_is_the_brokers():
+    assert cluster.partition_of("connect-cluster") == 7  # as a real broker's file of it shows
+    assert cluster.partition_of("orders-app") == 1
+
+
+def test_releases_are_ordered_and_refused_in_words():
+    assert Release.parse("3.9.1") < Release.parse("3.10.0") < NEWEST
+    with pytest.raises(ValueError, match=r"write it like 3\.9\.1"):
+        Release.parse("four")
+    with pytest.raises(ValueError, match=r"needs ZooKeeper.*oldest release is 3\.3\.0"):
+        Release.parse("2.8.2")
+
+
+@pytest.mark.parametrize(("release", "binding"), [("3.9.1", "slf4j-reload4j"), ("4.3.1", "log4j-core")])
+def test_each_release_gets_its_own_jars_and_layout(release, binding):
+    parsed = Release.parse(release)
+    names = [e.text for e in ET.fromstring(releases.pom(parsed)).iter("{http://maven.apache.org/POM/4.0.0}artifactId")]
+    assert {"kafka_2.13", "kafka-tools", "connect-runtime", binding} <= {*names}
+    _, text = releases.log_settings(parsed, ROOT / "x.log", releases.CONNECT_LAYOUT, {"org.reflections": "ERROR"})
+    assert releases.CONNECT_LAYOUT in text
+    assert str(ROOT / "x.log") in text
+    assert "org.reflections" in text
+
+
+def command(*arguments, **environment):
+    done = subprocess.run(
+        [sys.executable, "-m", "lab", *arguments], cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stderr
+
+
+def test_what_is_missing_is_named_in_one_error(tmp_path):
+    code, error = command("4.3.1", "worker_frozen", "--out", str(tmp_path / "recordings"), PATH=str(tmp_path))
+    assert code == 2
+    assert error.startswith("error: the laboratory needs ")
+    assert "ip (iproute2), unshare (util-linux)" in error
+    assert "mvn (Maven)" in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "recordings").exists()
+
+
+@pytest.mark.parametrize(("arguments", "words"), [(("2.8.2", "worker_frozen"), "needs ZooKeeper"), (("4.3.1", "no_such"), "worker_frozen")])
+def test_a_wrong_word_is_an_error_in_words(arguments, words):
+    code, error = command(*arguments)
+    assert code == 2
+    assert words in error
+    assert "Traceback" not in error
