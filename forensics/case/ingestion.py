@@ -25,7 +25,7 @@ from forensics.extract import same_time_order
 from forensics.extract.local_reading import range_rows
 from forensics.extract.local_time_jumps import separate
 from forensics.extract.reading_processes import MUCH_BYTES, Readers
-from forensics.extract.row_builder import COUNTED, EVENTS, UNRECOGNISED
+from forensics.extract.row_builder import COUNTED, EVENTS, REPEATED, UNRECOGNISED
 from forensics.extract.splits import RANGE_BYTES, plan
 from forensics.failures import explained
 from forensics.inventory.evidence import CHANGED, READ, SKIPPED, SUPERSEDED, UNREADABLE, Evidence
@@ -171,17 +171,19 @@ def ingest(
                 written = readers.read(plan(fresh, range_bytes, readers.most), lambda done, total: progress("reading", done, total))
             progress("writing", 0, 1)
             zoned = frozenset(e.origin.process_id or e.path for e in fresh if e.times.how == "layout")
-            events, counted, others = (_named(written, table) for table in (EVENTS, COUNTED, UNRECOGNISED))
+            events, repeated, counted, others = (_named(written, table) for table in (EVENTS, REPEATED, COUNTED, UNRECOGNISED))
             same_time_order.restore(
                 [staged / n for n in events], [staged / n for n in (*counted, *others)], [e.path for e in fresh if e.format.profile.newest_first]
             )
-            ranges = separate(staged, events, counted, others, range_rows(written), zoned, {e.path: e.origin.ordinal or 0 for e in fresh})
+            ranges = separate(staged, events, repeated, counted, others, range_rows(written), zoned, {e.path: e.origin.ordinal or 0 for e in fresh})
             for r in ranges:
                 mine = faults.setdefault(str(r["path"]), [])
                 mine.extend({str(r["error"])} - {"", *mine})
             for e in changed_since(fresh):
                 faults.setdefault(e.path, []).append(CHANGED)
-            writer.add(staged, [(table, name) for table, name, _ in written], ranges, catalogue.fields.values())
+            files = [(table, name) for table, name, _ in written if table != REPEATED]
+            files += [(EVENTS, name) for name in repeated if (staged / name).exists()]
+            writer.add(staged, files, ranges, catalogue.fields.values())
         writer.drop(files_to_drop(writer.case, found))
         known = renamed(writer.known(), found, paths)
         writer.rename(zip(writer.known(), known, strict=True))

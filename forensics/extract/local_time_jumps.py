@@ -21,8 +21,8 @@ from forensics.extract.joined_parts import in_order, in_runs, parts_of, reordere
 from forensics.extract.repairs import OTHER_LOG, Repair, Segment, apply, silences
 from forensics.extract.repeated_lines import repairs_of as repairs_of_repeated
 from forensics.extract.repeated_lines import repeats
-from forensics.extract.stream_lines import CONTENT_COLUMNS, StreamLines
-from forensics.extract.stream_summaries import EXACT, HOUR, JITTER, NAMES, SET, StreamSummary, falls_back, streams_to_read
+from forensics.extract.stream_lines import StreamLines
+from forensics.extract.stream_summaries import CONTENT_COLUMNS, EXACT, HOUR, JITTER, NAMES, SET, StreamSummary, falls_back, streams_to_read
 from forensics.records.timestamps import SECOND
 
 _QUARTER = 900 * SECOND
@@ -37,6 +37,7 @@ _MAX_STRETCHES = 8
 def separate(
     staged: Path,
     events: Sequence[str],
+    repeated: Sequence[str],
     counted: Sequence[str],
     others: Sequence[str],
     ranges: list[dict[str, Any]],
@@ -48,6 +49,7 @@ def separate(
     Args:
         staged: folder of the Parquet files that tasks wrote; files with such lines are rewritten.
         events: names of the files of events.
+        repeated: names of the files of events that repeat the one before them; a file is deleted if all its rows do.
         counted: names of the files of records that are only counted.
         others: names of the files of unrecognised records.
         ranges: rows of `range_row`, each with the `summaries` of its rows and the `runs` of its records, which are removed; their `gaps` include steps
@@ -58,11 +60,11 @@ def separate(
     Returns:
         The rows of `range_row`, and one more row for each repair.
     """
-    of_events, of_counted, of_others = ([staged / name for name in names] for names in (events, counted, others))
-    known = [*of_events, *of_counted]
+    of_events, of_repeated, of_counted, of_others = ([staged / name for name in names] for names in (events, repeated, counted, others))
     summaries = [StreamSummary(*summary) for row in ranges for summary in row.pop("summaries")]
-    ranges, mended = wrong_times.mend(of_events, [*of_counted, *of_others], ranges, ordinals)
-    doubled = doubled_lines.leave_out(of_events, summaries, ranges)
+    ranges, mended = wrong_times.mend([*of_events, *of_repeated], [*of_counted, *of_others], ranges, ordinals)
+    doubled = doubled_lines.leave_out(of_events, of_repeated, summaries, ranges, {str(row["process_id"]) for row in mended})
+    known = [*of_events, *(file for file in of_repeated if file.exists()), *of_counted]
     found = find(known, summaries, zoned)
     if found:
         ranges = apply(found, (*known, *of_others), ranges)
@@ -86,9 +88,21 @@ def _repairs(whole: StreamLines, *, zoned: bool) -> list[Repair]:
     again = repeats(whole.ts, [whole.column(name) for name in CONTENT_COLUMNS], JITTER)
     lines = whole.without((begin, end) for begin, end, _ in again)
     backs = falls_back(lines.ts, SET).tolist()
-    segments = reordered(lines, backs) or _Zones(lines, zoned=zoned).segments(backs)
+    segments = _changing(reordered(lines, backs) or _Zones(lines, zoned=zoned).segments(backs))
     found = [_repair(lines, segments, n) for n, s in enumerate(segments) if n or s.moved or s.until]
     return sorted([*found, *repairs_of_repeated(whole, again)], key=lambda s: s.from_pos)
+
+
+def _changing(segments: Iterable[Segment]) -> list[Segment]:
+    """Return segments, each of which differs from the one before it in time zone, process or position; others are parts of the one before them."""
+    found: list[Segment] = []
+    for s in segments:
+        before = found[-1] if found else None
+        if before is not None and not s.why and (s.shift, s.owner, s.moved) == (before.shift, before.owner, before.moved):
+            found[-1] = before._replace(until=s.until)
+        else:
+            found.append(s)
+    return found
 
 
 def _repair(lines: StreamLines, segments: Sequence[Segment], n: int) -> Repair:

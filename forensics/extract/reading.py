@@ -247,7 +247,7 @@ class _Task:
             text = "1 record" if rows.faults == 1 else f"{rows.faults:,} records"
             faults.append(f"{text} could not be processed, the first at line {line:,}: {reason}")
         row = {"file_id": split.file_id, "path": split.path, "process_id": split.process_id, **counts}
-        yield RangeRow(row, "; ".join(filter(None, faults)), rows.summaries, self._statistics.runs)
+        yield RangeRow(row, "; ".join(filter(None, faults)), rows.summaries.found, self._statistics.runs)
 
 
 def _open_before(reader: RecordReader, zone: Zone, place: int, behind: bytes) -> int | None:

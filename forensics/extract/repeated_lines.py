@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from forensics.extract.joined_parts import MAX_PARTS
 from forensics.extract.repairs import REPEATED, Repair
-from forensics.extract.stream_lines import StreamLines, codes_of
-from forensics.extract.stream_summaries import SET
+from forensics.extract.stream_lines import StreamLines
+from forensics.extract.stream_summaries import SET, codes_of
 from forensics.records.timestamps import SECOND
 from forensics.records.vectorized.buffers import Ints
 

@@ -15,7 +15,7 @@ from forensics.extract.arrays import array_of, sparse_array
 from forensics.extract.chunks import Found, RecordBatch
 from forensics.extract.many_messages import Columns
 from forensics.extract.splits import FileSplit
-from forensics.extract.stream_summaries import StreamSummary, summaries_of
+from forensics.extract.stream_summaries import StreamSummaries
 from forensics.extract.understanding import COUNT, EVENT, KINDS, NONE, OTHER, BulkClassification, Classification, Understanding
 from forensics.records.line_reader import Record
 from forensics.records.vectorized.buffers import Ints
@@ -25,6 +25,8 @@ from forensics.schema import TIMESTAMP, Field, table_schema
 from forensics.snapshots.observation import Observation
 
 EVENTS, UNRECOGNISED, COUNTED = "event_row", "unrecognised_row", "counted_row"
+#: Events that repeat the one before them. If this proves to be an error after reading, they are rows of `EVENTS`.
+REPEATED = "repeated_row"
 MAX_TEXT = 2_000
 #: Number of extra characters that are read, so that a password is recognised even if the limit cuts it in two.
 _OVERLAP = 500
@@ -50,7 +52,8 @@ class Schemas:
     @classmethod
     def of(cls, captures: Iterable[Field]) -> Schemas:
         """Return the schemas with a column for each capture."""
-        return cls({EVENTS: table_schema(EVENTS, captures), UNRECOGNISED: table_schema(UNRECOGNISED), COUNTED: table_schema(COUNTED)})
+        events = table_schema(EVENTS, captures)
+        return cls({EVENTS: events, REPEATED: events, UNRECOGNISED: table_schema(UNRECOGNISED), COUNTED: table_schema(COUNTED)})
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,7 @@ class RowBuilder:
         self.faults = 0
         self.first_fault: tuple[int, str] | None = None
         #: Summaries of the rows that were taken, by stream.
-        self.summaries: list[StreamSummary] = []
+        self.summaries = StreamSummaries(backwards=self._backwards is not None)
         self._seen_at = (-1, 0)
         self._clear()
 
@@ -373,10 +376,18 @@ class RowBuilder:
 
     def take(self) -> Iterator[Rows]:
         """Yield the rows so far; the builder is empty afterwards."""
-        rows = list(self._taken())
-        self.summaries += summaries_of(part.batch for part in rows if part.table != UNRECOGNISED)
+        tables: dict[str, list[pa.RecordBatch]] = {}
+        for part in self._taken():
+            tables.setdefault(part.table, []).append(part.batch)
         self._clear()
-        yield from rows
+        rows = {table: pa.Table.from_batches(parts).combine_chunks().to_batches()[0] for table, parts in tables.items()}
+        again = self.summaries.see(rows.get(EVENTS), rows.get(COUNTED))
+        if len(again):
+            events, left = rows[EVENTS], np.ones(rows[EVENTS].num_rows, bool)
+            left[again] = False
+            yield Rows(REPEATED, events.filter(pa.array(~left)))
+            rows[EVENTS] = events.filter(pa.array(left))
+        yield from (Rows(table, batch) for table, batch in rows.items() if batch.num_rows)
 
     def _taken(self) -> Iterator[Rows]:
         if self._every[0]:

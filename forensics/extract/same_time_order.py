@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from forensics.extract.parquet_parts import rewrite, with_columns
-from forensics.extract.stream_lines import codes_of, in_order, joined, rows_of
+from forensics.extract.stream_lines import in_order, rows_of
+from forensics.extract.stream_summaries import codes_of, joined
 from forensics.records.vectorized.buffers import Flags, Ints
 
 #: Minimum number of pairs of lines that must show the reverse order, and their minimum ratio to the pairs that show the opposite.

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from forensics.extract.splits import FILE_BITS
-from forensics.extract.stream_summaries import NAMES
+from forensics.extract.stream_summaries import CONTENT_COLUMNS, NAMES, codes_of, joined
 from forensics.records.vectorized.buffers import Ints
 from forensics.schema import table_schema
 
@@ -27,10 +27,6 @@ _WORK = frozenset({"membership", "assignment", "task", "connector", "coordinator
 _WHO = (*NAMES, "member_id")
 #: Events in which a leader names the members to which it assigns.
 _OF_OTHERS = frozenset({"leader_assigning", "leader_assigned", "leader_revocations_impossible", "assignment_conflict"})
-#: Each of these columns distinguishes one client of a process from another.
-CLIENT = ("thread", "context", "client_id", "task")
-#: Columns that are equal for lines with the same content.
-CONTENT_COLUMNS = ("event", "message", *CLIENT)
 _COLUMNS = ("stream_pos", "ts", "path", "category", "component", "group_id", "generation", *CONTENT_COLUMNS, *_WHO)
 _Bools = npt.NDArray[np.bool_]
 
@@ -220,18 +216,6 @@ def in_order(rows: pa.Table) -> pa.Table:
         rows = rows.filter(pc.is_valid(rows["ts"]))
     # The rows of each file are already in order: merging such runs is faster than any other sort.
     return rows.take(pa.array(np.argsort(rows["stream_pos"].to_numpy(), kind="stable")))
-
-
-def joined(column: pa.ChunkedArray) -> pa.Array:
-    """Return a column as one array."""
-    return column.combine_chunks() if column.num_chunks else pa.array([], column.type)
-
-
-def codes_of(column: pa.Array) -> Ints:
-    """Return a number for each value of a column, equal for equal values; -1 for NULL."""
-    codes = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    found: Ints = codes.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
 
 
 def _numbers(column: pa.ChunkedArray) -> Ints:

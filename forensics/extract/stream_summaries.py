@@ -1,10 +1,11 @@
-"""Summarise the times and names of streams while a task has their rows in memory, so that only streams with jumps are read again."""
+"""Summarise the rows of streams while a task has them in memory, so that only streams with something wrong are read again."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from forensics.records.timestamps import SECOND
-from forensics.records.vectorized.buffers import Ints
+from forensics.records.vectorized.buffers import Flags, Ints
 
 #: Names that a process prints when it starts.
 NAMES = ("broker_id", "worker_url")
@@ -24,9 +25,22 @@ JITTER = SECOND // 20
 HOUR = 3600 * SECOND
 #: A jump that differs from a multiple of a quarter of an hour by at most this was not a pause: the stream continued.
 EXACT = 60 * SECOND
+#: Each of these columns distinguishes one client of a process from another.
+CLIENT = ("thread", "context", "client_id", "task")
+_IDS = ("member_id", "group_instance_id", "broker_id")
+#: Columns that are equal for lines with the same content.
+CONTENT_COLUMNS = ("event", "message", *CLIENT)
+#: Columns that are equal for lines that are one line, printed twice.
+SAME_COLUMNS = (*CONTENT_COLUMNS, "level", "logger", *_IDS)
+#: Categories of lines that each client of a process prints for itself.
+_OF_CLIENTS = frozenset({"membership", "assignment", "coordinator", "offsets", "streams"})
 _PLACED = ("process_id", "stream_pos", "ts")
+_SUMMARISED = (*_PLACED, *NAMES)
+_EVENT_COLUMNS = dict.fromkeys((*_SUMMARISED, *SAME_COLUMNS, "resolution_ms", "category", "config"))
 #: It is enough to know that a stream has more than one name.
 _ENOUGH = 2
+#: Fewer different lines that appear twice say nothing about what writes the log.
+_FEW = 3
 
 
 class StreamSummary(NamedTuple):
@@ -37,8 +51,11 @@ class StreamSummary(NamedTuple):
         first, last: position and time of the first and the last row that has a time, microseconds UTC.
         jumps: True if a step between two times may be more than a pause.
         names: names of the process, in the order of `NAMES` (empty if there is none): no name, one name, or two of several.
-        doubled: True if two rows near each other have the same time and message.
-        ends: messages of the first and the last row; empty if it has none.
+        events: number of rows of events.
+        again: number of them that repeat a row just before them.
+        different: number of different events that are repeated.
+        ends: time and content of the first and the last event; empty if there is none.
+        backwards: True if the log begins with its newest lines. Lines of the same time may then change places.
     """
 
     process_id: str | None
@@ -46,77 +63,189 @@ class StreamSummary(NamedTuple):
     last: tuple[int, int] = (0, 0)
     jumps: bool = False
     names: Sequence[Sequence[str | int]] = ()
-    doubled: bool = False
+    events: int = 0
+    again: int = 0
+    different: int = 0
     ends: tuple[str, str] = ("", "")
+    backwards: bool = False
 
 
-def summaries_of(tables: Iterable[pa.RecordBatch]) -> Iterator[StreamSummary]:
-    """Yield summaries of the events and counted records in one part of a file, given in any order."""
-    parts = [pa.table({name: table[name] for name in (*_PLACED, *NAMES, "message") if name in table.schema.names}) for table in tables]
-    if not parts:
-        return
-    rows = pa.concat_tables(parts, promote_options="default")
-    if rows["process_id"].null_count:
-        yield StreamSummary(None)
-        rows = rows.filter(pc.is_valid(rows["process_id"]))
-    if rows["ts"].null_count:
-        rows = rows.filter(pc.is_valid(rows["ts"]))
-    if not rows.num_rows:
-        return
-    process = rows["process_id"].combine_chunks().dictionary_encode()
-    who = process.indices.to_numpy()
-    pos, ts = (rows[name].cast(pa.int64()).to_numpy() for name in ("stream_pos", "ts"))
-    named = [(who[at], codes, texts) for at, codes, texts in (_present(rows[name]) for name in NAMES if name in rows.column_names)]
-    # Each message is compared with those near it in the order of its stream; their numbers suffice for that.
-    messages = rows["message"].combine_chunks().dictionary_encode() if "message" in rows.column_names else None
-    contents = messages.indices.fill_null(-1).to_numpy().astype(np.int64) if messages is not None else np.full(len(who), -1, np.int64)
-    for number, name in enumerate(process.dictionary.to_pylist()):
-        mine = np.flatnonzero(who == number) if len(process.dictionary) > 1 else np.arange(len(who))
-        mine = mine[np.argsort(pos[mine], kind="stable")]
-        places, times = pos[mine], ts[mine]
-        names = tuple([texts[c] for c in np.unique(codes[of == number])[:_ENOUGH].tolist()] for of, codes, texts in named)
-        first, last = ((int(places[i]), int(times[i])) for i in (0, -1))
-        jumps = bool(is_jump(np.diff(times)).any() or len(falls_back(times, JITTER)))
-        its = contents[mine]
-        known = its >= 0
-        doubled = bool(len(repeated_pairs(times[known], np.ones(np.count_nonzero(known), np.bool_), [its[known]])[1]))
-        begin, end = (messages.dictionary[int(c)].as_py() if messages is not None and c >= 0 else "" for c in its[[0, -1]])
-        yield StreamSummary(name, first, last, jumps, names, doubled, (begin, end))
+class StreamSummaries:
+    """Summaries of the rows of one part of a file.
+
+    Args:
+        backwards: True if the file begins with its newest lines.
+
+    Attributes:
+        found: one summary for each stream and call of `see`.
+    """
+
+    def __init__(self, *, backwards: bool = False) -> None:
+        self.found: list[StreamSummary] = []
+        self._backwards = backwards
+        #: The last event of each stream.
+        self._last: dict[str, pa.Table] = {}
+
+    def see(self, events: pa.RecordBatch | None, counted: pa.RecordBatch | None) -> Ints:
+        """Add a summary of rows that follow those of earlier calls; return the events that certainly repeat the event before them."""
+        of_events, of_counted = (_some_columns(rows, wanted) for rows, wanted in ((events, _EVENT_COLUMNS), (counted, _SUMMARISED)))
+        parts = [rows.select([c for c in _SUMMARISED if c in rows.column_names]) for rows in (of_events, of_counted) if rows.num_rows]
+        if not parts:
+            return np.empty(0, np.int64)
+        rows = pa.concat_tables(parts, promote_options="default")
+        if rows["process_id"].null_count:
+            self.found.append(StreamSummary(None))
+        process = joined(rows["process_id"]).dictionary_encode()
+        who, has_time = process.indices.fill_null(-1).to_numpy(), rows["ts"].is_valid().to_numpy()
+        pos, ts = rows["stream_pos"].to_numpy(), rows["ts"].cast(pa.int64()).fill_null(0).to_numpy()
+        named = [(who[at], codes, texts) for at, codes, texts in (_present(rows[name]) for name in NAMES if name in rows.column_names)]
+        repeated = [np.empty(0, np.int64)]
+        for number, name in enumerate(process.dictionary.to_pylist()):
+            mine = np.flatnonzero((who == number) & has_time)
+            if not len(mine):
+                continue
+            mine = mine[np.argsort(pos[mine], kind="stable")]
+            places, times = pos[mine], ts[mine]
+            names = tuple([texts[c] for c in np.unique(codes[of == number])[:_ENOUGH].tolist()] for of, codes, texts in named)
+            first, last = ((int(places[i]), int(times[i])) for i in (0, -1))
+            jumps = bool(is_jump(np.diff(times)).any() or len(falls_back(times, JITTER)))
+            found = StreamSummary(name, first, last, jumps, names, backwards=self._backwards)
+            its = mine[mine < of_events.num_rows]
+            if len(its):
+                found, surely = self._with_repeats(found, of_events, its)
+                repeated.append(surely)
+            self.found.append(found)
+        return np.concatenate(repeated)
+
+    def _with_repeats(self, summary: StreamSummary, events: pa.Table, which: Ints) -> tuple[StreamSummary, Ints]:
+        """Return a summary with what the given events of its stream repeat, and those that certainly repeat the event before them."""
+        name = str(summary.process_id)
+        rows = events if len(which) == events.num_rows and (np.diff(which) == 1).all() else events.take(pa.array(which))
+        before = self._last.get(name)
+        lines = rows if before is None else pa.concat_tables([before, rows])
+        earlier = lines.num_rows - rows.num_rows
+        first, again = doubles_of(lines, lambda some: [str(config) for config in lines["config"].take(pa.array(some)).to_pylist()])
+        surely = again[again == first + 1]
+        if len(surely):
+            surely = surely[has_one_source(lines.take(pa.array(surely)))] if not self._backwards else surely[:0]
+        left = np.setdiff1d(np.arange(earlier, lines.num_rows), surely)
+        ends = (_digest(lines, int(left[0])), _digest(lines, int(left[-1]))) if len(left) else ("", "")
+        self._last[name] = lines.take(pa.array([lines.num_rows - 1]))
+        different = len(np.setdiff1d(first, again))
+        return summary._replace(events=len(which), again=len(again), different=different, ends=ends), which[surely - earlier]
 
 
-def repeated_pairs(times: Ints, exact: npt.NDArray[np.bool_], contents: Sequence[Ints]) -> tuple[Ints, Ints]:
+def _some_columns(batch: pa.RecordBatch | None, wanted: Iterable[str]) -> pa.Table:
+    """Return a table of some columns of a batch."""
+    return pa.table({name: batch[name] for name in wanted if name in batch.schema.names}) if batch is not None else pa.table({})
+
+
+def _digest(lines: pa.Table, which: int) -> str:
+    """Return a text that is equal for lines with equal times and contents."""
+    row = lines.slice(which, 1)
+    values = [row["ts"].cast(pa.int64())[0].as_py(), *(row[name][0].as_py() for name in SAME_COLUMNS)]
+    return blake2b(repr(values).encode("utf-8", "replace"), digest_size=12).hexdigest()
+
+
+def has_one_source(lines: pa.Table) -> Flags:
+    """Return for each line whether it identifies its client, or is of a category that no two clients of a process print for themselves."""
+    of_clients = pc.is_in(joined(lines["category"].cast(pa.string())), pa.array(sorted(_OF_CLIENTS)))
+    found: Flags = ~of_clients.to_numpy(zero_copy_only=False)
+    for name in (*CLIENT, *_IDS):
+        found |= lines[name].is_valid().to_numpy()
+    return found
+
+
+def doubles_of(lines: pa.Table, settings: Callable[[Ints], Sequence[str]]) -> tuple[Ints, Ints]:
     """Find lines that repeat a line just before them at the same time.
 
     Args:
-        times: times of lines of one stream, in their order.
-        exact: True if a line's time is finer than seconds. Other lines of the same moment may appear between two such lines, but not between others.
-        contents: columns of numbers, equal for lines with equal contents.
+        lines: lines of one stream, in their order.
+        settings: returns the settings that the given lines begin. They are compared only for lines that are equal otherwise.
 
     Returns:
         The earlier line of each pair, and the line that repeats it.
     """
-    moment = np.append(0, np.cumsum(np.abs(np.diff(times)) >= JITTER))[: len(times)]
-    keys = (moment, times, *contents)
-    order = np.lexsort(keys)
-    equal = np.logical_and.reduce([key[order[1:]] == key[order[:-1]] for key in keys])
-    first, again = order[:-1][equal], order[1:][equal]
-    sure = exact[again] | (again == first + 1)
-    first, again = first[sure], again[sure]
+    times = lines["ts"].cast(pa.int64()).to_numpy()
+    moments = np.append(0, np.cumsum(np.abs(np.diff(times)) >= JITTER))[: len(times)]
+    # Few lines have the time and the message of another one: only these are compared further.
+    some = _in_pairs([moments, times, codes_of(joined(lines["message"]))])
+    if not len(some):
+        return some, some
+    rows = lines.take(pa.array(some))
+    keys = [moments[some], times[some], *(codes_of(joined(rows[name])) for name in SAME_COLUMNS)]
+    equal = _in_pairs(keys)
+    dumped = equal[(np.array(rows["event"].take(pa.array(equal)).to_pylist(), object) == "config_dumped")]
+    if len(dumped):
+        numbers: dict[str, int] = {}
+        keys.append(np.zeros(len(some), np.int64))
+        keys[-1][dumped] = [numbers.setdefault(text, len(numbers)) for text in settings(some[dumped])]
+    first, again = _pairs(keys)
+    # Between two lines whose times are finer than seconds, other lines of the same moment may appear.
+    exact = (rows["resolution_ms"].fill_null(1).to_numpy() < SECOND // 1000) & bool((times % SECOND).any())
+    sure = exact[again] | (some[again] == some[first] + 1)
+    first, again = some[first[sure]], some[again[sure]]
     by_place = np.argsort(again)
     return first[by_place], again[by_place]
 
 
-def streams_with_doubles(summaries: Iterable[StreamSummary]) -> list[str]:
-    """Return streams in which two rows near each other have the same time and message."""
-    found: set[str] = set()
-    last: dict[str, StreamSummary] = {}
-    for summary in sorted((s for s in summaries if s.process_id is not None), key=lambda s: s.first):
-        name = str(summary.process_id)
-        before = last.get(name)
-        if summary.doubled or before and before.last[1] == summary.first[1] and before.ends[1] == summary.ends[0] != "":
-            found.add(name)
-        last[name] = summary
-    return sorted(found)
+def _pairs(keys: Sequence[Ints]) -> tuple[Ints, Ints]:
+    """Return each row with equal keys as an earlier row: the last such earlier row, and the row itself."""
+    order = np.lexsort(keys[::-1])
+    equal = np.logical_and.reduce([key[order[1:]] == key[order[:-1]] for key in keys])
+    return order[:-1][equal], order[1:][equal]
+
+
+def _in_pairs(keys: Sequence[Ints]) -> Ints:
+    """Return the rows whose keys are equal to those of another row."""
+    found: Ints = np.unique(np.concatenate(_pairs(keys)))
+    return found
+
+
+def joined(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array."""
+    return column.combine_chunks() if column.num_chunks else pa.array([], column.type)
+
+
+def codes_of(column: pa.Array) -> Ints:
+    """Return a number for each value of a column, equal for equal values; -1 for NULL."""
+    codes = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    found: Ints = codes.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return found
+
+
+def doubled_share(events: int, again: int, different: int) -> float:
+    """Return which share of different events appears twice; 0 if these are so few that they say nothing about what writes the log.
+
+    Args:
+        events: number of events.
+        again: number of events that repeat one before them.
+        different: number of different events that are repeated.
+    """
+    return different / max(events - again, 1) if different >= _FEW else 0.0
+
+
+def streams_with_doubles(summaries: Iterable[StreamSummary], many: float) -> tuple[set[str], set[str]]:
+    """Return the streams in which events are repeated, and those of them in which not only the events that `see` returned may be left out.
+
+    Args:
+        summaries: summaries of all rows.
+        many: share of a stream's events from which on it may have other repetitions.
+    """
+    by_name: dict[str, list[StreamSummary]] = defaultdict(list)
+    for summary in summaries:
+        if summary.events:
+            by_name[str(summary.process_id)].append(summary)
+    repeated, unsure = set(), set()
+    for name, mine in by_name.items():
+        mine.sort(key=lambda summary: summary.first)
+        is_cut = any(a.ends[1] == b.ends[0] != "" for a, b in pairwise(mine))
+        events, again, different = (sum(counts) for counts in zip(*((s.events, s.again, s.different) for s in mine), strict=True))
+        if again or is_cut:
+            repeated.add(name)
+            if is_cut or mine[0].backwards or doubled_share(events, again, different) >= many:
+                unsure.add(name)
+    return repeated, unsure
 
 
 def _present(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], list[Any]]:

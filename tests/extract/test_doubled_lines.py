@@ -82,11 +82,26 @@ def test_settings_are_read_only_of_lines_that_are_equal_otherwise(tmp_path, monk
         return line(at, f"ConsumerConfig values: \n\tclient.id = {client}\n\tgroup.id = g\n", "org.apache.kafka.clients.consumer.ConsumerConfig")
 
     often = [settings(f"01:00:{n:02},250", "a") for n in range(30)]
-    again = line("01:01:00,250", "[Consumer clientId=c, groupId=g] (Re-)joining group")
-    rows, _ = read(tmp_path / "other", *often, again, again)
-    assert (len(rows), asked) == (31, [])
-    rows, _ = read(tmp_path / "settings", *often, often[-1], again)
-    assert (len(rows), len(asked)) == (31, 2)
+    again = [line(f"01:01:{n:02},250", "[Consumer clientId=c, groupId=g] (Re-)joining group") * 2 for n in range(5)]
+    rows, _ = read(tmp_path / "other", *often, *again)
+    assert (len(rows), asked) == (35, [])
+    rows, _ = read(tmp_path / "settings", *often, often[-1], *again)
+    assert (len(rows), len(asked)) == (35, 2)
+
+
+def test_a_few_doubled_lines_cost_no_second_reading(tmp_path, monkeypatch):
+    """Every log has a few. The task that reads them writes them to a file of their own, which is deleted; no row of another file is read."""
+    seen: list[str] = []
+    real = doubled_lines.rows_of
+    monkeypatch.setattr(doubled_lines, "rows_of", lambda files, *more: seen.extend(file.name for file in files) or real(files, *more))
+    monkeypatch.setattr(doubled_lines, "keep", None)
+    once = lines("01:00:00", "03:00:00", every=1).splitlines(keepends=True)
+    again = dict.fromkeys(range(1, len(once), 50), 2)
+    rows, ranges = read(tmp_path, *(text * again.get(n, 1) for n, text in enumerate(once)))
+    assert len(rows) == len(once)
+    assert [r["repeats"] for r in ranges if r.get("repeats")] == [len(again)]
+    assert {name.partition("-")[0] for name in seen} == {"repeated_row"}
+    assert not list((tmp_path / "staged").glob("repeated_row-*"))
 
 
 def test_what_is_said_again_at_another_time_is_said_again(tmp_path):

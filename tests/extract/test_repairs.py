@@ -23,11 +23,11 @@ from hypothesis import strategies as st
 from reading import recogniser
 from written_logs import CLIENT, CONNECT
 
-from forensics.extract.local_time_jumps import separate
+from forensics.extract.local_time_jumps import _changing, separate
 from forensics.extract.parquet_parts import PartWriter
 from forensics.extract.reading import Tools, read_splits
-from forensics.extract.repairs import Repair, apply
-from forensics.extract.row_builder import COUNTED, EVENTS, UNRECOGNISED, Schemas
+from forensics.extract.repairs import OTHER_LOG, Repair, Segment, apply
+from forensics.extract.row_builder import COUNTED, EVENTS, REPEATED, UNRECOGNISED, Schemas
 from forensics.extract.splits import RANGE_BYTES, plan
 from forensics.inventory.evidence import READ
 from forensics.inventory.inventory import find_evidence
@@ -83,13 +83,12 @@ def read(
             for part in read_splits(splits, tools):
                 writer.write(part)
     written = writer.written()
-    named: dict[str, list[str]] = {t: [name for of, name, _ in written if of == t] for t in (EVENTS, COUNTED, UNRECOGNISED)}
+    named: dict[str, list[str]] = {t: [name for of, name, _ in written if of == t] for t in (EVENTS, REPEATED, COUNTED, UNRECOGNISED)}
     ranges = [json.loads(text) for table, text, _ in written if table == "range_row"]
-    ranges = separate(
-        root / "staged", named[EVENTS], named[COUNTED], named[UNRECOGNISED], ranges, frozenset(), {e.path: e.origin.ordinal or 0 for e in evidence}
-    )
+    ordinals = {e.path: e.origin.ordinal or 0 for e in evidence}
+    ranges = separate(root / "staged", named[EVENTS], named[REPEATED], named[COUNTED], named[UNRECOGNISED], ranges, frozenset(), ordinals)
     columns = ["process_id", "stream_pos", "ts", "event"]
-    files = [str(root / "staged" / name) for table in (EVENTS, COUNTED) for name in named[table]]
+    files = [str(file) for table in (EVENTS, REPEATED, COUNTED) for name in named[table] if (file := root / "staged" / name).exists()]
     events = [row for file in files for row in ds.dataset(file, format="parquet").to_table(columns).to_pylist()]
     return sorted(events, key=lambda r: r["stream_pos"]), ranges
 
@@ -560,3 +559,11 @@ def test_rows_that_do_not_change_are_not_written_again(tmp_path):
     assert file.stat().st_mtime_ns == 1
     apply([repairs[0], replace(repairs[1], shift_us=5)], [file], [counts])
     assert pq.read_table(file)["ts"].cast(pa.int64()).to_pylist() == [1_000, 2_000, None, 9_005]
+
+
+def test_a_part_that_is_like_the_one_before_it_is_no_repair():
+    """Workers one after the other in one log: where a process goes on, nothing changes, and when it prints again is known from its lines."""
+    first, again, other = Segment(0, 0, 0, "", 0, 5_000), Segment(10, 0, 0, "", 0, 9_000), Segment(20, 0, 1, OTHER_LOG)
+    assert _changing([first, again, other]) == [first._replace(until=9_000), other]
+    moved = Segment(30, 0, 1, "earlier_part", -40)
+    assert _changing([first, other, moved, moved._replace(begin=40, why="")]) == [first, other, moved]
