@@ -67,6 +67,14 @@ WITH membership_line AS (
   )
   WHERE member_id IS NOT NULL
   GROUP BY process_id, member_id
+), producer_line AS (
+  SELECT c.kafka_cluster, e.process_id, e.transactional_id, e.producer_id, e.epoch, e.event,
+    struct(unix_millis(e.ts) AS at_ms, e.event_id) AS line,
+    lag(CASE WHEN e.event = 'producer_initializing' THEN struct(unix_millis(e.ts) AS at_ms, e.event_id) END) IGNORE NULLS
+      OVER (PARTITION BY e.process_id, e.instance, e.client_id, e.transactional_id ORDER BY e.stream_pos) AS asked
+  FROM event e JOIN process_cluster c ON c.process_id = e.process_id
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
+  WHERE e.event IN ('producer_initializing', 'producer_id_set', 'transactional_id_initialized') AND e.transactional_id IS NOT NULL
 ), round_edge AS (
   -- Between a member and its coordinator, in one generation.
   SELECT e.rule, e.f, e.first, e.t, e.later
@@ -151,6 +159,21 @@ WITH membership_line AS (
   )) e AS rule, f, first, t, later
   UNION ALL
   SELECT rule, f, first, t, later FROM epoch_edge
+  UNION ALL
+  -- A transactional producer and its coordinator. Each epoch is given once.
+  SELECT e.rule, e.f, e.first, e.t, e.later
+  FROM (
+    SELECT p.process_id, p.line AS received, p.asked, b.process_id AS broker, b.line AS given
+    FROM producer_line p JOIN producer_line b ON b.event = 'transactional_id_initialized' AND b.kafka_cluster = p.kafka_cluster
+      AND b.transactional_id = p.transactional_id AND b.producer_id = p.producer_id AND b.epoch = p.epoch
+    WHERE p.event = 'producer_id_set'
+  ) LATERAL VIEW inline(array(
+    named_struct('rule', 'a producer asked for an epoch, then the coordinator gave it', 'f', process_id, 'first', asked, 't', broker,
+      'later',
+      given),
+    named_struct('rule', 'the coordinator gave an epoch, then the producer received it', 'f', broker, 'first', given, 't', process_id,
+      'later', received)
+  )) e AS rule, f, first, t, later
   UNION ALL
   -- Without a coordinator's log, or with one whose clock is wrong: no member joins a generation before all have asked. Through the
   -- leader, so that the edges of a generation grow with its members and not with their square.
