@@ -34,6 +34,7 @@ CASES = {
     "frozen": "split-brain-frozen-worker-3.9.1",
     "timeouts": "session-timeouts-consumers-3.9.1",
     "partitioned": "split-brain-partitioned-worker-2.3.0",
+    "fenced": "producer-fenced-4.3.1",
     "skewed": "rolling-bounce-skewed-clocks-3.9.1",
 }
 #: Pages whose commands are run.

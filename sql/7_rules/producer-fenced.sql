@@ -17,7 +17,7 @@ WITH transaction_line AS (
       RLIKE 'ProducerFencedException|InvalidProducerEpochException'
 ), fenced_producer AS (
   SELECT f.kafka_cluster, f.transactional_id, f.process_id, f.instance, f.client_id, min(f.at_ms) AS from_ms,
-    min_by(f.at_lo_ms, f.stream_pos) AS fenced_lo_ms, min_by(f.at_hi_ms, f.stream_pos) AS fenced_hi_ms,
+    max(f.at_lo_ms) AS last_lo_ms, min_by(f.at_hi_ms, f.stream_pos) AS fenced_hi_ms,
     min_by(f.event_id, f.stream_pos) AS fenced_id, min(f.stream_pos) AS fenced_pos, bool_and(f.is_abortable) AS is_abortable,
       max(f.reference_process_id) AS island,
     max(f.ahead_hi_ms) AS ahead_hi_ms
@@ -109,8 +109,8 @@ SELECT
     'other_process_id', other_process_id,
     'other_client_id', other_client_id,
     'other_epoch', other_epoch,
-    -- Both existed from the moment when the other had its epoch until this one learned that it was fenced.
-    'overlap_ms', CASE WHEN code = 'other' THEN greatest(0, fenced_lo_ms - other_hi_ms) END,
+    -- Both existed from the moment when the other had its epoch until the last line in which this one fails.
+    'overlap_ms', CASE WHEN code = 'other' THEN greatest(0, last_lo_ms - other_hi_ms) END,
     'broker', broker,
     'abort_at_ms', CASE WHEN code LIKE 'timed_out%' THEN (abort_lo_ms + abort_hi_ms) DIV 2 END,
     'refused', refused,
