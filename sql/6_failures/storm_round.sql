@@ -33,6 +33,7 @@ WITH group_round AS (
   FROM member
 ), membership AS (
   SELECT n.kafka_cluster, n.group_id, n.place, n.member_id, n.left_client, n.left_broker, n.task, min(r.at_ms) AS at_ms,
+    max(r.at_ms) AS last_ms,
     min_by(r.event_id, struct(r.at_ms IS NOT NULL, r.at_ms, r.event_id)) AS event_id
   FROM member_generation g
   JOIN member_name n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.member_id = g.member_id
@@ -41,16 +42,23 @@ WITH group_round AS (
   GROUP BY n.kafka_cluster, n.group_id, n.place, n.member_id, n.left_client, n.left_broker, n.task
   UNION ALL
   -- Only the coordinator's log is available: the member that triggered the rebalance by joining.
-  SELECT n.kafka_cluster, n.group_id, n.place, n.member_id, n.left_client, n.left_broker, n.task, r.at_ms, r.event_id
+  SELECT n.kafka_cluster, n.group_id, n.place, n.member_id, n.left_client, n.left_broker, n.task, r.at_ms, r.at_ms AS last_ms,
+    r.event_id
   FROM group_round r
   JOIN member_name n ON n.kafka_cluster = r.kafka_cluster AND n.group_id = r.group_id AND n.member_id = r.trigger_member_id
   LEFT ANTI JOIN member_generation g ON g.kafka_cluster = r.kafka_cluster AND g.group_id = r.group_id AND g.member_id = r.trigger_member_id
   WHERE r.trigger = 'member_joined'
-), membership_with_previous AS (
-  SELECT *, lag(coalesce(nullif(left_client, 'unknown'), nullif(left_broker, 'unknown'), 'gone')) OVER w AS ended,
-    lag(at_ms) OVER w AS last_ms
+), membership_edge AS (
+  SELECT kafka_cluster, group_id, place, member_id, task, at_ms, 0 AS is_end, event_id, CAST(NULL AS STRING) AS ended FROM membership
+  UNION ALL
+  SELECT kafka_cluster, group_id, place, member_id, task, last_ms AS at_ms, 1 AS is_end, event_id,
+    coalesce(nullif(left_client, 'unknown'), nullif(left_broker, 'unknown'), 'gone')
   FROM membership
-  WINDOW w AS (PARTITION BY kafka_cluster, group_id, place ORDER BY at_ms, member_id)
+), edge_with_previous AS (
+  -- Several consumers of one process join one after the other, which is no return: one of them must have ended since the last join.
+  SELECT *, lag(is_end) OVER w AS after_end, lag(ended) OVER w AS last_ended
+  FROM membership_edge
+  WINDOW w AS (PARTITION BY kafka_cluster, group_id, place ORDER BY at_ms, is_end, member_id)
 ), reporting_worker AS (
   -- All workers read the changes, so only the worker with the most lines counts.
   SELECT f.kafka_cluster, w.group_id, f.process_id, row_number() OVER (PARTITION BY f.kafka_cluster, w.group_id ORDER BY count(*) DESC,
@@ -81,10 +89,10 @@ WITH group_round AS (
   JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   WHERE f.event IN ('connector_config_updated', 'connector_config_removed', 'connector_target_state_changed') AND f.connector IS NOT NULL
 )
-SELECT kafka_cluster, group_id, 'returning' AS kind, place AS subject, at_ms, ended AS how, event_id
-FROM membership_with_previous
+SELECT kafka_cluster, group_id, 'returning' AS kind, place AS subject, at_ms, last_ended AS how, event_id
+FROM edge_with_previous
 -- A sink task's consumer that its worker stops and starts is not the cause; the worker's group is. If no line shows its end, it may be one.
-WHERE last_ms IS NOT NULL AND place <> member_id AND NOT (task IS NOT NULL AND ended IN ('left', 'gone'))
+WHERE is_end = 0 AND after_end = 1 AND place <> member_id AND NOT (task IS NOT NULL AND last_ended IN ('left', 'gone'))
 UNION ALL
 SELECT kafka_cluster, group_id, 'connector' AS kind, connector AS subject, at_ms, CASE event WHEN 'connector_config_updated' THEN 'updated'
   WHEN 'connector_config_removed' THEN 'removed' ELSE 'state' END AS how, event_id
