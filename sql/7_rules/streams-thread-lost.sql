@@ -1,44 +1,77 @@
--- One row per process run of a Kafka Streams application whose threads were fenced or died.
--- Reads: event, process_cluster, clock_offset
+-- One row per process run of a Kafka Streams application whose threads missed a rebalance, were fenced or died.
+-- Reads: event, process_cluster, clock_offset, stream_task
 -- A thread's name consists of application.id, a UUID and its number, unless the application has its own client.id.
 WITH streams_line AS (
   SELECT c.kafka_cluster, e.process_id, e.instance, e.event, e.event_id, unix_millis(e.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms,
-    e.thread_name, e.stream_task, e.message LIKE 'All stream threads have died%' AS is_all, e.error,
+    e.thread_name, filter(concat(coalesce(e.active_tasks, array()), array(e.stream_task)), x -> x IS NOT NULL) AS tasks, e.stream_pos,
+    e.message LIKE 'All stream threads have died%' AS is_all, coalesce(e.root_error, e.error) AS error,
     coalesce(e.group_id, nullif(regexp_extract(e.thread_name, '^(.+)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', 1), '')) AS group_id
   FROM event e
   JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
   WHERE e.event IN ('streams_thread_fenced', 'streams_task_migrated', 'streams_died')
+    OR e.event = 'streams_tasks_lost' AND size(e.active_tasks) > 0
+), thread_summary AS (
+  -- A thread that is fenced prints its lost tasks too.
+  SELECT kafka_cluster, process_id, instance, group_id, thread_name,
+    greatest(count_if(event = 'streams_tasks_lost'), count_if(event NOT IN ('streams_died', 'streams_tasks_lost'))) AS fenced
+  FROM streams_line
+  WHERE NOT is_all
+  GROUP BY kafka_cluster, process_id, instance, group_id, thread_name
+), run_threads AS (
+  SELECT kafka_cluster, process_id, instance, group_id, count(*) AS threads, sum(fenced) AS fenced
+  FROM thread_summary
+  GROUP BY kafka_cluster, process_id, instance, group_id
 ), run_summary AS (
   SELECT kafka_cluster, process_id, instance, group_id, min(at_ms) AS from_ms, max(at_ms) AS to_ms,
-    count_if(event <> 'streams_died') AS fenced, count_if(event = 'streams_died' AND NOT is_all) AS died, bool_or(is_all) AS all_died,
-    array_sort(collect_set(stream_task)) AS tasks, max(CASE WHEN event = 'streams_died' THEN error END) AS error,
-    count(DISTINCT CASE WHEN NOT is_all THEN thread_name END) AS threads,
+    count_if(event = 'streams_died' AND NOT is_all) AS died, bool_or(is_all) AS all_died,
+    array_sort(array_distinct(flatten(collect_list(tasks)))) AS tasks,
+    min_by(error, stream_pos) FILTER (WHERE event = 'streams_died' AND error IS NOT NULL) AS error,
+    min(CASE WHEN event = 'streams_died' THEN at_ms END) AS died_ms, max(CASE WHEN is_all THEN at_ms END) AS all_died_ms,
     slice(sort_array(collect_list(named_struct('at_ms', at_ms, 'event_id', event_id, 'event', event))), 1, 12) AS lines
   FROM streams_line
   GROUP BY kafka_cluster, process_id, instance, group_id
+), taken_task AS (
+  -- Active tasks that another process got while this one still had them.
+  SELECT a.process_id, a.instance, array_sort(collect_set(a.task)) AS tasks, array_sort(collect_set(b.process_id)) AS others,
+    max(unix_millis(a.stop_lo) - unix_millis(b.start_hi)) AS both_ms
+  FROM stream_task a
+  JOIN stream_task b ON b.kafka_cluster <=> a.kafka_cluster AND b.group_id = a.group_id AND b.task = a.task AND b.role = 'active'
+    AND b.process_id <> a.process_id AND b.start_hi < a.stop_lo AND b.start_lo > a.start_hi
+  JOIN clock_offset o ON o.process_id = a.process_id AND o.is_island_reference
+  JOIN clock_offset q ON q.process_id = b.process_id AND q.is_island_reference AND q.reference_process_id = o.reference_process_id
+  WHERE a.role = 'active' AND a.stop_how IN ('lost', 'fenced') AND NOT o.stepped AND NOT q.stepped
+  GROUP BY a.process_id, a.instance
 )
 SELECT
   CASE WHEN all_died THEN 'critical' ELSE 'warning' END AS severity,
   'proved' AS verdict,
-  kafka_cluster AS kafka_cluster,
-  group_id AS group_id,
-  process_id AS subject,
+  r.kafka_cluster AS kafka_cluster,
+  r.group_id AS group_id,
+  r.process_id AS subject,
   from_ms AS from_ms,
   to_ms AS to_ms,
   CASE WHEN all_died THEN 'all_died' WHEN died > 0 THEN 'died' ELSE 'fenced' END AS code,
   named_struct(
-    'process_id', process_id,
-    'instance', instance,
-    'threads', threads,
-    'tasks', tasks,
-    'fenced', fenced,
+    'process_id', r.process_id,
+    'instance', r.instance,
+    'threads', coalesce(h.threads, CAST(0 AS BIGINT)),
+    'tasks', r.tasks,
+    'fenced', coalesce(h.fenced, CAST(0 AS BIGINT)),
     'died', died,
-    'error', error
+    'error', regexp_replace(error, '^([a-z0-9_]+[.])+', ''),
+    'died_at_ms', died_ms,
+    'all_died_at_ms', all_died_ms,
+    'taken', t.tasks,
+    'others', t.others,
+    'both_ms', t.both_ms
   ) AS facts,
   transform(lines, x -> named_struct(
     'role', CASE x.event WHEN 'streams_died' THEN 'a thread dies' WHEN 'streams_task_migrated' THEN 'a task was migrated'
-      ELSE 'a thread is fenced' END,
+      WHEN 'streams_tasks_lost' THEN 'a thread loses its tasks' ELSE 'a thread is fenced' END,
     'event_id', x.event_id)) AS proof
-FROM run_summary
+FROM run_summary r
+LEFT JOIN run_threads h ON h.kafka_cluster <=> r.kafka_cluster AND h.process_id = r.process_id AND h.instance = r.instance
+  AND h.group_id <=> r.group_id
+LEFT JOIN taken_task t ON t.process_id = r.process_id AND t.instance = r.instance
