@@ -32,6 +32,7 @@ The packages and modules that turn bytes into a report, in reading order. Each i
     share           exports a case to other tools
     api             the API of `import forensics`: cases and reports for programs and notebooks
     console         messages of the commands while they work
+    agents          serves a case to AI agents
     cli             the commands
 """
 

@@ -200,6 +200,12 @@ class Report:
 
         return content.one_finding(self._worded, finding_id)
 
+    def finding_list(self) -> Document:
+        """Return the blocks of a table of all findings, most severe first: ID, verdict, time, group and headline."""
+        from forensics.report import content
+
+        return content.finding_list(self._worded)
+
     def notes(self) -> Document:
         """Return the blocks of all notes: settings worth checking, and normal events that look like problems."""
         from forensics.report import content
@@ -383,7 +389,7 @@ class Case:
         statements = [replace(s, source="statement") for s in query.own(statement, None)]
         return Rows(query.dicts(lambda: self.engine, self.folder, statements))
 
-    def show(self, wanted: str, *, context: int = 2, merge: bool = False, tz: str = "") -> Text:
+    def show(self, wanted: str, *, context: int = 2, merge: bool = False, tz: str = "", width: int | None = None) -> Text:
         """Return the log lines behind an ID, from the evidence.
 
         Args:
@@ -392,6 +398,7 @@ class Case:
             context: number of lines before and after each.
             merge: also merge the lines of all processes for an ID.
             tz: time zone of displayed times; UTC if empty.
+            width: width in characters; None: 120.
 
         Raises:
             UsageError: nothing in the case matches `wanted`.
@@ -400,7 +407,7 @@ class Case:
 
         is_merged = merge or show.is_time_or_generation(wanted)
         found = merged.show if is_merged else show.show
-        return Text(text.as_text(found(self.folder, wanted, context, _zone(tz))))
+        return Text(text.as_text(found(self.folder, wanted, context, _zone(tz)), *(() if width is None else (width,))))
 
     def timeline(self, group: str = "", *, resources: Sequence[str] = (), since: str = "", until: str = "", tz: str = "", width: int = 120) -> Text:
         """Draw who owned what, and when, as text: a row per resource, a lane per owner.

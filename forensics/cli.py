@@ -839,6 +839,44 @@ def offsets_topic(
     text.render(question.compose(found, written=output is not None))
 
 
+@app.command(short_help="Serve a case to AI agents (MCP).")
+def mcp(
+    case: CaseOption = CASE,
+    http: Annotated[
+        str, typer.Option("--http", metavar="PORT", help="Serve streamable HTTP on this port of 127.0.0.1 (0: any free one) instead of stdio.")
+    ] = "",
+    engine: Annotated[
+        str,
+        typer.Option(
+            "--engine", envvar="FORENSICS_ENGINE", metavar="NAME", help="Query engine for the tool `sql`: sail (default, if installed) or spark."
+        ),
+    ] = "",
+    jobs: JobsOption = None,
+) -> None:
+    """Serve a case to AI agents as a Model Context Protocol server with read-only tools: brief, findings, timeline, lines, sql, explain.
+
+    Agents start this command themselves and talk to it on standard input and output.
+
+    Example: forensics mcp --case my-case
+
+    Example: forensics mcp --case my-case --http 8000
+    """
+    try:
+        from forensics.agents import server
+    except ModuleNotFoundError as e:
+        if (e.name or "").startswith("forensics"):
+            raise
+        fix = "Run `pip install 'kafka-forensics[mcp]'`, or `pip install '.[mcp]'` in a checkout."
+        raise ForensicsError("The MCP server's packages are not installed.", why=str(e), fix=fix) from e
+    if not http:
+        # Without a client, nothing would happen. Ctrl-C ends the server, which cannot be interrupted while it reads.
+        if sys.stdin.isatty():
+            say("Waiting for an MCP client on standard input. Agents start this command themselves; see docs/agents.md.")
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, lambda *_: _leave())
+    server.serve(server.Tools(case, engine, jobs), http, lambda url: say(f"Serving {location(case)} at {url}; Ctrl-C ends it."))
+
+
 class _LineCommand(TyperCommand):
     """A command whose argument may begin with dashes, as the lines of journald do: `-- Boot 3f2c --`. No option contains a blank."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from forensics.errors import UsageError, did_you_mean
 from forensics.report import brief, findings, groups, missing_evidence, summary, verdict
-from forensics.report.document import Document, Heading, Para
+from forensics.report.document import Column, Document, Heading, Para, Table
 from forensics.report.model import VIEWS
 from forensics.report.names import Names
 from forensics.report.proof import Proofs
@@ -76,6 +76,19 @@ def one_finding(report: Report, finding_id: str) -> Document:
     times = clock(report)
     out = Document()
     out.add(*findings.section(replace(report, findings=found, incidents=[]), times, _proofs(report, times, everything=True), everything=True))
+    return out
+
+
+def finding_list(report: Report) -> Document:
+    """Return a table of all findings."""
+    times = clock(report)
+    out = Document()
+    if not report.findings:
+        out.add(Para("No findings."))
+        return out
+    columns = (*(Column(name, fixed=True) for name in ("id", "severity", "verdict", "from", "rule")), Column("group"), Column("headline"))
+    keys = ("finding_id", "severity", "verdict", "from_ts", "rule", "group_id", "headline")
+    out.add(Table(columns, tuple(tuple(times.at(f[k], "") if k == "from_ts" else f[k] or "" for k in keys) for f in report.findings)))
     return out
 
 

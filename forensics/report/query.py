@@ -227,6 +227,16 @@ def dicts(engine: Callable[[], Engine], case: Case, statements: Sequence[Stateme
     return _dicts(rows) if rows is not None else _with_rows(engine(), case, statements, _dicts)
 
 
+def first_rows(engine: Callable[[], Engine], case: Case, statements: Sequence[Statement], number: int) -> tuple[list[str], list[Sequence[Any]]]:
+    """Return the columns and the first rows of the last statement; errors and engine as for `dicts`."""
+
+    def first(rows: Rows) -> tuple[list[str], list[Sequence[Any]]]:
+        return list(rows.names), list(islice(rows.values(), number))
+
+    rows = stored(case, None, statements)
+    return first(rows) if rows is not None else _with_rows(engine(), case, statements, first)
+
+
 def _dicts(rows: Rows) -> list[dict[str, Any]]:
     return [dict(zip(rows.names, row, strict=True)) for row in rows.values()]
 

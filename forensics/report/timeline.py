@@ -54,9 +54,8 @@ def compose(report: Report, width: int, resources: Sequence[str] = (), more: Cas
     Raises:
         UsageError: there is no such resource.
     """
-    names, clock = Names(report), content.clock(report)
-    styles, reference = ProcessStyles(report, names), report.reference
-    scene = build.build(report, more or CaseRows(), names, styles, reference)
+    names, clock, reference = Names(report), content.clock(report), report.reference
+    scene, styles = _scene(report, names, more)
     for wanted in resources:
         if wanted not in (known := sorted({row.resource for row in scene.rows})):
             fix = did_you_mean(wanted, known, f"The resources: {', '.join(known[:40]) or 'none'}.")
@@ -85,6 +84,77 @@ def compose(report: Report, width: int, resources: Sequence[str] = (), more: Cas
     for sentence in scene.left_out:
         out.add(Para(f"Not drawn: {sentence}.", tone="warn"))
     return out
+
+
+def listed(report: Report, process: str = "", more: CaseRows | None = None) -> Document:
+    """Return what `compose` draws as a table in time order.
+
+    Args:
+        report: what was found in the selected groups and time.
+        process: only this process, by its name or ID, and the generations of the groups in which it owned something; empty: all.
+        more: as for `compose`.
+
+    Raises:
+        UsageError: there is no such process.
+    """
+    names, clock = Names(report), content.clock(report)
+    scene, styles = _scene(report, names, more)
+    mine = {s.number for s in styles.all if process in ("", s.name, s.process_id)}
+    if process and not mine:
+        known = [s.name for s in styles.all]
+        raise UsageError(
+            f"The case has no process `{process}`.", where="process", fix=did_you_mean(process, known, f"Its processes: {', '.join(known[:40])}.")
+        )
+
+    def owner(number: int) -> str:
+        return styles.all[number].name if number >= 0 else "an unknown process"
+
+    def between(lo: float, hi: float) -> str:
+        return clock.between(_moment(lo), _moment(hi))
+
+    rows: list[tuple[float, tuple[str, ...]]] = []
+    for t in scene.troubles:
+        if not process or t.process in mine:
+            end = "the logs do not show its end" if t.open else between(t.stop_lo, t.stop_hi)
+            rows.append((t.start_lo, (between(t.start_lo, t.start_hi), end, "", f"{t.severity} cause: {t.label}", "")))
+    for m in scene.marks:
+        if not process or m.process in mine:
+            rows.append((m.at, (clock.at(_moment(m.at)), "", scene.groups[m.group] if m.group >= 0 else "", m.label, "")))
+    groups = {scene.rows[b.row].group for b in scene.bars if b.process in mine}
+    for r in scene.rounds:
+        if not process or r.group in groups:
+            settled = "" if r.settled is None else clock.at(_moment(r.settled))
+            rows.append((r.start_lo, (between(r.start_lo, r.start_hi), settled, scene.groups[r.group], f"generation {r.number}: {r.why}", "")))
+    for b in scene.bars:
+        if not process or b.process in mine:
+            row = scene.rows[b.row]
+            begin = "before the log" if b.open_start else between(b.start_lo, b.start_hi)
+            end = "the logs do not show its end" if b.open_end else between(b.stop_lo, b.stop_hi)
+            what = f"{owner(b.process)} owned {row.kind} {row.resource}" + (f", assigned in generation {b.generation}" if b.generation else "")
+            rows.append((b.start_lo, (begin, end, scene.groups[row.group], what, b.ownership_id)))
+    for o in scene.overlaps:
+        if not process or mine.intersection(o.processes):
+            row = scene.rows[o.row]
+            what = f"TWO OWNERS ({o.verdict}): {' and '.join(map(owner, o.processes))} both had {row.kind} {row.resource}: {o.label}"
+            rows.append((o.possible[0], (*(clock.at(_moment(at)) for at in o.possible), scene.groups[row.group], what, "")))
+    rows.sort()
+    out = Document()
+    out.add(Heading(1, "Timeline"), Para(content.case_line(report)))
+    if window := content.window_line(report):
+        out.add(Para(window, tone="dim"))
+    if not rows:
+        out.add(Para("The logs show neither generations nor owners here.", tone="warn"))
+        return out
+    columns = (Column("from", fixed=True), Column("to", fixed=True), Column("group"), Column("what"), Column("id", fixed=True))
+    out.add(Table(columns, tuple(row for _, row in rows)))
+    for sentence in scene.left_out:
+        out.add(Para(f"Not listed: {sentence}.", tone="warn"))
+    return out
+
+
+def _scene(report: Report, names: Names, more: CaseRows | None) -> tuple[Scene, ProcessStyles]:
+    styles = ProcessStyles(report, names)
+    return build.build(report, more or CaseRows(), names, styles, report.reference), styles
 
 
 def _moment(ms: float) -> datetime:
