@@ -12,6 +12,7 @@ import sqlglot
 from sqlglot import TokenType, exp
 
 from forensics.case import view_files
+from forensics.engines.sail_sql import to_sail
 from forensics.errors import UsageError, did_you_mean
 from forensics.report.query import Statement, own, saved_queries
 
@@ -57,7 +58,8 @@ def accept(text: str, rows: int) -> Statement:
     if len(statements) != 1:
         raise _refused(f"there are {len(statements)} statements")
     try:
-        query = sqlglot.parse_one(statements[0].text, read=_DIALECT)
+        # With quotes in texts escaped as on Sail: sqlglot would take `''` for the end of a text and the beginning of another.
+        query = sqlglot.parse_one(to_sail(statements[0].text, {}), read=_DIALECT)
     except RecursionError as e:
         raise _refused("it is nested too deeply") from e
     except sqlglot.errors.SqlglotError as e:

@@ -11,19 +11,22 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forensics import failures
 from forensics.errors import ForensicsError
 from forensics.import_guard import SAFE
 
-#: An MCP client usually waits 60 s for an answer.
-SECONDS = 45
+if TYPE_CHECKING:
+    from forensics.engines.base import Engine
+
+#: An MCP client usually waits 60 s for an answer. The start of an engine counts separately: on a busy machine, Spark needs longer.
+SECONDS, START_SECONDS = 45, 180
 #: The process ends itself if its parent, which would have ended it, is gone.
-_ALONE_SECONDS = SECONDS + 10
+_ALONE_SECONDS = 10
 # The process gets this one's search path, which may be a checkout's.
 _CODE = "import sys; sys.path[:] = {path!r}; from forensics.agents.queries import answer; answer(*{arguments!r})"
 _NARROW = "Narrow it: fewer joins, a condition on time or group."
@@ -46,39 +49,8 @@ class Queries:
         """Return the columns and the first rows of a statement that has been accepted.
 
         Raises:
-            ForensicsError: the engine cannot run it, or not in time.
+            ForensicsError: the engine does not start, cannot run the statement, or not in time.
         """
-        process, over = self._running(), threading.Event()
-        assert process.stdin is not None  # noqa: S101  (for the type checker)
-        assert process.stdout is not None  # noqa: S101
-
-        def stop() -> None:
-            over.set()
-            self.end()
-
-        limit = threading.Timer(SECONDS, stop)
-        limit.start()
-        answer = ""
-        try:
-            with suppress(BrokenPipeError):
-                process.stdin.write(json.dumps([statement, number]) + "\n")
-                process.stdin.flush()
-                answer = process.stdout.readline()
-        finally:
-            limit.cancel()
-        if not answer.endswith("\n"):
-            self.end()
-            if over.is_set():
-                raise ForensicsError(f"The query did not finish within {SECONDS} s.", where="statement", fix=_NARROW)
-            why = "the system may have killed it for lack of memory"
-            raise ForensicsError("The process that ran the query ended.", why=why, where="statement", fix=_NARROW)
-        found = json.loads(answer)
-        if "error" in found:
-            what, why, where, fix = found["error"]
-            raise ForensicsError(what, why=why, where=where, fix=fix)
-        return found["names"], found["rows"]
-
-    def _running(self) -> subprocess.Popen[str]:
         if self._process is None or self._process.poll() is not None:
             code = _CODE.format(path=sys.path, arguments=self._arguments)
             # A process group, so that one signal also ends the engine's own process.
@@ -86,7 +58,40 @@ class Queries:
                 [sys.executable, "-P", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8", env={**os.environ, **SAFE},
                 process_group=0,
             )  # fmt: skip
-        return self._process
+            self._answer(self._process, "", START_SECONDS, "The engine did not start", "Try again, on a machine that is less busy.")
+        found = self._answer(self._process, json.dumps([statement, number]) + "\n", SECONDS, "The query did not finish", _NARROW)
+        return found["names"], found["rows"]
+
+    def _answer(self, process: subprocess.Popen[str], question: str, seconds: int, what: str, fix: str) -> dict[str, Any]:
+        """Return the answer of the process to a question; end the process if it takes too long."""
+        over = threading.Event()
+
+        def stop() -> None:
+            over.set()
+            self.end()
+
+        assert process.stdin is not None  # noqa: S101  (for the type checker)
+        assert process.stdout is not None  # noqa: S101
+        limit, line = threading.Timer(seconds, stop), ""
+        limit.start()
+        try:
+            with suppress(BrokenPipeError):
+                process.stdin.write(question)
+                process.stdin.flush()
+                line = process.stdout.readline()
+        finally:
+            limit.cancel()
+        if not line.endswith("\n"):
+            self.end()
+            if over.is_set():
+                raise ForensicsError(f"{what} within {seconds} s.", where="statement", fix=fix)
+            why = "the system may have killed it for lack of memory"
+            raise ForensicsError("The process that runs queries ended.", why=why, where="statement", fix=_NARROW)
+        found: dict[str, Any] = json.loads(line)
+        if "error" in found:
+            what, why, where, fix = found["error"]
+            raise ForensicsError(what, why=why, where=where, fix=fix)
+        return found
 
     def end(self) -> None:
         """End the process, if there is one."""
@@ -96,27 +101,40 @@ class Queries:
             self._process.wait()
 
 
-def answer(case: str, engine: str, jobs: int | None) -> None:
-    """Answer queries from standard input until it ends, each with a line of JSON on standard output; all other output goes to standard error."""
+def answer(case: str, name: str, jobs: int | None) -> None:
+    """Answer queries from standard input until it ends: first whether the engine has started, then each query.
+
+    An answer is a line of JSON on standard output; all other output goes to standard error.
+    """
     from forensics import api, engines
     from forensics.case import folder
     from forensics.report import query
 
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    runs = engines.engine(engine, jobs=jobs)
-    for line in sys.stdin:
-        statement, number = json.loads(line)
-        signal.alarm(_ALONE_SECONDS)
+    runs = engines.engine(name, jobs=jobs)
+
+    def reply(seconds: int, found: Callable[[], dict[str, Any]]) -> None:
+        signal.alarm(seconds + _ALONE_SECONDS)
         try:
-            opened = folder.open_case(Path(case), check=False)  # the parent has checked it
-            names, rows = query.first_rows(lambda: api.Case(opened, runs).engine, opened, [query.Statement(statement)], number)  # noqa: B023
-            found: dict[str, Any] = {"names": names, "rows": rows}
+            answer = found()
         except Exception as e:
             known = failures.explained(e)
-            found = {"error": (known.what, known.why, known.where, known.fix)}
+            answer = {"error": (known.what, known.why, known.where, known.fix)}
         signal.alarm(0)
-        out.write(json.dumps(found) + "\n")
+        out.write(json.dumps(answer) + "\n")
         out.flush()
+
+    def opened() -> tuple[folder.Case, Engine]:
+        found = folder.open_case(Path(case), check=False)  # the parent has checked it
+        return found, api.Case(found, runs).engine
+
+    def rows(statement: str, number: int) -> dict[str, Any]:
+        found, engine = opened()
+        return dict(zip(("names", "rows"), query.first_rows(lambda: engine, found, [query.Statement(statement)], number), strict=True))
+
+    reply(START_SECONDS, lambda: {"started": bool(opened()[1].session)})
+    for line in sys.stdin:
+        reply(SECONDS, lambda: rows(*json.loads(line)))  # noqa: B023  (it is called now)
         if failures.STALLED:
             return

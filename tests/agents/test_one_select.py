@@ -109,6 +109,10 @@ def test_only_what_was_checked_is_run() -> None:
     assert accept("SELECT 1 AS a -- \rFROM text.`/etc/passwd`", 10).text == "SELECT 1 AS a LIMIT 10"
 
 
+def test_doubled_quotes_stay_one_text() -> None:
+    assert accept("SELECT 'it''s' AS a, \"x\"\"y\" AS b", 10).text == "SELECT 'it\\'s' AS a, 'x\"y' AS b LIMIT 10"
+
+
 def test_a_select_without_a_limit_gets_one() -> None:
     assert accept("SELECT * FROM finding", 101).text == "SELECT * FROM finding LIMIT 101"
     assert accept("SELECT * FROM finding LIMIT 3", 101).text == "SELECT * FROM finding LIMIT 3"
