@@ -4,34 +4,49 @@
 WITH streams_line AS (
   SELECT c.kafka_cluster, e.process_id, e.instance, e.event, e.event_id, unix_millis(e.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms,
     e.thread_name, filter(concat(coalesce(e.active_tasks, array()), array(e.stream_task)), x -> x IS NOT NULL) AS tasks, e.stream_pos,
-    e.message LIKE 'All stream threads have died%' AS is_all, coalesce(e.root_error, e.error) AS error,
+    e.message LIKE 'All stream threads have died%' OR e.event = 'streams_client_state' AND e.state_to = 'ERROR' AS is_all,
+    e.event = 'streams_client_state' AND e.state_from = 'CREATED' AS is_start, e.error, e.root_error,
     coalesce(e.group_id, nullif(regexp_extract(e.thread_name, '^(.+)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', 1), '')) AS group_id
   FROM event e
   JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
   WHERE e.event IN ('streams_thread_fenced', 'streams_task_migrated', 'streams_died')
-    OR e.event = 'streams_tasks_lost' AND size(e.active_tasks) > 0
+    OR e.event = 'streams_tasks_lost' AND size(e.active_tasks) > 0 OR e.event = 'streams_client_state'
+      AND (e.state_to = 'ERROR' OR e.state_from = 'CREATED')
 ), thread_summary AS (
   -- A thread that is fenced prints its lost tasks too.
   SELECT kafka_cluster, process_id, instance, group_id, thread_name,
-    greatest(count_if(event = 'streams_tasks_lost'), count_if(event NOT IN ('streams_died', 'streams_tasks_lost'))) AS fenced
+    greatest(count_if(event = 'streams_tasks_lost'), count_if(event IN ('streams_thread_fenced', 'streams_task_migrated'))) AS fenced
   FROM streams_line
-  WHERE NOT is_all
+  WHERE NOT is_all AND NOT is_start
   GROUP BY kafka_cluster, process_id, instance, group_id, thread_name
 ), run_threads AS (
   SELECT kafka_cluster, process_id, instance, group_id, count(*) AS threads, sum(fenced) AS fenced
   FROM thread_summary
   GROUP BY kafka_cluster, process_id, instance, group_id
 ), run_summary AS (
-  SELECT kafka_cluster, process_id, instance, group_id, min(at_ms) AS from_ms, max(at_ms) AS to_ms,
+  SELECT kafka_cluster, process_id, instance, group_id, min(CASE WHEN NOT is_start THEN at_ms END) AS from_ms,
+    max(CASE WHEN NOT is_start THEN at_ms END) AS to_ms,
     count_if(event = 'streams_died' AND NOT is_all) AS died, bool_or(is_all) AS all_died,
     array_sort(array_distinct(flatten(collect_list(tasks)))) AS tasks,
     min_by(error, stream_pos) FILTER (WHERE event = 'streams_died' AND error IS NOT NULL) AS error,
+    min_by(root_error, stream_pos) FILTER (WHERE event = 'streams_died' AND error IS NOT NULL) AS root_error,
     min(CASE WHEN event = 'streams_died' THEN at_ms END) AS died_ms, max(CASE WHEN is_all THEN at_ms END) AS all_died_ms,
-    slice(sort_array(collect_list(named_struct('at_ms', at_ms, 'event_id', event_id, 'event', event))), 1, 12) AS lines
+    max(CASE WHEN is_start THEN at_ms END) AS started_ms,
+    slice(sort_array(collect_list(CASE WHEN NOT is_start THEN named_struct('at_ms', at_ms, 'event_id', event_id, 'event', event) END)), 1,
+      12)
+      AS lines
   FROM streams_line
   GROUP BY kafka_cluster, process_id, instance, group_id
+  HAVING NOT bool_and(is_start)
+), same_failure AS (
+  -- A record that cannot be processed moves with its task to another process, and ends its threads too.
+  SELECT a.process_id, a.instance, array_sort(collect_set(b.process_id)) AS processes
+  FROM run_summary a
+  JOIN run_summary b ON b.kafka_cluster <=> a.kafka_cluster AND b.group_id <=> a.group_id AND b.error = a.error
+    AND b.process_id <> a.process_id
+  GROUP BY a.process_id, a.instance
 ), taken_task AS (
   -- Active tasks that another process got while this one still had them.
   SELECT a.process_id, a.instance, array_sort(collect_set(a.task)) AS tasks, array_sort(collect_set(b.process_id)) AS others,
@@ -60,18 +75,24 @@ SELECT
     'tasks', r.tasks,
     'fenced', coalesce(h.fenced, CAST(0 AS BIGINT)),
     'died', died,
-    'error', regexp_replace(error, '^([a-z0-9_]+[.])+', ''),
+    'error', regexp_replace(r.error, '^([a-z0-9_]+[.])+', ''),
+    'root_error', regexp_replace(r.root_error, '^([a-z0-9_]+[.])+', ''),
+    'same_in', f.processes,
     'died_at_ms', died_ms,
     'all_died_at_ms', all_died_ms,
+    'restarted_at_ms', CASE WHEN r.started_ms > r.all_died_ms THEN r.started_ms END,
     'taken', t.tasks,
     'others', t.others,
     'both_ms', t.both_ms
   ) AS facts,
   transform(lines, x -> named_struct(
-    'role', CASE x.event WHEN 'streams_died' THEN 'a thread dies' WHEN 'streams_task_migrated' THEN 'a task was migrated'
-      WHEN 'streams_tasks_lost' THEN 'a thread loses its tasks' ELSE 'a thread is fenced' END,
+    'role',
+      CASE x.event WHEN 'streams_died' THEN 'a thread dies' WHEN 'streams_client_state' THEN 'the client is in ERROR'
+        WHEN 'streams_task_migrated' THEN 'a task was migrated' WHEN 'streams_tasks_lost' THEN 'a thread loses its tasks'
+          ELSE 'a thread is fenced' END,
     'event_id', x.event_id)) AS proof
 FROM run_summary r
 LEFT JOIN run_threads h ON h.kafka_cluster <=> r.kafka_cluster AND h.process_id = r.process_id AND h.instance = r.instance
   AND h.group_id <=> r.group_id
+LEFT JOIN same_failure f ON f.process_id = r.process_id AND f.instance = r.instance
 LEFT JOIN taken_task t ON t.process_id = r.process_id AND t.instance = r.instance
