@@ -73,7 +73,7 @@ class Run:
     # what was done
     def did(self, what: str, **about: object) -> None:
         """Write down what was done, and when."""
-        self.deeds.append({"t_ms": now_ms(), "did": what, **about})
+        self.deeds.append({"t_ms": now_ms(), "did": what, **{key: str(value) if isinstance(value, Path) else value for key, value in about.items()}})
         print(time.strftime("  %H:%M:%S"), what, *(f"{key}={value}" for key, value in about.items()), flush=True)
 
     def wait(self, seconds: float) -> None:
@@ -335,6 +335,11 @@ class Run:
 
         self.until(f"{worker} accepts connector {name}", accepted, 120)
         self.did("connector put", connector=name, via=worker)
+
+    def restart_task(self, connector: str, number: int) -> None:
+        """Ask for the restart of one task, as an operator does."""
+        self.rest("w1", "POST", f"/connectors/{connector}/tasks/{number}/restart")
+        self.did("task restarted", task=f"{connector}-{number}", connector=connector, via="w1")
 
     # the end
     def snapshots(self) -> None:

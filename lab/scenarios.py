@@ -94,10 +94,10 @@ def scenario(*leaves: tuple[str, str], since: tuple[int, ...] = (3, 3)) -> Calla
     return enter
 
 
-def file_source(run: Run, worker: str, name: str, topic: str, **settings: object) -> None:
-    """Put a connector that reads a file of 50 lines into a topic."""
+def file_source(run: Run, worker: str, name: str, topic: str, lines: int = 50, **settings: object) -> None:
+    """Put a connector that reads a file of a few lines into a topic."""
     path = cluster.KAFKA / f"{name}.in"
-    path.write_text("hello\n" * 50, encoding="utf-8")
+    path.write_text("hello\n" * lines, encoding="utf-8")
     run.connector(worker, name, FILE_SOURCE, tasks_max=1, file=path, topic=topic, **settings)
 
 
@@ -125,7 +125,7 @@ def worker_frozen(run: Run, names: Names) -> None:
     run.wait(15)
 
 
-def produce(run: Run, names: Names, name: str, *, timeout_ms: int = 20_000, records: int = 10) -> None:
+def produce(run: Run, names: Names, name: str, *, timeout_ms: int = 20_000, records: int = 10, slow_ms: int = 0) -> None:
     """Start a transactional producer with the shared transactional.id."""
     run.app(
         "producer",
@@ -139,6 +139,7 @@ def produce(run: Run, names: Names, name: str, *, timeout_ms: int = 20_000, reco
         topic=names.topic,
         records=records,
         pause_ms=150,
+        slow_ms=slow_ms,
     )
 
 
@@ -168,3 +169,146 @@ def producer_timed_out(run: Run, names: Names) -> None:
     run.wait(14)
     run.freeze("p1", 16)
     run.wait(15)
+
+
+@scenario(("logs/broker-1/server.log", "Completed rollback of ongoing transaction"), ("truth/p1.jsonl", '"(failed|fatal)"'))
+def producer_too_slow(run: Run, names: Names) -> None:
+    """A producer works for longer than transaction.timeout.ms before it commits; its supervisor starts it again if that ends it."""
+    run.brokers(settings={"transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000})
+    run.watch()
+    produce(run, names, "p1", timeout_ms=6000, slow_ms=12_000)
+    run.until("the coordinator aborts", lambda: run.log_has("broker-1", "Completed rollback of ongoing transaction"))
+    run.wait(10)
+    if run.members["p1"].process.state == "gone":
+        run.restart("p1")
+    run.wait(10)
+
+
+def streams(run: Run, names: Names, guarantee: str = "at_least_once") -> None:
+    """Start two instances of a Streams application, each with two threads, on six partitions, and let them settle."""
+    run.brokers()
+    run.feed(names.topic, 30)
+    run.until("the feeder writes", lambda: "producer_send_success" in (run.folder / "truth/feeder.jsonl").read_text(encoding="utf-8"))
+    run.watch(names.application)
+    for name in ("s1", "s2"):
+        run.app(
+            "streams",
+            name,
+            "StreamsCounter",
+            heap=256,
+            application_id=names.application,
+            topic=names.topic,
+            fault=cluster.KAFKA / f"{names.topic}.fault",
+            num_stream_threads=2,
+            num_standby_replicas=1,
+            processing_guarantee=guarantee,
+            state_dir=cluster.KAFKA / "state" / name,
+            replication_factor=1,
+            session_timeout_ms=6000,
+            heartbeat_interval_ms=1500,
+            commit_interval_ms=500,
+            acceptable_recovery_lag=100_000,
+        )
+        run.wait(6)
+    run.wait(8)
+
+
+HAD_TASKS = tuple((f"truth/{name}.jsonl", '"active":\\["') for name in ("s1", "s2"))
+FROZEN = ("truth/processes.jsonl", '"s1", "state": "stopped"')
+
+
+@scenario(*HAD_TASKS, FROZEN)
+def streams_frozen(run: Run, names: Names) -> None:
+    """One of two Streams instances is frozen until the other has its tasks; it wakes up still believing that it has them."""
+    streams(run, names)
+    run.freeze("s1", 16)
+    run.wait(16)
+
+
+@scenario(*HAD_TASKS, FROZEN, ("logs/s1/streams.log", "Fenced|InvalidProducerEpoch|TaskMigrated|migrated"))
+def streams_exactly_once_frozen(run: Run, names: Names) -> None:
+    """The same with exactly_once_v2: what it has in hand when it wakes up is fenced."""
+    streams(run, names, "exactly_once_v2")
+    run.freeze("s1", 20)
+    run.wait(16)
+
+
+@scenario(*HAD_TASKS, ("truth/processes.jsonl", '"s1", "state": "gone"'))
+def streams_killed(run: Run, names: Names) -> None:
+    """One of two Streams instances is killed and comes back with its state."""
+    streams(run, names)
+    run.kill("s1")
+    run.wait(14)
+    run.restart("s1")
+    run.wait(16)
+
+
+@scenario(*HAD_TASKS, ("truth/s1.jsonl", '"exception"'), ("truth/s2.jsonl", '"exception"'))
+def streams_poisoned(run: Run, names: Names) -> None:
+    """A record that the application cannot process ends the instance that has it, then the one that takes its task over."""
+    streams(run, names)
+    fault = cluster.KAFKA / f"{names.topic}.fault-2"
+    fault.write_text("", encoding="utf-8")
+    run.did("partition cannot be processed", partition=f"{names.topic}-2")
+    for name in ("s1", "s2"):
+        run.until(f"{name} fails", lambda name=name: '"exception"' in (run.folder / f"truth/{name}.jsonl").read_text(encoding="utf-8"), 40)
+    run.wait(8)
+    fault.unlink()
+    for name in ("s1", "s2"):
+        run.kill(name)
+        run.restart(name)
+    run.wait(16)
+
+
+def failing(run: Run, connector: str, state: str = "FAILED") -> list[int]:
+    """Return which tasks of a connector are in a state, according to REST."""
+    return [task["id"] for task in run.rest("w1", "GET", f"/connectors/{connector}/status")["tasks"] if task["state"] == state]
+
+
+@scenario(("truth.json", '"FAILED"'), ("truth.json", "Read timed out"), ("truth.json", "Converting byte"))
+def connector_task_throws(run: Run, names: Names) -> None:
+    """A source task throws, is restarted in vain, then with success; a sink task meets a record that it cannot read, until it may skip it."""
+    run.brokers()
+    for worker in ("w1", "w2", "w3"):
+        run.worker(worker, names.group)
+    fault = cluster.KAFKA / f"{names.source}.fault"
+    sink = names.sinks[0]
+    run.connector("w1", names.source, "FaultySource", tasks_max=3, topic="lab-input", fault=fault)
+    file_sink(run, "w1", sink, names.tasks, "lab-input")
+    run.wait(10)
+    one = fault.with_name(f"{fault.name}-1")
+    one.write_text("", encoding="utf-8")
+    run.did("task fault begins", task=f"{names.source}-1", connector=names.source)
+    run.until("the task fails", lambda: failing(run, names.source) == [1])
+    run.wait(5)
+    run.restart_task(names.source, 1)
+    run.wait(5)
+    one.unlink()
+    run.did("task fault ends", task=f"{names.source}-1", connector=names.source)
+    run.restart_task(names.source, 1)
+    run.wait(5)
+    poison = names.sinks[1]
+    text = "org.apache.kafka.connect.storage.StringConverter"
+    file_source(run, "w1", poison, "lab-input", lines=1, key_converter=text, value_converter=text)
+    run.until("a sink task fails", lambda: failing(run, sink))
+    run.wait(6)
+    run.restart_task(sink, failing(run, sink)[0])
+    run.wait(6)
+    run.connector("w1", sink, FILE_SINK, tasks_max=names.tasks, topics="lab-input", file=cluster.KAFKA / f"{sink}.out", errors_tolerance="all")
+    run.wait(10)
+
+
+@scenario(("logs/w*/connect.log", "ProducerFenced|InvalidProducerEpoch"), ("truth/threads.jsonl", '"stopped", .*"tasks": \\["'))
+def exactly_once_source_fenced(run: Run, names: Names) -> None:
+    """A worker with exactly-once source tasks is frozen until the others run them, whose producers fence its own; then tasks.max changes."""
+    run.brokers(settings={"transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000})
+    run.watch()
+    for worker in ("w1", "w2", "w3"):
+        run.worker(worker, names.group, exactly_once_source_support="enabled")
+    run.connector("w1", names.source, "FaultySource", tasks_max=6, topic="lab-input", exactly_once_support="required")
+    file_sink(run, "w1", names.sinks[0], 2, "lab-input")
+    run.wait(12)
+    run.freeze(names.victim, 24)
+    run.wait(12)
+    run.connector(names.others[0], names.source, "FaultySource", tasks_max=4, topic="lab-input", exactly_once_support="required")
+    run.wait(8)

@@ -17,8 +17,8 @@ import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.source.SourceTask;
 
 /**
- * A source connector of any number of tasks, each of which counts: five records a second. A task throws while the file that the
- * setting {@code fault} names exists, as one whose database does not answer.
+ * A source connector of any number of tasks, each of which counts: five records a second. Task N throws while the file that the
+ * setting {@code fault} names, with -N after it, exists, like one whose database does not answer.
  */
 public class FaultySource extends SourceConnector {
     private Map<String, String> settings;
@@ -51,7 +51,7 @@ public class FaultySource extends SourceConnector {
     @Override
     public ConfigDef config() {
         return new ConfigDef().define("topic", ConfigDef.Type.STRING, ConfigDef.Importance.HIGH, "where records go")
-            .define("fault", ConfigDef.Type.STRING, "", ConfigDef.Importance.LOW, "tasks throw while this file exists");
+            .define("fault", ConfigDef.Type.STRING, "", ConfigDef.Importance.LOW, "task N throws while this file with -N after its name exists");
     }
 
     @Override
@@ -81,7 +81,7 @@ public class FaultySource extends SourceConnector {
         @Override
         public List<SourceRecord> poll() throws InterruptedException {
             String fault = settings.get("fault");
-            if (fault != null && !fault.isEmpty() && Files.exists(Path.of(fault))) {
+            if (fault != null && !fault.isEmpty() && Files.exists(Path.of(fault + "-" + settings.get("number")))) {
                 throw new ConnectException("Cannot read from the database of task " + settings.get("number"),
                     new SocketTimeoutException("Read timed out"));
             }

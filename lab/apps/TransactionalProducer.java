@@ -20,7 +20,8 @@ import org.slf4j.LoggerFactory;
  * process (exit code 3), any other aborts the transaction. Its truth has each step with the producer id and epoch that it has then.
  *
  * <p>Arguments: a properties file (settings of the producer, and {@code topic}, {@code records}, {@code pause.ms}: records in a
- * transaction and the pause after each), the file of truth.
+ * transaction and the pause after each, {@code slow.ms}: time between the last record of the third transaction and its commit), the
+ * file of truth.
  */
 public class TransactionalProducer {
     private static final Logger LOG = LoggerFactory.getLogger(TransactionalProducer.class);
@@ -31,11 +32,13 @@ public class TransactionalProducer {
     private final String topic;
     private final int records;
     private final long pause;
+    private final long slow;
 
     private TransactionalProducer(Properties settings, String truth) throws Exception {
         topic = (String) settings.remove("topic");
         records = Integer.parseInt((String) settings.remove("records"));
         pause = Long.parseLong((String) settings.remove("pause.ms"));
+        slow = Long.parseLong((String) settings.remove("slow.ms"));
         settings.put(ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG, StringSerializer.class.getName());
         settings.put(ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG, StringSerializer.class.getName());
         this.truth = new Json(truth);
@@ -93,6 +96,9 @@ public class TransactionalProducer {
             for (int i = 0; i < records && !ending; i++) {
                 producer.send(new ProducerRecord<>(topic, number + "-" + i));
                 Thread.sleep(pause);
+            }
+            if (number == 2) {
+                Thread.sleep(slow);
             }
             producer.commitTransaction();
             say("committed", null);
