@@ -59,8 +59,8 @@ def record(release: Release, scenario: Scenario, seed: int) -> Path:
         run.did("failed", error=failure)
     signal.alarm(0)
     run.finish()
-    lacks = [] if failure else unmet(RECORDING, scenario)
     (RECORDING / "truth.json").write_text(json.dumps(run.truth(scenario.name, seed, scenario.notes), indent=1) + "\n", encoding="utf-8")
+    lacks = [] if failure else unmet(RECORDING, scenario)
     if failure or lacks:
         raise RuntimeError(failure or f"the fault did not happen as meant: {'; '.join(lacks)}")
     return RECORDING

@@ -18,7 +18,7 @@ from typing import Any
 
 from lab.hosts import KAFKA, SRV, Hosts, Process, call
 from lab.releases import BROKER_LAYOUT, CONNECT_LAYOUT, Release, log_settings, main_class
-from lab.truth import Sampler, Status, now_ms
+from lab.truth import Sampler, Status, now_ms, tasks_of
 
 OFFSETS_PARTITIONS = 12
 #: What operators keep in other files, or quieter, than the log of the broker or worker.
@@ -91,6 +91,15 @@ class Run:
             if time.monotonic() > end:
                 raise TimeoutError(f"{what}: not within {seconds:g} s")
             time.sleep(0.2)
+
+    def truth_has(self, name: str, text: str) -> bool:
+        """Return True if what a program writes about itself (`truth/NAME.jsonl`) contains a text."""
+        path = self.folder / "truth" / f"{name}.jsonl"
+        return path.exists() and text in path.read_text(encoding="utf-8")
+
+    def tasks(self, worker: str) -> set[str]:
+        """Return the Connect tasks that have a thread in a worker now."""
+        return set(tasks_of(self.members[worker].process.threads))
 
     def log_has(self, name: str, text: str) -> bool:
         """Return True if a log of this host contains a text."""
@@ -236,7 +245,7 @@ class Run:
     def feed(self, topic: str, per_second: int = 20) -> None:
         """Start Kafka's own verifiable producer on host `feeder`."""
         self.hosts.add("feeder")
-        flags = ["--bootstrap-server", self.bootstrap, "--topic", topic, "--max-messages", -1, "--throughput", per_second]
+        flags = ["--bootstrap-server", self.bootstrap, "--topic", topic, "--max-messages", -1, "--throughput", per_second, "--repeating-keys", 60]
         main = "org.apache.kafka.tools.VerifiableProducer"
         self.member("feeder", "feeder", lambda: self.java("feeder", "../stdout/feeder.log", BROKER_LAYOUT, {}, main, flags, heap=96), topic=topic)
 
@@ -266,9 +275,10 @@ class Run:
         key = {"broker": int(name.rsplit("-", 1)[1])} if member.kind == "broker" else {member.kind: name}
         self.did(f"{member.kind} {what}", **key, **about)
 
-    def freeze(self, name: str, seconds: float) -> None:
-        """Stop a process for a time, as a long garbage collection or a suspended machine does, and let it go on."""
+    def freeze(self, name: str, seconds: float, until: Callable[[], object] = lambda: True) -> None:
+        """Stop a process, as a long garbage collection or a suspended machine does, until something is true and for some time more."""
         self._signal(name, signal.SIGSTOP, "paused")
+        self.until(f"the others go on without {name}", until)
         self.wait(seconds)
         self._signal(name, signal.SIGCONT, "resumed")
 

@@ -6,6 +6,7 @@ Times are short: sessions end after 6 s without a heartbeat, and Connect waits 8
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -106,6 +107,21 @@ def file_sink(run: Run, worker: str, name: str, tasks: int, topic: str) -> None:
     run.connector(worker, name, FILE_SINK, tasks_max=tasks, topics=topic, file=cluster.KAFKA / f"{name}.out")
 
 
+def settled(run: Run, *tasks: tuple[str, int]) -> None:
+    """Wait until every task of the connectors has a thread in exactly one worker, and a while more."""
+    wanted = sorted(f"{name}-{number}" for name, count in tasks for number in range(count))
+    workers = [name for name, member in run.members.items() if member.kind == "worker"]
+    run.until(f"tasks {wanted} run", lambda: sorted(task for worker in workers for task in run.tasks(worker)) == wanted, 90)
+    run.wait(8)
+
+
+def taken_over(run: Run, victim: str) -> Callable[[], bool]:
+    """Return the condition that other workers have threads of all tasks that a worker has now."""
+    held = run.tasks(victim)
+    others = [name for name, member in run.members.items() if member.kind == "worker" and name != victim]
+    return lambda: held <= {task for worker in others for task in run.tasks(worker)}
+
+
 def three_workers(run: Run, names: Names, **settings: object) -> None:
     """Start three Connect workers with a source and two sinks, and let them settle."""
     run.brokers()
@@ -114,14 +130,14 @@ def three_workers(run: Run, names: Names, **settings: object) -> None:
     file_source(run, "w1", names.source, "lab-input")
     for sink, tasks in zip(names.sinks, (names.tasks, 2), strict=True):
         file_sink(run, "w1", sink, tasks, "lab-input")
-    run.wait(10)
+    settled(run, (names.source, 1), *zip(names.sinks, (names.tasks, 2), strict=True))
 
 
 @scenario(("truth/threads.jsonl", '"stopped", .*"tasks": \\["'))
 def worker_frozen(run: Run, names: Names) -> None:
     """A Connect worker is frozen until the others have its tasks; it wakes up still running them."""
     three_workers(run, names)
-    run.freeze(names.victim, 26)
+    run.freeze(names.victim, 6, taken_over(run, names.victim))
     run.wait(15)
 
 
@@ -151,7 +167,8 @@ def producer_fenced(run: Run, names: Names) -> None:
     run.brokers()
     run.watch()
     produce(run, names, "p1")
-    run.wait(12)
+    run.until("p1 commits", lambda: run.truth_has("p1", "committed"))
+    run.wait(8)
     produce(run, names, "p2")
     run.until("p1 is fenced", lambda: run.members["p1"].process.state == "gone", 40)
     run.wait(6)
@@ -165,9 +182,10 @@ def producer_timed_out(run: Run, names: Names) -> None:
     """A producer is frozen inside a transaction for longer than transaction.timeout.ms: the coordinator aborts it and bumps the epoch."""
     run.brokers(settings={"transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000})
     run.watch()
-    produce(run, names, "p1", timeout_ms=6000, records=40)
-    run.wait(14)
-    run.freeze("p1", 16)
+    produce(run, names, "p1", timeout_ms=6000, records=32)
+    run.until("p1 commits", lambda: run.truth_has("p1", "committed"))
+    run.wait(8)
+    run.freeze("p1", 4, lambda: run.log_has("broker-1", "Completed rollback of ongoing transaction"))
     run.wait(15)
 
 
@@ -188,7 +206,7 @@ def streams(run: Run, names: Names, guarantee: str = "at_least_once") -> None:
     """Start two instances of a Streams application, each with two threads, on six partitions, and let them settle."""
     run.brokers()
     run.feed(names.topic, 30)
-    run.until("the feeder writes", lambda: "producer_send_success" in (run.folder / "truth/feeder.jsonl").read_text(encoding="utf-8"))
+    run.until("the feeder writes", lambda: run.truth_has("feeder", "producer_send_success"))
     run.watch(names.application)
     for name in ("s1", "s2"):
         run.app(
@@ -209,8 +227,18 @@ def streams(run: Run, names: Names, guarantee: str = "at_least_once") -> None:
             commit_interval_ms=500,
             acceptable_recovery_lag=100_000,
         )
-        run.wait(6)
-    run.wait(8)
+        run.until(f"{name} has tasks", lambda name=name: active(run, name), 90)
+        run.wait(3)
+    run.until("both have tasks", lambda: active(run, "s1") and len(active(run, "s1") + active(run, "s2")) == 6, 90)
+    run.wait(6)
+
+
+def active(run: Run, name: str) -> list[str]:
+    """Return the active tasks that an instance of Streams had in its last sample."""
+    path = run.folder / "truth" / f"{name}.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    last = next((line for line in reversed(lines) if '"threads"' in line), '{"threads":[]}')
+    return [task for thread in json.loads(last)["threads"] for task in thread["active"]]
 
 
 HAD_TASKS = tuple((f"truth/{name}.jsonl", '"active":\\["') for name in ("s1", "s2"))
@@ -221,15 +249,15 @@ FROZEN = ("truth/processes.jsonl", '"s1", "state": "stopped"')
 def streams_frozen(run: Run, names: Names) -> None:
     """One of two Streams instances is frozen until the other has its tasks; it wakes up still believing that it has them."""
     streams(run, names)
-    run.freeze("s1", 16)
+    run.freeze("s1", 5, lambda: len(active(run, "s2")) == 6)
     run.wait(16)
 
 
-@scenario(*HAD_TASKS, FROZEN, ("logs/s1/streams.log", "Fenced|InvalidProducerEpoch|TaskMigrated|migrated"))
+@scenario(*HAD_TASKS, FROZEN, ("logs/s1/streams.log", "ProducerFencedException|InvalidProducerEpochException|TaskMigratedException"))
 def streams_exactly_once_frozen(run: Run, names: Names) -> None:
     """The same with exactly_once_v2: what it has in hand when it wakes up is fenced."""
     streams(run, names, "exactly_once_v2")
-    run.freeze("s1", 20)
+    run.freeze("s1", 12, lambda: len(active(run, "s2")) == 6)
     run.wait(16)
 
 
@@ -238,7 +266,8 @@ def streams_killed(run: Run, names: Names) -> None:
     """One of two Streams instances is killed and comes back with its state."""
     streams(run, names)
     run.kill("s1")
-    run.wait(14)
+    run.until("s2 has all tasks", lambda: len(active(run, "s2")) == 6)
+    run.wait(5)
     run.restart("s1")
     run.wait(16)
 
@@ -251,7 +280,7 @@ def streams_poisoned(run: Run, names: Names) -> None:
     fault.write_text("", encoding="utf-8")
     run.did("partition cannot be processed", partition=f"{names.topic}-2")
     for name in ("s1", "s2"):
-        run.until(f"{name} fails", lambda name=name: '"exception"' in (run.folder / f"truth/{name}.jsonl").read_text(encoding="utf-8"), 40)
+        run.until(f"{name} fails", lambda name=name: run.truth_has(name, '"exception"'), 40)
     run.wait(8)
     fault.unlink()
     for name in ("s1", "s2"):
@@ -275,7 +304,7 @@ def connector_task_throws(run: Run, names: Names) -> None:
     sink = names.sinks[0]
     run.connector("w1", names.source, "FaultySource", tasks_max=3, topic="lab-input", fault=fault)
     file_sink(run, "w1", sink, names.tasks, "lab-input")
-    run.wait(10)
+    settled(run, (names.source, 3), (sink, names.tasks))
     one = fault.with_name(f"{fault.name}-1")
     one.write_text("", encoding="utf-8")
     run.did("task fault begins", task=f"{names.source}-1", connector=names.source)
@@ -307,8 +336,8 @@ def exactly_once_source_fenced(run: Run, names: Names) -> None:
         run.worker(worker, names.group, exactly_once_source_support="enabled")
     run.connector("w1", names.source, "FaultySource", tasks_max=6, topic="lab-input", exactly_once_support="required")
     file_sink(run, "w1", names.sinks[0], 2, "lab-input")
-    run.wait(12)
-    run.freeze(names.victim, 24)
+    settled(run, (names.source, 6), (names.sinks[0], 2))
+    run.freeze(names.victim, 6, taken_over(run, names.victim))
     run.wait(12)
     run.connector(names.others[0], names.source, "FaultySource", tasks_max=4, topic="lab-input", exactly_once_support="required")
     run.wait(8)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from scoring import EDGE_MS, INFINITE, Clock, Row, owner_of
-from truth import SAMPLE_MS, Recording
+from truth import SAMPLE_MS, Recording, member_of
 
 #: Restarts in good order: one, or one of several.
 RESTARTS = frozenset({"process_restarted", "deployment"})
@@ -66,16 +66,12 @@ def done(recording: Recording) -> list[Done]:
     return [*_to_processes(recording), *_to_brokers(recording), *_to_connectors(recording), *_all_the_time(recording)]
 
 
-def _name(deed: dict) -> str | None:
-    return deed.get("worker") or deed.get("consumer")
-
-
 def _to_processes(recording: Recording) -> Iterator[Done]:
     for n, deed in enumerate(recording.deeds):
-        name, what = _name(deed), deed["did"].split(" ", 1)[-1]
+        name, what = member_of(deed), deed["did"].split(" ", 1)[-1]
         if not name or deed["t_ms"] >= recording.end_ms:
             continue
-        later = [d for d in recording.deeds[n + 1 :] if _name(d) == name]
+        later = [d for d in recording.deeds[n + 1 :] if member_of(d) == name]
         group = recording.workers[name].group if name in recording.workers else recording.consumers.get(name, "")
 
         def over(*ends: str, later: list[dict] = later) -> int | None:
@@ -89,7 +85,7 @@ def _to_processes(recording: Recording) -> Iterator[Done]:
         elif what == "killed":
             yield Done(frozenset({"process_killed"}), frozenset({name}), deed["t_ms"], over("started"), told)
         elif what == "stopped" and over("started"):
-            began = max((int(d["t_ms"]) for d in recording.deeds[:n] if _name(d) == name and d["did"].endswith("stopping")), default=deed["t_ms"])
+            began = max((int(d["t_ms"]) for d in recording.deeds[:n] if member_of(d) == name and d["did"].endswith("stopping")), default=deed["t_ms"])
             yield Done(RESTARTS, frozenset({name, group}), began, over("started"), told)
 
 
@@ -141,7 +137,7 @@ def score_causes(recording: Recording, rows: list[Row], clock: Clock, processes:
         withheld: hosts whose logs were left out: what was done to them cannot be known.
     """
     result, deeds = Causes(), [d for d in done(recording) if not d.subjects & set(withheld)]
-    names, some = [*recording.workers, *recording.consumers], next((p["process_id"] for p in processes), None)
+    names, some = recording.members, next((p["process_id"] for p in processes), None)
     placed = [(row, *_subject(row, names), _window(row, clock, processes, some)) for row in rows]
     placed = [p for p in placed if p[3][0] < recording.end_ms]
     for deed in deeds:

@@ -17,6 +17,15 @@ from pathlib import Path
 
 #: The sampler looks at each process five times a second: a change lies up to this long before the line that shows it.
 SAMPLE_MS = 200
+#: Streams counts a task as a thread's own only when it has restored it, which is later than its assignment by as much as this.
+STREAMS_MS = 1500
+#: The keys by which a deed names the process that it was done to.
+MEMBERS = ("worker", "consumer", "streams", "producer", "mirror")
+
+
+def member_of(deed: dict) -> str | None:
+    """Return the name of the process that a deed was done to; None for brokers, and for what was done to no process."""
+    return next((str(deed[key]) for key in MEMBERS if deed.get(key)), None)
 
 
 @dataclass(frozen=True)
@@ -107,8 +116,19 @@ class Recording:
 
     @cached_property
     def consumers(self) -> dict[str, str]:
-        """The plain consumers: name to group."""
-        return {d["consumer"]: d["group"] for d in self.deeds if d["did"] == "consumer started"}
+        """The processes that hold partitions themselves, plain consumers and instances of Streams: name to group."""
+        plain = {d["consumer"]: d["group"] for d in self.deeds if d["did"] == "consumer started" and not d.get("share")}
+        return plain | {d["streams"]: d["application_id"] for d in self.deeds if d["did"] == "streams started"}
+
+    @cached_property
+    def late_ms(self) -> int:
+        """By how much the ground truth of holdings may be late."""
+        return STREAMS_MS if any(d["did"] == "streams started" for d in self.deeds) else SAMPLE_MS
+
+    @cached_property
+    def members(self) -> list[str]:
+        """The names of all processes but brokers, in the order in which they were started."""
+        return list(dict.fromkeys(name for d in self.deeds if d["did"].endswith(" started") and (name := member_of(d))))
 
     @cached_property
     def samples(self) -> list[dict]:
@@ -166,25 +186,30 @@ class Recording:
                     yield at, line["worker"], task, task in present
 
     @cached_property
-    def callbacks(self) -> dict[str, list[dict]]:
-        """Return the lines that each VerifiableConsumer printed about itself until the ground truth ends, by its name."""
+    def own_words(self) -> dict[str, list[dict]]:
+        """Return the lines that each consumer and instance of Streams wrote about itself until the ground truth ends, by its name."""
         found = {}
         for name in self.consumers:
             file = self.path / "truth" / f"{name}.jsonl"
             if file.is_file():
                 lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("{")]
-                found[name] = [x for x in lines if x.get("timestamp", 0) < self.end_ms]
+                found[name] = [x for x in lines if x.get("timestamp", x.get("t_ms", 0)) < self.end_ms]
         return found
 
-    def _death_ms(self, consumer: str) -> int:
-        kills = [int(d["t_ms"]) for d in self.deeds if d["did"] == "consumer killed" and d["consumer"] == consumer]
+    @cached_property
+    def callbacks(self) -> dict[str, list[dict]]:
+        """Return what each VerifiableConsumer printed of its callbacks, by its name."""
+        return {name: own for name, lines in self.own_words.items() if (own := [x for x in lines if "name" in x])}
+
+    def _death_ms(self, member: str, since_ms: int = 0) -> int:
+        kills = [int(d["t_ms"]) for d in self.deeds if d["did"].endswith(" killed") and member_of(d) == member and d["t_ms"] >= since_ms]
         return min([*kills, self.end_ms])
 
     def freezes(self, owner: str) -> list[tuple[int, int]]:
         """The times in which a process was stopped by a signal."""
         spans, since = [], None
         for deed in self.deeds:
-            if owner not in (deed.get("worker"), deed.get("consumer")):
+            if member_of(deed) != owner:
                 continue
             if deed["did"].endswith("paused"):
                 since = int(deed["t_ms"])
@@ -206,7 +231,26 @@ class Recording:
                 elif line["name"] == "partitions_revoked":
                     spans += [Span(name, p, held.pop(p), line["timestamp"]) for p in parts if p in held]
             spans += [Span(name, p, since, self._death_ms(name)) for p, since in held.items()]
+        spans += self._streams_spans()
         return sorted(spans, key=lambda s: (s.start_ms, s.owner, s.resource))
+
+    def _partition(self, member: str, task: str) -> str:
+        """Return the partition that a task of the laboratory's Streams application reads: it has one sub-topology of one topic."""
+        topic = next(d["topic"] for d in self.deeds if d["did"] == "streams started" and d["streams"] == member)
+        return f"{topic}-{task.rsplit('_', 1)[1]}"
+
+    def _streams_spans(self) -> Iterator[Span]:
+        """Yield the partitions of the active tasks that each instance of Streams sampled in itself."""
+        for name, lines in self.own_words.items():
+            samples = [x for x in lines if "threads" in x]
+            held: dict[str, int] = {}
+            for line in samples:
+                active = {self._partition(name, task) for thread in line["threads"] for task in thread["active"]}
+                for partition in {*held} - active:
+                    yield Span(name, partition, held[partition], min(line["t_ms"], self._death_ms(name, held.pop(partition))))
+                held |= {p: line["t_ms"] for p in active if p not in held}
+            for partition, since in held.items():
+                yield Span(name, partition, since, self._death_ms(name, since))
 
     @cached_property
     def consumed_offsets(self) -> dict[str, dict[str, list[tuple[int, int, int]]]]:
@@ -217,6 +261,10 @@ class Recording:
                 if line["name"] == "records_consumed":
                     for p in line["partitions"]:
                         found[f"{p['topic']}-{p['partition']}"][name].append((line["timestamp"], p["minOffset"], p["maxOffset"]))
+        for name, lines in self.own_words.items():
+            for line in lines:
+                for task, (first, last) in line.get("processed", {}).items():
+                    found[self._partition(name, task)][name].append((line["t_ms"], first, last))
         return found
 
 

@@ -107,7 +107,7 @@ def score_split_brain(recording: Recording, rows: list[Row], ownerships: list[Ro
         if verdict != "refuted":
             shown.append((resource_kind, kind, resource, a, b, window))
         if verdict == "proved":
-            fault = _unborne(window, _of(truth.bears_out[resource_kind, kind], resource, a, b), kind)
+            fault = _unborne(window, _of(truth.bears_out[resource_kind, kind], resource, a, b), kind, recording.late_ms)
             if fault:
                 result.false_proved.append(f"{what}: {fault}")
         elif verdict == "refuted":
@@ -144,15 +144,15 @@ def _of(true: list[Overlap], resource: str, a: str, b: str) -> list[Overlap]:
     return [o for o in true if (o.resource, o.owner_a, o.owner_b) == (resource, a, b)]
 
 
-def _unborne(window: Window, true: list[Overlap], kind: str) -> str | None:
+def _unborne(window: Window, true: list[Overlap], kind: str, late_ms: int) -> str | None:
     """Return the reason why a proof is wrong: nothing overlaps there, or not during the whole time that it calls certain."""
     from_lo, from_hi, to_lo, to_hi = window
-    touching = [o for o in true if o.from_ms - SAMPLE_MS < to_hi + EDGE_MS and o.to_ms > from_lo - EDGE_MS]
+    touching = [o for o in true if o.from_ms - late_ms < to_hi + EDGE_MS and o.to_ms > from_lo - EDGE_MS]
     if not touching:
         return f"no true overlap then{f' (elsewhere {longest(true)} ms)' if true else ''}"
     # Work is certain at two signs of it; between them a process may have been frozen.
     if kind != "work" and from_hi + EDGE_MS < to_lo - EDGE_MS and to_lo < INFINITE:
-        inside = any(o.from_ms - SAMPLE_MS <= from_hi + EDGE_MS and o.to_ms + SAMPLE_MS >= to_lo - EDGE_MS for o in touching)
+        inside = any(o.from_ms - late_ms <= from_hi + EDGE_MS and o.to_ms + late_ms >= to_lo - EDGE_MS for o in touching)
         if not inside:
             return f"certain for {to_lo - from_hi:.0f} ms, truly {longest(touching)} ms"
     return None
