@@ -138,6 +138,9 @@ class Run:
         """Start a process that has ended again, with the same settings."""
         member = self.members[name]
         member.process = member.start()
+        if member.kind == "broker":
+            self.did("broker started", broker=int(name.rsplit("-", 1)[1]))
+            return
         first = next(deed for deed in self.deeds if deed["did"] == f"{member.kind} started" and deed[member.kind] == name)
         self.did(f"{member.kind} started", **{key: value for key, value in first.items() if key not in ("t_ms", "did")})
 
@@ -194,7 +197,7 @@ class Run:
         config = KAFKA / "config" / f"b{number}.properties"
         return self.java(f"{prefix}{number}", f"broker-{number}/server.log", BROKER_LAYOUT, BROKER_LEVELS, "kafka.Kafka", [config], heap=512)
 
-    def worker(self, name: str, group: str, **settings: object) -> None:
+    def worker(self, name: str, group: str, heap: int = 384, **settings: object) -> None:
         """Start a distributed Connect worker; a setting's name has `_` for `.`."""
         address = self.hosts.add(name)
         json_converter = "org.apache.kafka.connect.json.JsonConverter"
@@ -225,29 +228,28 @@ class Run:
         )
         main = "org.apache.kafka.connect.cli.ConnectDistributed"
         self.groups.add(group)
-        start = lambda: self.java(name, f"{name}/connect.log", CONNECT_LAYOUT, WORKER_LEVELS, main, [config], heap=384)  # noqa: E731
+        start = lambda: self.java(name, f"{name}/connect.log", CONNECT_LAYOUT, WORKER_LEVELS, main, [config], heap)  # noqa: E731
         self.member("worker", name, start, group=group, skew=None)
 
-    def consumer(self, name: str, group: str, topic: str, *arguments: object, settings: Settings | None = None, share: bool = False) -> None:
+    def consumer(self, name: str, group: str, topic: str, *arguments: object, share: bool = False, bootstrap: str | None = None) -> None:
         """Start Kafka's own verifiable consumer, which prints each assignment and each batch as JSON: `truth/NAME.jsonl`."""
         self.hosts.add(name)
-        config = self.config(name, settings or {})
-        flags: list[object] = ["--bootstrap-server", self.bootstrap, "--topic", topic, "--group-id", group, *arguments]
-        if not share and "consumer" not in arguments:  # KIP-848: the broker sets the session timeout
+        flags = ["--bootstrap-server", bootstrap or self.bootstrap, "--topic", topic, "--group-id", group, *arguments]
+        if not share and "--group-protocol" not in arguments:  # with KIP-848 the broker sets the session timeout
             flags += ["--session-timeout", 6000]
-        flags += ["--command-config" if self.release.numbers >= (4, 2) else "--consumer.config", config]
         main = f"org.apache.kafka.tools.Verifiable{'Share' if share else ''}Consumer"
         self.groups.add(group)
-        self.member(
-            "consumer", name, lambda: self.java(name, f"{name}/consumer.log", BROKER_LAYOUT, {}, main, flags), group=group, topic=topic, share=share
-        )
+        start = lambda: self.java(name, f"{name}/consumer.log", BROKER_LAYOUT, {}, main, flags)  # noqa: E731
+        self.member("consumer", name, start, group=group, topic=topic, share=share, arguments=" ".join(map(str, arguments)))
 
-    def feed(self, topic: str, per_second: int = 20) -> None:
-        """Start Kafka's own verifiable producer on host `feeder`."""
+    def feed(self, topic: str, per_second: int = 20, bootstrap: str | None = None) -> None:
+        """Start Kafka's own verifiable producer on host `feeder`, and wait until it writes."""
         self.hosts.add("feeder")
-        flags = ["--bootstrap-server", self.bootstrap, "--topic", topic, "--max-messages", -1, "--throughput", per_second, "--repeating-keys", 60]
+        flags = ["--bootstrap-server", bootstrap or self.bootstrap, "--topic", topic, "--max-messages", -1, "--throughput", per_second]
         main = "org.apache.kafka.tools.VerifiableProducer"
-        self.member("feeder", "feeder", lambda: self.java("feeder", "../stdout/feeder.log", BROKER_LAYOUT, {}, main, flags, heap=96), topic=topic)
+        start = lambda: self.java("feeder", "../stdout/feeder.log", BROKER_LAYOUT, {}, main, [*flags, "--repeating-keys", 60], heap=96)  # noqa: E731
+        self.member("feeder", "feeder", start, topic=topic)
+        self.until("the feeder writes", lambda: self.truth_has("feeder", "producer_send_success"))
 
     def app(self, kind: str, name: str, main: str, heap: int = 160, **settings: object) -> None:
         """Start one of our own programs (`lab/apps`); it writes its truth to `truth/NAME.jsonl`. A setting's name has `_` for `.`."""

@@ -206,7 +206,6 @@ def streams(run: Run, names: Names, guarantee: str = "at_least_once") -> None:
     """Start two instances of a Streams application, each with two threads, on six partitions, and let them settle."""
     run.brokers()
     run.feed(names.topic, 30)
-    run.until("the feeder writes", lambda: run.truth_has("feeder", "producer_send_success"))
     run.watch(names.application)
     for name in ("s1", "s2"):
         run.app(
@@ -236,7 +235,8 @@ def streams(run: Run, names: Names, guarantee: str = "at_least_once") -> None:
 def active(run: Run, name: str) -> list[str]:
     """Return the active tasks that an instance of Streams had in its last sample."""
     path = run.folder / "truth" / f"{name}.jsonl"
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    lines = text[: text.rfind("\n") + 1].splitlines()
     last = next((line for line in reversed(lines) if '"threads"' in line), '{"threads":[]}')
     return [task for thread in json.loads(last)["threads"] for task in thread["active"]]
 
@@ -341,3 +341,171 @@ def exactly_once_source_fenced(run: Run, names: Names) -> None:
     run.wait(12)
     run.connector(names.others[0], names.source, "FaultySource", tasks_max=4, topic="lab-input", exactly_once_support="required")
     run.wait(8)
+
+
+QUICK_EPOCHS = {
+    "group.consumer.session.timeout.ms": 6000,
+    "group.consumer.min.session.timeout.ms": 6000,
+    "group.consumer.heartbeat.interval.ms": 1500,
+    "group.consumer.min.heartbeat.interval.ms": 1500,
+}
+
+
+def assigned(run: Run, name: str, times: int = 1) -> Callable[[], bool]:
+    """Return the condition that a consumer was given partitions so many times more than now."""
+
+    def count() -> int:
+        path = run.folder / "truth" / f"{name}.jsonl"
+        return path.read_text(encoding="utf-8").count('"partitions_assigned","partitions":[{') if path.exists() else 0
+
+    before = count()
+    return lambda: count() >= before + times
+
+
+def consume(run: Run, names: Names, name: str, *arguments: str) -> None:
+    """Start a consumer, or start it again with other arguments, and wait until it has partitions."""
+    ready = assigned(run, name)
+    run.consumer(name, names.application, names.topic, *arguments)
+    run.until(f"{name} has partitions", ready)
+    run.wait(3)
+
+
+def roll(run: Run, names: Names, *arguments: str) -> None:
+    """Stop the three consumers one after the other and start each with other arguments."""
+    for name in ("c1", "c2", "c3"):
+        run.stop(name)
+        consume(run, names, name, *arguments)
+    run.wait(5)
+
+
+@scenario(("logs/broker-1/server.log", "(?i)upgrade|convert|consumer protocol"), ("truth/c1.jsonl", "partitions_revoked"), since=(4, 0))
+def classic_to_kip848(run: Run, names: Names) -> None:
+    """Three consumers move from the classic protocol to KIP-848, one at a time, while the group runs."""
+    run.brokers(settings=QUICK_EPOCHS)
+    run.feed(names.topic)
+    run.watch(names.application)
+    for name in ("c1", "c2", "c3"):
+        consume(run, names, name)
+    roll(run, names, "--group-protocol", "consumer")
+
+
+RANGE = "org.apache.kafka.clients.consumer.RangeAssignor"
+COOPERATIVE = "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
+
+
+@scenario(("logs/c4/consumer.log", "InconsistentGroupProtocol"), ("logs/c1/consumer.log", "protocol='cooperative-sticky'"))
+def assignors_rolled(run: Run, names: Names) -> None:
+    """A consumer with another assignor is refused; then the group moves to it in two rolling restarts, as KIP-429 describes."""
+    run.brokers()
+    run.feed(names.topic)
+    run.watch(names.application)
+    for name in ("c1", "c2", "c3"):
+        consume(run, names, name, "--assignment-strategy", RANGE)
+    run.consumer("c4", names.application, names.topic, "--assignment-strategy", COOPERATIVE)
+    run.until("c4 is refused", lambda: run.members["c4"].process.state == "gone")
+    roll(run, names, "--assignment-strategy", f"{COOPERATIVE},{RANGE}")
+    roll(run, names, "--assignment-strategy", COOPERATIVE)
+
+
+@scenario(
+    ("truth/c1.jsonl", "records_consumed"),
+    ("truth/c2.jsonl", "records_consumed"),
+    ("truth/processes.jsonl", '"c1", "state": "stopped"'),
+    since=(4, 2),
+)
+def share_group(run: Run, names: Names) -> None:
+    """Three consumers of a share group, which may have the same partition by design: one is frozen beyond its locks, one is killed."""
+    quick = {f"group.share.{key}": value for key, value in (("session.timeout.ms", 6000), ("min.session.timeout.ms", 6000))}
+    beats = {f"group.share.{key}": value for key, value in (("heartbeat.interval.ms", 1500), ("min.heartbeat.interval.ms", 1500))}
+    run.brokers(settings=quick | beats | {"group.share.record.lock.duration.ms": 15_000})
+    run.feed(names.topic)
+    for name in ("c1", "c2", "c3"):
+        run.consumer(name, names.application, names.topic, "--offset-reset-strategy", "earliest", share=True)
+    for name in ("c1", "c2", "c3"):
+        run.until(f"{name} has records", lambda name=name: run.truth_has(name, "records_consumed"))
+    run.wait(6)
+    run.freeze("c1", 18)
+    run.wait(8)
+    run.kill("c2")
+    run.wait(12)
+
+
+@scenario(("truth/threads.jsonl", '"stopped", .*"tasks": \\["'), ("truth.json", '"worker killed"'))
+def eight_workers(run: Run, names: Names) -> None:
+    """Eight Connect workers: one is frozen until the others have its tasks, another is killed and starts again."""
+    run.brokers()
+    workers = [f"w{number}" for number in range(1, 9)]
+    for worker in workers:
+        run.worker(worker, names.group, heap=256)
+    file_source(run, "w1", names.source, "lab-input")
+    for sink in names.sinks:
+        file_sink(run, "w1", sink, 8, "lab-input")
+    settled(run, (names.source, 1), *((sink, 8) for sink in names.sinks))
+    run.freeze(names.victim, 6, taken_over(run, names.victim))
+    run.wait(8)
+    later = taken_over(run, "w5")
+    run.kill("w5")
+    run.until("the others have the tasks of w5", later)
+    run.wait(4)
+    run.restart("w5")
+    run.until("w5 has tasks", lambda: run.tasks("w5"))
+    run.wait(8)
+
+
+@scenario(("truth.json", '"worker killed"'), ("truth.json", '"worker cut off"'), ("truth.json", '"broker started"'))
+def several_faults(run: Run, names: Names) -> None:
+    """One worker is killed while another is frozen; later the broker is killed and starts again; at last a worker is cut off."""
+    three_workers(run, names)
+    victim, other = names.victim, names.others[1]
+    later = taken_over(run, victim)
+    run.kill(victim)
+    run.wait(2)
+    run.freeze(other, 4, later)
+    run.restart(victim)
+    run.until(f"{victim} has tasks", lambda: run.tasks(victim), 90)
+    run.wait(6)
+    run.kill("broker-1")
+    run.wait(4)
+    run.restart("broker-1")
+    run.wait(15)
+    run.cut_off(other, 16)
+    run.wait(15)
+
+
+@scenario(("logs/w*/connect.log", "MirrorSourceTask"), ("truth/threads.jsonl", '"stopped"'), since=(3, 6))
+def mirror_maker(run: Run, names: Names) -> None:
+    """MirrorMaker 2 on three workers copies a topic and a group's offsets; a worker is frozen, then the source cluster's broker is down."""
+    run.brokers()
+    east = run.brokers()
+    for worker in ("w1", "w2", "w3"):
+        run.worker(worker, names.group)
+    run.feed(names.topic, bootstrap=east)
+    run.consumer("c1", names.application, names.topic, bootstrap=east)
+    clusters = {
+        "source_cluster_alias": "east",
+        "target_cluster_alias": "west",
+        "source_cluster_bootstrap_servers": east,
+        "target_cluster_bootstrap_servers": run.bootstrap,
+        "topics": names.topic,
+        "groups": names.application,
+        "replication_factor": 1,
+        "offset-syncs_topic_replication_factor": 1,
+        "checkpoints_topic_replication_factor": 1,
+        "heartbeats_topic_replication_factor": 1,
+        "sync_group_offsets_enabled": "true",
+        "emit_checkpoints_interval_seconds": 3,
+        "sync_group_offsets_interval_seconds": 3,
+        "refresh_topics_interval_seconds": 5,
+        "refresh_groups_interval_seconds": 5,
+        "key_converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
+        "value_converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
+    }
+    for name, kind, tasks in zip((names.source, *names.sinks), ("Source", "Checkpoint", "Heartbeat"), (3, 1, 1), strict=True):
+        run.connector("w1", name, f"org.apache.kafka.connect.mirror.Mirror{kind}Connector", tasks_max=tasks, **clusters)
+    settled(run, (names.source, 3), (names.sinks[0], 1), (names.sinks[1], 1))
+    run.freeze(names.victim, 6, taken_over(run, names.victim))
+    run.wait(10)
+    run.kill("broker-2")
+    run.wait(8)
+    run.restart("broker-2")
+    run.wait(12)
