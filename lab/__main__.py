@@ -82,6 +82,7 @@ def main() -> int:
     parser.add_argument("scenario", choices=sorted(SCENARIOS), metavar="scenario", help=", ".join(SCENARIOS))
     parser.add_argument("--seed", type=int, default=0, help="another number changes names, sizes and victims")
     parser.add_argument("--out", type=Path, default=Path("recordings"), help="folder that gets RELEASE-SCENARIO-SEED/")
+    parser.add_argument("--no-score", action="store_true", help="record only")
     parser.add_argument("--inside", nargs=2, type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     scenario, name = SCENARIOS[args.scenario], f"{args.release}-{args.scenario}-{args.seed}"
@@ -115,7 +116,7 @@ def main() -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     code = inside([sys.executable, "-m", "lab", *sys.argv[1:], "--inside", str(libs), str(apps)])
-    if code:
+    if code or args.no_score:
         return code
     return subprocess.run([sys.executable, str(SCORE), str(args.out), name], check=False).returncode
 

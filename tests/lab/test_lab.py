@@ -184,3 +184,9 @@ def test_a_wrong_word_is_an_error_in_words(arguments, words):
     assert code == 2
     assert words in error
     assert "Traceback" not in error
+
+
+def test_the_readme_lists_every_scenario():
+    text = (ROOT / "lab" / "README.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} >= {*SCENARIOS}
