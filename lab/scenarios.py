@@ -196,7 +196,8 @@ def producer_too_slow(run: Run, names: Names) -> None:
     run.watch()
     produce(run, names, "p1", timeout_ms=6000, slow_ms=12_000)
     run.until("the coordinator aborts", lambda: run.log_has("broker-1", "Completed rollback of ongoing transaction"))
-    run.wait(10)
+    run.until("p1 learns of it", lambda: run.truth_has("p1", '"failed"') or run.truth_has("p1", '"fatal"'))
+    run.wait(8)
     if run.members["p1"].process.state == "gone":
         run.restart("p1")
     run.wait(10)
@@ -232,13 +233,20 @@ def streams(run: Run, names: Names, guarantee: str = "at_least_once") -> None:
     run.wait(6)
 
 
-def active(run: Run, name: str) -> list[str]:
-    """Return the active tasks that an instance of Streams had in its last sample."""
+def active(run: Run, name: str, since: int = 0) -> list[str]:
+    """Return the active tasks that an instance of Streams had in its last sample, if that is later than some lines of its truth."""
     path = run.folder / "truth" / f"{name}.jsonl"
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    lines = text[: text.rfind("\n") + 1].splitlines()
+    lines = text[: text.rfind("\n") + 1].splitlines()[since:]
     last = next((line for line in reversed(lines) if '"threads"' in line), '{"threads":[]}')
     return [task for thread in json.loads(last)["threads"] for task in thread["active"]]
+
+
+def back(run: Run, name: str) -> None:
+    """Start an instance of Streams again and wait until it has tasks."""
+    lines = (run.folder / "truth" / f"{name}.jsonl").read_text(encoding="utf-8").count("\n")
+    run.restart(name)
+    run.until(f"{name} has tasks again", lambda: active(run, name, lines), 90)
 
 
 HAD_TASKS = tuple((f"truth/{name}.jsonl", '"active":\\["') for name in ("s1", "s2"))
@@ -268,8 +276,8 @@ def streams_killed(run: Run, names: Names) -> None:
     run.kill("s1")
     run.until("s2 has all tasks", lambda: len(active(run, "s2")) == 6)
     run.wait(5)
-    run.restart("s1")
-    run.wait(16)
+    back(run, "s1")
+    run.wait(8)
 
 
 @scenario(*HAD_TASKS, ("truth/s1.jsonl", '"exception"'), ("truth/s2.jsonl", '"exception"'))
@@ -285,8 +293,9 @@ def streams_poisoned(run: Run, names: Names) -> None:
     fault.unlink()
     for name in ("s1", "s2"):
         run.kill(name)
-        run.restart(name)
-    run.wait(16)
+    for name in ("s1", "s2"):
+        back(run, name)
+    run.wait(8)
 
 
 def failing(run: Run, connector: str, state: str = "FAILED") -> list[int]:
@@ -427,85 +436,4 @@ def share_group(run: Run, names: Names) -> None:
     run.freeze("c1", 18)
     run.wait(8)
     run.kill("c2")
-    run.wait(12)
-
-
-@scenario(("truth/threads.jsonl", '"stopped", .*"tasks": \\["'), ("truth.json", '"worker killed"'))
-def eight_workers(run: Run, names: Names) -> None:
-    """Eight Connect workers: one is frozen until the others have its tasks, another is killed and starts again."""
-    run.brokers()
-    workers = [f"w{number}" for number in range(1, 9)]
-    for worker in workers:
-        run.worker(worker, names.group, heap=256)
-    file_source(run, "w1", names.source, "lab-input")
-    for sink in names.sinks:
-        file_sink(run, "w1", sink, 8, "lab-input")
-    settled(run, (names.source, 1), *((sink, 8) for sink in names.sinks))
-    run.freeze(names.victim, 6, taken_over(run, names.victim))
-    run.wait(8)
-    later = taken_over(run, "w5")
-    run.kill("w5")
-    run.until("the others have the tasks of w5", later)
-    run.wait(4)
-    run.restart("w5")
-    run.until("w5 has tasks", lambda: run.tasks("w5"))
-    run.wait(8)
-
-
-@scenario(("truth.json", '"worker killed"'), ("truth.json", '"worker cut off"'), ("truth.json", '"broker started"'))
-def several_faults(run: Run, names: Names) -> None:
-    """One worker is killed while another is frozen; later the broker is killed and starts again; at last a worker is cut off."""
-    three_workers(run, names)
-    victim, other = names.victim, names.others[1]
-    later = taken_over(run, victim)
-    run.kill(victim)
-    run.wait(2)
-    run.freeze(other, 4, later)
-    run.restart(victim)
-    run.until(f"{victim} has tasks", lambda: run.tasks(victim), 90)
-    run.wait(6)
-    run.kill("broker-1")
-    run.wait(4)
-    run.restart("broker-1")
-    run.wait(15)
-    run.cut_off(other, 16)
-    run.wait(15)
-
-
-@scenario(("logs/w*/connect.log", "MirrorSourceTask"), ("truth/threads.jsonl", '"stopped"'), since=(3, 6))
-def mirror_maker(run: Run, names: Names) -> None:
-    """MirrorMaker 2 on three workers copies a topic and a group's offsets; a worker is frozen, then the source cluster's broker is down."""
-    run.brokers()
-    east = run.brokers()
-    for worker in ("w1", "w2", "w3"):
-        run.worker(worker, names.group)
-    run.feed(names.topic, bootstrap=east)
-    run.consumer("c1", names.application, names.topic, bootstrap=east)
-    clusters = {
-        "source_cluster_alias": "east",
-        "target_cluster_alias": "west",
-        "source_cluster_bootstrap_servers": east,
-        "target_cluster_bootstrap_servers": run.bootstrap,
-        "topics": names.topic,
-        "groups": names.application,
-        "replication_factor": 1,
-        "offset-syncs_topic_replication_factor": 1,
-        "checkpoints_topic_replication_factor": 1,
-        "heartbeats_topic_replication_factor": 1,
-        "sync_group_offsets_enabled": "true",
-        "emit_checkpoints_interval_seconds": 3,
-        "sync_group_offsets_interval_seconds": 3,
-        "refresh_topics_interval_seconds": 5,
-        "refresh_groups_interval_seconds": 5,
-        "key_converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
-        "value_converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
-    }
-    for name, kind, tasks in zip((names.source, *names.sinks), ("Source", "Checkpoint", "Heartbeat"), (3, 1, 1), strict=True):
-        run.connector("w1", name, f"org.apache.kafka.connect.mirror.Mirror{kind}Connector", tasks_max=tasks, **clusters)
-    settled(run, (names.source, 3), (names.sinks[0], 1), (names.sinks[1], 1))
-    run.freeze(names.victim, 6, taken_over(run, names.victim))
-    run.wait(10)
-    run.kill("broker-2")
-    run.wait(8)
-    run.restart("broker-2")
     run.wait(12)

@@ -66,6 +66,8 @@ def rehearse(tmp_path, monkeypatch):
     def play(name, seed=0, release=NEWEST):
         (tmp_path / "kafka").mkdir(exist_ok=True)
         run = cluster.Run(release, tmp_path / f"recording-{seed}")
+        for instance in ("s1", "s2"):
+            (run.folder / "truth" / f"{instance}.jsonl").write_text("", encoding="utf-8")
         SCENARIOS[name].play(run, Names.of(seed))
         run.did("scenario ends")
         run.finish()
