@@ -44,8 +44,12 @@ def library() -> str:
     return (files("bokeh") / "server" / "static" / "js" / "bokeh.min.js").read_text(encoding="utf-8")
 
 
+@cache
 def document() -> dict[str, Any]:
-    """Return the figures as JSON: `doc` is the input of `Bokeh.embed.embed_items`, `roots` names the element of each figure's ID."""
+    """Return the figures as JSON: `doc` is the input of `Bokeh.embed.embed_items`, `roots` names the element of each figure's ID.
+
+    They are the same on every page, and Bokeh takes most of a page's time to make them.
+    """
     from bokeh.document import Document
     from bokeh.models import Range1d
 
