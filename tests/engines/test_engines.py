@@ -130,15 +130,6 @@ def test_a_query_runs_on_sail_without_java_over_a_case_at_any_path(tmp_path: Pat
     assert "nowhere" in wrong.stderr
 
 
-@needs_sail
-def test_sail_needs_no_second_core(tmp_path):
-    """The planner fails if a query runs in one part, as on a machine with one core."""
-    logs = SAMPLES / "split-brain-frozen-worker-3.9.1" / "logs"
-    command = [sys.executable, "-m", "forensics", "ingest", str(logs), "--case", str(tmp_path / "case"), "--engine", "sail", "--jobs", "1"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
 # --- both engines
 
 
