@@ -35,6 +35,7 @@ CASES = {
     "timeouts": "session-timeouts-consumers-3.9.1",
     "partitioned": "split-brain-partitioned-worker-2.3.0",
     "fenced": "producer-fenced-4.3.1",
+    "streams": "streams-frozen-4.3.1",
     "skewed": "rolling-bounce-skewed-clocks-3.9.1",
 }
 #: Pages whose commands are run.
