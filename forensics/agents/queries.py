@@ -97,7 +97,10 @@ class Queries:
         """End the process, if there is one."""
         if self._process is not None:
             with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+                if hasattr(os, "killpg"):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+                else:
+                    self._process.kill()
             self._process.wait()
 
 
@@ -112,16 +115,16 @@ def answer(case: str, name: str, jobs: int | None) -> None:
 
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    runs = engines.engine(name, jobs=jobs)
+    runs, alarm = engines.engine(name, jobs=jobs), getattr(signal, "alarm", lambda seconds: None)  # Windows has no alarm
 
     def reply(seconds: int, found: Callable[[], dict[str, Any]]) -> None:
-        signal.alarm(seconds + _ALONE_SECONDS)
+        alarm(seconds + _ALONE_SECONDS)
         try:
             answer = found()
         except Exception as e:
             known = failures.explained(e)
             answer = {"error": (known.what, known.why, known.where, known.fix)}
-        signal.alarm(0)
+        alarm(0)
         out.write(json.dumps(answer) + "\n")
         out.flush()
 

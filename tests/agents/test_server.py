@@ -19,6 +19,7 @@ import made_case
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from make_docs import DOCS
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.types import CallToolResult
@@ -139,6 +140,13 @@ def test_the_tools_only_read_and_say_that_text_from_logs_is_untrusted(case: Path
         assert "untrusted" in tool.description
         assert "page" in tool.input_schema["properties"]
         assert all("description" in p for p in tool.input_schema["properties"].values())
+
+
+def test_the_page_lists_every_tool_with_its_arguments(case: Path) -> None:
+    text = (DOCS / "agents.md").read_text(encoding="utf-8")
+    listed = {name: re.findall(r"`(\w+)`", arguments) for name, arguments in re.findall(r"^\| `(\w+)` \|.*\| (.*) \|$", text, re.MULTILINE)}
+    tools = server.Tools(case).server()._tool_manager.list_tools()  # noqa: SLF001
+    assert listed == {tool.name: [name for name in tool.parameters["properties"] if name != "page"] for tool in tools}
 
 
 def test_brief_is_the_first_screen_of_the_report(ask: Ask, case: Path) -> None:
