@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ SNAPSHOT = "snapshot"
 #: Rows, and bytes of records, that are collected into one batch.
 MAX_ROWS = 16_384
 MAX_BYTES = 16 << 20
+_MAX_SLICES = 64
 _EVENT_ONLY = ("event_id", "file_id", "resolution_ms", "collector_ts", "thread", "source_line", "releases", "context", "event", "category")
 _EVERY = ("process_id", "line", "byte_offset", "stream_pos", "ts", "level", "logger", "message")
 _COUNTED_ONLY = ("resolution_ms", "releases", "event")
@@ -376,18 +378,23 @@ class RowBuilder:
 
     def take(self) -> Iterator[Rows]:
         """Yield the rows so far; the builder is empty afterwards."""
-        tables: dict[str, list[pa.RecordBatch]] = {}
-        for part in self._taken():
-            tables.setdefault(part.table, []).append(part.batch)
+        rows = list(self._taken())
         self._clear()
-        rows = {table: pa.Table.from_batches(parts).combine_chunks().to_batches()[0] for table, parts in tables.items()}
-        again = self.summaries.see(rows.get(EVENTS), rows.get(COUNTED))
-        if len(again):
-            events, left = rows[EVENTS], np.ones(rows[EVENTS].num_rows, bool)
+        of_events, of_counted = (_one_batch([part.batch for part in rows if part.table == table]) for table in (EVENTS, COUNTED))
+        again = self.summaries.see(of_events, of_counted)
+        if of_events is None or not len(again):
+            yield from rows
+            return
+        yield from (part for part in rows if part.table != EVENTS)
+        yield Rows(REPEATED, of_events.take(pa.array(again)))
+        # A few slices of a batch are copied faster than its hundred columns are filtered.
+        if len(again) > _MAX_SLICES:
+            left = np.ones(of_events.num_rows, bool)
             left[again] = False
-            yield Rows(REPEATED, events.filter(pa.array(~left)))
-            rows[EVENTS] = events.filter(pa.array(left))
-        yield from (Rows(table, batch) for table, batch in rows.items() if batch.num_rows)
+            yield Rows(EVENTS, of_events.filter(pa.array(left)))
+            return
+        borders = [-1, *sorted(again.tolist()), of_events.num_rows]
+        yield from (Rows(EVENTS, of_events.slice(begin + 1, end - begin - 1)) for begin, end in pairwise(borders) if end > begin + 1)
 
     def _taken(self) -> Iterator[Rows]:
         if self._every[0]:
@@ -407,6 +414,11 @@ class RowBuilder:
         if table == EVENTS:
             arrays.update(self._taken_captures(schema, count))
         return Rows(table, _batch(schema, count, _cleaned(arrays)))
+
+
+def _one_batch(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch | None:
+    """Return batches of one table as one batch; None if there is none."""
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0] if len(batches) > 1 else next(iter(batches), None)
 
 
 def _cleaned(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:

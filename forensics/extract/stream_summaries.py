@@ -83,8 +83,8 @@ class StreamSummaries:
     def __init__(self, *, backwards: bool = False) -> None:
         self.found: list[StreamSummary] = []
         self._backwards = backwards
-        #: The last event of each stream.
-        self._last: dict[str, pa.Table] = {}
+        #: Digest of the last event of each stream.
+        self._last: dict[str, str] = {}
 
     def see(self, events: pa.RecordBatch | None, counted: pa.RecordBatch | None) -> Ints:
         """Add a summary of rows that follow those of earlier calls; return the events that certainly repeat the event before them."""
@@ -120,19 +120,18 @@ class StreamSummaries:
     def _with_repeats(self, summary: StreamSummary, events: pa.Table, which: Ints) -> tuple[StreamSummary, Ints]:
         """Return a summary with what the given events of its stream repeat, and those that certainly repeat the event before them."""
         name = str(summary.process_id)
-        rows = events if len(which) == events.num_rows and (np.diff(which) == 1).all() else events.take(pa.array(which))
-        before = self._last.get(name)
-        lines = rows if before is None else pa.concat_tables([before, rows])
-        earlier = lines.num_rows - rows.num_rows
+        is_whole = len(which) == events.num_rows and bool((np.diff(which) == 1).all())
+        lines = events if is_whole else events.take(pa.array(which))
         first, again = doubles_of(lines, lambda some: [str(config) for config in lines["config"].take(pa.array(some)).to_pylist()])
-        surely = again[again == first + 1]
-        if len(surely):
-            surely = surely[has_one_source(lines.take(pa.array(surely)))] if not self._backwards else surely[:0]
-        left = np.setdiff1d(np.arange(earlier, lines.num_rows), surely)
+        if self._last.get(name) == _digest(lines, 0):  # the event before it was seen in the previous call
+            first, again = np.append(-1, first), np.append(0, again)
+        surely = again[again == first + 1] if not self._backwards else again[:0]
+        surely = surely[has_one_source(lines.take(pa.array(surely)))] if len(surely) else surely
+        left = np.setdiff1d(np.arange(len(which)), surely)
         ends = (_digest(lines, int(left[0])), _digest(lines, int(left[-1]))) if len(left) else ("", "")
-        self._last[name] = lines.take(pa.array([lines.num_rows - 1]))
+        self._last[name] = _digest(lines, len(which) - 1)
         different = len(np.setdiff1d(first, again))
-        return summary._replace(events=len(which), again=len(again), different=different, ends=ends), which[surely - earlier]
+        return summary._replace(events=len(which), again=len(again), different=different, ends=ends), which[surely]
 
 
 def _some_columns(batch: pa.RecordBatch | None, wanted: Iterable[str]) -> pa.Table:
@@ -143,7 +142,7 @@ def _some_columns(batch: pa.RecordBatch | None, wanted: Iterable[str]) -> pa.Tab
 def _digest(lines: pa.Table, which: int) -> str:
     """Return a text that is equal for lines with equal times and contents."""
     row = lines.slice(which, 1)
-    values = [row["ts"].cast(pa.int64())[0].as_py(), *(row[name][0].as_py() for name in SAME_COLUMNS)]
+    values = [row["ts"].cast(pa.int64())[0].as_py(), *(row[name][0].as_py() for name in (*SAME_COLUMNS, "config"))]
     return blake2b(repr(values).encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 
