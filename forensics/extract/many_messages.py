@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import regex
 
 from forensics.catalogue.converters import CONVERTERS, NoValue
 from forensics.catalogue.pattern_files import EventPattern
-from forensics.catalogue.plans import Plan
+from forensics.catalogue.plans import Match, Plan
 from forensics.catalogue.prefixes import task_of_client
 from forensics.catalogue.recogniser import Recogniser
 from forensics.extract.arrays import array_of, sparse_array
@@ -53,7 +52,7 @@ class Recognition:
 
 
 #: Row, message without prefixes, context, captures of prefixes, and the match of a message.
-_Matched = tuple[int, str, str | None, Mapping[str, Any], regex.Match[str]]
+_Matched = tuple[int, str, str | None, Mapping[str, Any], Match]
 
 
 class _NoColumn(Exception):
@@ -96,7 +95,7 @@ class ManyMessages:
             columns = {name: column for name, column in columns.items() if column.null_count < len(column)}
             yield Recognition(plan.event, np.array(rows, np.int64), messages, contexts, columns)
 
-    def _captures(self, plan: Plan, found: Sequence[regex.Match[str]]) -> Columns:
+    def _captures(self, plan: Plan, found: Sequence[Match]) -> Columns:
         """Return a column for each capture of the given matches of a block.
 
         Raises:
