@@ -169,3 +169,9 @@ DECLARE OR REPLACE VARIABLE usual_worker_rebalance_ms BIGINT DEFAULT 60000;
 -- Of the owners that may have had one task or partition at the same time, this many are compared with every later one; the others are
 -- compared with their next four.
 DECLARE OR REPLACE VARIABLE owners_compared_most BIGINT DEFAULT 32;
+-- Lines about a task's failure that follow each other within this time, without a start in between, are about one failure, milliseconds.
+DECLARE OR REPLACE VARIABLE failure_lines_ms BIGINT DEFAULT 1000;
+-- A warning or an error of a task up to this long before it fails is reported with the failure, milliseconds.
+DECLARE OR REPLACE VARIABLE failure_before_ms BIGINT DEFAULT 60000;
+-- The answer to a REST request that restarts a task is logged at most this long after the task's start, milliseconds.
+DECLARE OR REPLACE VARIABLE restart_answered_ms BIGINT DEFAULT 10000;

@@ -1,40 +1,45 @@
 -- One row per worker whose assigned tasks do not work: tasks failed or never started, the herder died, or a sink task has no partitions.
--- Reads: fact_line, task_line, process_life, worker_group, worker_duty, join_round, clock_offset, log_hole
+-- Reads: task_failure, fact_line, worker_group, worker_duty, join_round, clock_offset, log_hole
 WITH clock_lead AS (
   -- How far each process's clock is ahead of its island's reference clock.
   SELECT process_id, (lo_ms + hi_ms) DIV 2 AS ahead_ms FROM clock_offset WHERE is_island_reference
-), failure_line AS (
-  SELECT
-    f.kafka_cluster, f.process_id, f.instance, f.task, f.connector, f.event, f.said, f.root_error, f.message, f.at_ms, f.stream_pos,
-    f.event_id, w.group_id,
-    k.ahead_ms, f.at_ms - k.ahead_ms AS reference_ms
+), herder_failure AS (
+  SELECT f.kafka_cluster, w.group_id, f.process_id, f.instance, f.message, f.event_id, f.at_ms - k.ahead_ms AS reference_ms
   FROM fact_line f
   JOIN clock_lead k ON k.process_id = f.process_id
   LEFT JOIN worker_group w ON w.process_id = f.process_id AND w.instance = f.instance
-  WHERE f.event IN ('task_failed', 'task_start_failed', 'task_init_failed', 'connector_start_failed', 'connector_failed', 'herder_failed')
+  WHERE f.event = 'herder_failed'
 ), resource_failure AS (
-  SELECT f.*, coalesce(f.task, f.connector) AS resource, coalesce(regexp_replace(f.task, '-[0-9]+$', ''), f.connector) AS of_connector
-  FROM failure_line f
-  JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
-  WHERE f.event <> 'herder_failed' AND (l.stopping_ms IS NULL OR f.at_ms < l.stopping_ms)
-), later_start AS (
-  SELECT f.event_id, min(t.at_ms - f.ahead_ms) AS reference_ms
-  FROM resource_failure f
-  JOIN task_line t ON t.process_id = f.process_id AND t.instance = f.instance AND t.resource = f.resource
-    AND t.kind = 'start' AND t.stream_pos > f.stream_pos
-  GROUP BY f.event_id
+  SELECT f.*, unix_millis(f.failed_ts) - k.ahead_ms AS reference_ms,
+    -- One that another owner had already did not stop.
+    CASE f.ran_again WHEN 'already_elsewhere' THEN unix_millis(f.failed_ts) - k.ahead_ms ELSE unix_millis(f.next_ts) - n.ahead_ms END
+      AS next_reference_ms
+  FROM task_failure f
+  JOIN clock_lead k ON k.process_id = f.process_id
+  LEFT JOIN clock_lead n ON n.process_id = f.next_process_id
 ), failed_resources AS (
   SELECT
-    f.kafka_cluster, f.group_id, f.process_id, f.of_connector AS connector,
-    array_sort(collect_set(f.resource)) AS resources, array_sort(collect_set(f.task)) AS tasks,
-    count(*) AS times, count(a.reference_ms) AS restarts, min(f.reference_ms) AS from_ms,
-    CASE WHEN count(a.reference_ms) = count(*) THEN max(a.reference_ms) END AS to_ms,
-    min_by(struct(coalesce(f.said, f.message) AS said, f.root_error AS root, coalesce(f.root_error, f.said) AS error),
-      struct(f.at_ms IS NOT NULL, f.at_ms, f.event_id)) AS first,
-    slice(array_sort(collect_list(f.event_id)), 1, 8) AS event_ids
-  FROM resource_failure f
-  LEFT JOIN later_start a ON a.event_id = f.event_id
-  GROUP BY f.kafka_cluster, f.group_id, f.process_id, f.of_connector
+    kafka_cluster, group_id, process_id, connector,
+    array_sort(collect_set(resource)) AS resources, array_sort(collect_set(CASE WHEN resource_kind = 'task' THEN resource END)) AS tasks,
+    count(*) AS times, count(ran_again) AS restarts, min(reference_ms) AS from_ms, max(reference_ms) AS last_ms,
+    CASE WHEN count(ran_again) = count(*) THEN coalesce(max(next_reference_ms), max(reference_ms)) END AS to_ms,
+    array_sort(collect_set(next_process_id)) AS next_workers,
+    array_sort(collect_set(CASE WHEN ran_again IS NULL THEN resource END)) AS still_failed,
+    min(CASE WHEN ran_again IS NULL THEN reference_ms END) AS still_from_ms,
+    min(CASE WHEN ran_again IS NULL THEN watched_ms END) AS watched_ms,
+    bool_or(ran_again IS NULL AND why_unknown IN ('lines_missing', 'other_clock', 'no_times')) AS is_uncertain,
+    bool_and(coalesce(ran_again = 'already_elsewhere', false)) AS is_elsewhere,
+    max(idle_certain_ms) AS idle_ms, max(idle_possible_ms) AS idle_possible_ms,
+    array_sort(collect_set(restart_how)) AS restart_how, array_sort(collect_set(restart_client)) AS restart_clients,
+    min_by(struct(coalesce(exception, message) AS said, exception, innermost AS error, before_said, before_ms),
+      struct(failed_ts IS NOT NULL, failed_ts, event_id)) AS first,
+    slice(array_sort(collect_set(innermost)), 1, 4) AS errors,
+    slice(filter(flatten(transform(
+      sort_array(collect_list(struct(coalesce(reference_ms, 0L) AS at_ms, event_id, before_id, next_start_id))),
+      x -> array(named_struct('role', 'comes before', 'event_id', x.before_id), named_struct('role', 'fails', 'event_id', x.event_id),
+        named_struct('role', 'starts again', 'event_id', x.next_start_id)))), x -> x.event_id IS NOT NULL), 1, 12) AS proof
+  FROM resource_failure
+  GROUP BY kafka_cluster, group_id, process_id, connector
 ), unstarted_tasks AS (
   SELECT
     d.kafka_cluster, d.group_id, d.process_id, array_sort(collect_set(d.task)) AS tasks,
@@ -42,7 +47,7 @@ WITH clock_lead AS (
     slice(array_sort(collect_set(d.event_id)), 1, 4) AS event_ids
   FROM worker_duty d
   JOIN clock_lead k ON k.process_id = d.process_id
-  LEFT ANTI JOIN resource_failure f ON f.process_id = d.process_id AND f.instance = d.instance AND f.task = d.task
+  LEFT ANTI JOIN task_failure f ON f.process_id = d.process_id AND f.instance = d.instance AND f.resource = d.task
   LEFT ANTI JOIN fact_line h ON h.process_id = d.process_id AND h.instance = d.instance AND h.event = 'herder_failed'
   -- If lines are missing, those of the start may be among them.
   LEFT ANTI JOIN log_hole o ON o.process_id = d.process_id AND o.instance = d.instance
@@ -76,31 +81,43 @@ WITH clock_lead AS (
     array_join(slice(resources, 1, 10), ', ') AS subject, from_ms, to_ms,
     CASE WHEN to_ms IS NULL THEN 'failed' ELSE 'failed_and_restarted' END AS code,
     process_id, CAST(NULL AS INT) AS instance, connector, tasks, array_contains(resources, connector) AS connector_failed, times, restarts,
-    first.said AS said, first.root AS root_error,
+    first.said AS said, first.error AS root_error,
     -- Without the package names of the class.
-    regexp_replace(first.error, '^([a-z0-9_]+[.])+', '') AS error, CAST(NULL AS BIGINT) AS waited_ms, 'fails' AS line_role, event_ids
+    regexp_replace(first.error, '^([a-z0-9_]+[.])+', '') AS error,
+    CASE WHEN first.exception <> first.error THEN first.exception END AS outer_error, size(errors) AS error_count, first.before_said,
+    first.before_ms, next_workers, next_workers = array(process_id) AS is_same_worker, is_elsewhere, still_failed, still_from_ms,
+    watched_ms, is_uncertain, idle_ms, idle_possible_ms, restart_how, restart_clients, last_ms, CAST(NULL AS BIGINT) AS waited_ms, proof
   FROM failed_resources
   UNION ALL
   SELECT
     'critical' AS severity, kafka_cluster, group_id,
     process_id AS subject, reference_ms AS from_ms, NULL AS to_ms, 'herder_died' AS code,
     process_id, instance, NULL AS connector, NULL AS tasks, false AS connector_failed, NULL AS times, NULL AS restarts, message AS said,
-    NULL AS root_error, NULL AS error, NULL AS waited_ms, 'the herder dies' AS line_role, array(event_id) AS event_ids
-  FROM failure_line
-  WHERE event = 'herder_failed'
+    NULL AS root_error, NULL AS error, NULL AS outer_error, NULL AS error_count, NULL AS before_said, NULL AS before_ms,
+    NULL AS next_workers, NULL AS is_same_worker, NULL AS is_elsewhere, NULL AS still_failed, NULL AS still_from_ms, NULL AS watched_ms,
+    NULL AS is_uncertain, NULL AS idle_ms, NULL AS idle_possible_ms, NULL AS restart_how, NULL AS restart_clients, NULL AS last_ms,
+    NULL AS waited_ms, array(named_struct('role', 'the herder dies', 'event_id', event_id)) AS proof
+  FROM herder_failure
   UNION ALL
   SELECT
     'warning' AS severity, kafka_cluster, group_id,
     array_join(slice(tasks, 1, 10), ', ') AS subject, from_ms, NULL AS to_ms, 'never_started' AS code,
     process_id, NULL AS instance, NULL AS connector, tasks, false AS connector_failed, NULL AS times, NULL AS restarts,
-    NULL AS said, NULL AS root_error, NULL AS error, waited_ms, 'assigned' AS line_role, event_ids
+    NULL AS said, NULL AS root_error, NULL AS error, NULL AS outer_error, NULL AS error_count, NULL AS before_said, NULL AS before_ms,
+    NULL AS next_workers, NULL AS is_same_worker, NULL AS is_elsewhere, NULL AS still_failed, NULL AS still_from_ms, NULL AS watched_ms,
+    NULL AS is_uncertain, NULL AS idle_ms, NULL AS idle_possible_ms, NULL AS restart_how, NULL AS restart_clients, NULL AS last_ms,
+    waited_ms, transform(event_ids, e -> named_struct('role', 'assigned', 'event_id', e)) AS proof
   FROM unstarted_tasks
   UNION ALL
   SELECT
     'note' AS severity, kafka_cluster, group_id,
     array_join(slice(tasks, 1, 10), ', ') AS subject, from_ms, NULL AS to_ms, 'no_partitions' AS code,
     NULL AS process_id, NULL AS instance, NULL AS connector, tasks, false AS connector_failed, NULL AS times, NULL AS restarts,
-    NULL AS said, NULL AS root_error, NULL AS error, NULL AS waited_ms, 'last assignment, empty' AS line_role, event_ids
+    NULL AS said, NULL AS root_error, NULL AS error, NULL AS outer_error, NULL AS error_count, NULL AS before_said, NULL AS before_ms,
+    NULL AS next_workers, NULL AS is_same_worker, NULL AS is_elsewhere, NULL AS still_failed, NULL AS still_from_ms, NULL AS watched_ms,
+    NULL AS is_uncertain, NULL AS idle_ms, NULL AS idle_possible_ms, NULL AS restart_how, NULL AS restart_clients, NULL AS last_ms,
+    NULL AS waited_ms,
+    transform(event_ids, e -> named_struct('role', 'last assignment, empty', 'event_id', e)) AS proof
   FROM idle_sink_tasks
 )
 SELECT
@@ -123,7 +140,24 @@ SELECT
     'said', said,
     'root_error', root_error,
     'error', error,
+    'outer_error', outer_error,
+    'error_count', error_count,
+    'before_said', before_said,
+    'before_ms', before_ms,
+    'failed_at_ms', from_ms,
+    'last_failed_at_ms', last_ms,
+    'next_workers', next_workers,
+    'is_same_worker', is_same_worker,
+    'is_elsewhere', is_elsewhere,
+    'still_failed', still_failed,
+    'still_failed_at_ms', still_from_ms,
+    'watched_ms', watched_ms,
+    'is_uncertain', is_uncertain,
+    'idle_ms', idle_ms,
+    'idle_possible_ms', idle_possible_ms,
+    'restart_how', restart_how,
+    'restart_clients', restart_clients,
     'waited_ms', waited_ms
   ) AS facts,
-  transform(event_ids, e -> named_struct('role', line_role, 'event_id', e)) AS proof
+  proof AS proof
 FROM finding_row

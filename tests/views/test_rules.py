@@ -87,6 +87,18 @@ LOGS = {
         (9, "[s|task-0] WorkerSinkTask{id=s-0} Task threw an uncaught and unrecoverable exception. Task is being killed and will not recover until manually restarted", f"{CONNECT}.WorkerTask"),
         idle(60),
     ),
+    "restarted/connect.log": worker(
+        "3.9.1", "restarting",
+        (3, "[s|task-0] Creating task s-0", WORKER),
+        (4, "[s|task-0] WorkerSinkTask{id=s-0} Sink task finished initialization and start", f"{CONNECT}.WorkerSinkTask"),
+        (7, "[s|task-0] WorkerSinkTask{id=s-0} Commit of offsets threw an unexpected exception for sequence number 3: null\norg.apache.kafka.common.errors.TimeoutException: too late", f"{CONNECT}.WorkerSinkTask"),
+        (9, "[s|task-0] WorkerSinkTask{id=s-0} Task threw an uncaught and unrecoverable exception. Task is being killed and will not recover until manually restarted\norg.apache.kafka.connect.errors.ConnectException: Exiting WorkerSinkTask\n\tat a.B.c(B.java:1)\nCaused by: java.lang.IllegalStateException: no such table\n\tat a.B.d(B.java:2)", f"{CONNECT}.WorkerTask"),
+        (30, "[s|task-0] Stopping task s-0", WORKER),
+        (30.1, "[s|task-0] Creating task s-0", WORKER),
+        (30.3, "[s|task-0] WorkerSinkTask{id=s-0} Sink task finished initialization and start", f"{CONNECT}.WorkerSinkTask"),
+        (30.5, '10.0.0.9 - - [01/Mar/2026:10:00:30 +0000] "POST /connectors/s/tasks/0/restart HTTP/1.1" 204 - "-" "curl/8.5.0" 401', f"{CONNECT}.rest.RestServer"),
+        idle(60),
+    ),
     "zombie-old/connect.log": zombie("2.5.0", "zombie-old"),
     "zombie-new/connect.log": zombie("3.9.1", "zombie-new"),
     "herder-old/connect.log": herder_dies("3.0.0", "herder-old"),
@@ -118,7 +130,18 @@ def findings(tmp_path_factory):
     rows = [row for rule in rules for row in found_by(case, rule)]
     assert all(any(p["event_id"] for p in r["proof"]) for r in rows), [r["headline"] for r in rows]
     assert all(r["advice"] and r["explanation"] for r in rows), [r["headline"] for r in rows if not (r["advice"] and r["explanation"])]
-    return lambda rule: [(r["group_id"], r["subject"], r["severity"], r["headline"]) for r in rows if r["rule"] == rule]
+
+    def found(rule: str) -> list[tuple[str, str, str, str]]:
+        return [(r["group_id"], r["subject"], r["severity"], r["headline"]) for r in rows if r["rule"] == rule]
+
+    found.rows = rows
+    return found
+
+
+@pytest.fixture(scope="module")
+def explained(findings):
+    """Severity, headline and explanation of a rule's findings, by group."""
+    return lambda rule: {r["group_id"]: (r["severity"], r["headline"], r["explanation"]) for r in findings.rows if r["rule"] == rule}
 
 
 def test_workers_that_advertise_localhost(findings):
@@ -127,9 +150,15 @@ def test_workers_that_advertise_localhost(findings):
     assert headline.startswith("2 workers of urls advertise the same URL")
 
 
-def test_work_that_is_assigned_and_not_done(findings):
+def test_work_that_is_assigned_and_not_done(findings, explained):
+    told = explained("assigned-not-working")
     found = {group: (severity, headline) for group, _, severity, headline in findings("assigned-not-working")}
-    assert found["failing"] == ("critical", "task s-0 failed in failed/connect.log and did not start again there")
+    assert found["failing"] == ("critical", "task s-0 failed in failed/connect.log and did not start again")
+    severity, headline, explanation = told["restarting"]
+    assert (severity, headline) == ("warning", "task s-0 failed in restarted/connect.log and started again after at least 21 s: IllegalStateException: no such table")
+    assert explanation.startswith("“java.lang.IllegalStateException: no such table” is the innermost exception; the worker printed it as the cause of")
+    assert "2.00 s before, it had printed a warning or an error: “org.apache.kafka.common.errors.TimeoutException: too late”." in explanation
+    assert "A REST request from 10.0.0.9 restarted it. Nobody ran it for at least 21.0 s and at most 21.4 s." in explanation
     assert found["herder-old"][1].startswith("the herder of herder-old/connect.log died")
     assert "clean" not in found
 
