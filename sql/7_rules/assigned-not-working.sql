@@ -82,8 +82,9 @@ WITH clock_lead AS (
     CASE WHEN to_ms IS NULL THEN 'failed' ELSE 'failed_and_restarted' END AS code,
     process_id, CAST(NULL AS INT) AS instance, connector, tasks, array_contains(resources, connector) AS connector_failed, times, restarts,
     first.said AS said, first.error AS root_error,
-    -- Without the package names of the class.
-    regexp_replace(first.error, '^([a-z0-9_]+[.])+', '') AS error,
+    -- Without the package names of the class. An exception without a message says little without the one that it caused.
+    concat_ws(' in ', regexp_replace(first.error, '^([a-z0-9_]+[.])+', ''), CASE WHEN first.error NOT LIKE '%: %'
+      AND first.exception <> first.error THEN regexp_replace(first.exception, '^([a-z0-9_]+[.])+', '') END) AS headline_error,
     CASE WHEN first.exception <> first.error THEN first.exception END AS outer_error, size(errors) AS error_count, first.before_said,
     first.before_ms, next_workers, next_workers = array(process_id) AS is_same_worker, is_elsewhere, still_failed, still_from_ms,
     watched_ms, is_uncertain, idle_ms, idle_possible_ms, restart_how, restart_clients, last_ms, CAST(NULL AS BIGINT) AS waited_ms, proof
@@ -93,7 +94,7 @@ WITH clock_lead AS (
     'critical' AS severity, kafka_cluster, group_id,
     process_id AS subject, reference_ms AS from_ms, NULL AS to_ms, 'herder_died' AS code,
     process_id, instance, NULL AS connector, NULL AS tasks, false AS connector_failed, NULL AS times, NULL AS restarts, message AS said,
-    NULL AS root_error, NULL AS error, NULL AS outer_error, NULL AS error_count, NULL AS before_said, NULL AS before_ms,
+    NULL AS root_error, NULL AS headline_error, NULL AS outer_error, NULL AS error_count, NULL AS before_said, NULL AS before_ms,
     NULL AS next_workers, NULL AS is_same_worker, NULL AS is_elsewhere, NULL AS still_failed, NULL AS still_from_ms, NULL AS watched_ms,
     NULL AS is_uncertain, NULL AS idle_ms, NULL AS idle_possible_ms, NULL AS restart_how, NULL AS restart_clients, NULL AS last_ms,
     NULL AS waited_ms, array(named_struct('role', 'the herder dies', 'event_id', event_id)) AS proof
@@ -103,7 +104,8 @@ WITH clock_lead AS (
     'warning' AS severity, kafka_cluster, group_id,
     array_join(slice(tasks, 1, 10), ', ') AS subject, from_ms, NULL AS to_ms, 'never_started' AS code,
     process_id, NULL AS instance, NULL AS connector, tasks, false AS connector_failed, NULL AS times, NULL AS restarts,
-    NULL AS said, NULL AS root_error, NULL AS error, NULL AS outer_error, NULL AS error_count, NULL AS before_said, NULL AS before_ms,
+    NULL AS said, NULL AS root_error, NULL AS headline_error, NULL AS outer_error, NULL AS error_count, NULL AS before_said,
+    NULL AS before_ms,
     NULL AS next_workers, NULL AS is_same_worker, NULL AS is_elsewhere, NULL AS still_failed, NULL AS still_from_ms, NULL AS watched_ms,
     NULL AS is_uncertain, NULL AS idle_ms, NULL AS idle_possible_ms, NULL AS restart_how, NULL AS restart_clients, NULL AS last_ms,
     waited_ms, transform(event_ids, e -> named_struct('role', 'assigned', 'event_id', e)) AS proof
@@ -113,7 +115,8 @@ WITH clock_lead AS (
     'note' AS severity, kafka_cluster, group_id,
     array_join(slice(tasks, 1, 10), ', ') AS subject, from_ms, NULL AS to_ms, 'no_partitions' AS code,
     NULL AS process_id, NULL AS instance, NULL AS connector, tasks, false AS connector_failed, NULL AS times, NULL AS restarts,
-    NULL AS said, NULL AS root_error, NULL AS error, NULL AS outer_error, NULL AS error_count, NULL AS before_said, NULL AS before_ms,
+    NULL AS said, NULL AS root_error, NULL AS headline_error, NULL AS outer_error, NULL AS error_count, NULL AS before_said,
+    NULL AS before_ms,
     NULL AS next_workers, NULL AS is_same_worker, NULL AS is_elsewhere, NULL AS still_failed, NULL AS still_from_ms, NULL AS watched_ms,
     NULL AS is_uncertain, NULL AS idle_ms, NULL AS idle_possible_ms, NULL AS restart_how, NULL AS restart_clients, NULL AS last_ms,
     NULL AS waited_ms,
@@ -139,7 +142,7 @@ SELECT
     'restarts', restarts,
     'said', said,
     'root_error', root_error,
-    'error', error,
+    'error', nullif(headline_error, ''),
     'outer_error', outer_error,
     'error_count', error_count,
     'before_said', before_said,
