@@ -152,7 +152,8 @@ WITH failure_line AS (
   SELECT event_id, at_ms, next_ownership_id, later_lo_ms, earlier_to_lo_ms, earlier_to_hi_ms, earlier_owner.process_id AS earlier_process_id
   FROM (
     SELECT *,
-      lag(ownership_id) IGNORE NULLS OVER after AS next_ownership_id,
+      lag(ownership_id) IGNORE NULLS OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource, reference_process_id
+        ORDER BY -at_ms, -turn, id) AS next_ownership_id,
       min(from_lo_ms) OVER after AS later_lo_ms,
       max(to_lo_ms) OVER before AS earlier_to_lo_ms,
       max(to_hi_ms) OVER before AS earlier_to_hi_ms,
