@@ -54,7 +54,9 @@ def commands(block: str) -> list[list[str]]:
 
 def with_paths(arguments: list[str], cases: Mapping[str, Path]) -> list[str]:
     """Return a command's arguments with local paths of cases and files."""
-    return [str(cases[word]) if word in cases else str(ROOT / word) if word.startswith(("sample_logs/", "tests/field/")) else word for word in arguments]
+    return [
+        str(cases[word]) if word in cases else str(ROOT / word) if word.startswith(("sample_logs/", "tests/field/")) else word for word in arguments
+    ]
 
 
 def run(arguments: list[str], cases: Mapping[str, Path]) -> tuple[int, str]:

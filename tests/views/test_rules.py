@@ -155,8 +155,13 @@ def test_work_that_is_assigned_and_not_done(findings, explained):
     found = {group: (severity, headline) for group, _, severity, headline in findings("assigned-not-working")}
     assert found["failing"] == ("critical", "task s-0 failed in failed/connect.log and did not start again")
     severity, headline, explanation = told["restarting"]
-    assert (severity, headline) == ("warning", "task s-0 failed in restarted/connect.log and started again after at least 21 s: IllegalStateException: no such table")
-    assert explanation.startswith("“java.lang.IllegalStateException: no such table” is the innermost exception; the worker printed it as the cause of")
+    assert (severity, headline) == (
+        "warning",
+        "task s-0 failed in restarted/connect.log and started again after at least 21 s: IllegalStateException: no such table",
+    )
+    assert explanation.startswith(
+        "“java.lang.IllegalStateException: no such table” is the innermost exception; the worker printed it as the cause of"
+    )
     assert "2.00 s before, it had printed a warning or an error: “org.apache.kafka.common.errors.TimeoutException: too late”." in explanation
     assert "A REST request from 10.0.0.9 restarted it. Nobody ran it for at least 21.0 s and at most 21.4 s." in explanation
     assert found["herder-old"][1].startswith("the herder of herder-old/connect.log died")
