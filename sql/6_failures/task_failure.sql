@@ -30,7 +30,7 @@ CREATE OR REPLACE TEMPORARY VIEW task_failure (
     already; NULL: no line shows that it ran again',
   restart_how   COMMENT 'rest: a request to restart this task or connector; restart_plan: a request to restart the connector and its tasks;
     assignment: with the work that a rebalance gave its worker; process_restarted: its worker restarted; NULL: the lines do not show it',
-  restart_client COMMENT 'rest: host that sent the request',
+  restart_client COMMENT 'rest: host that sent the request; a worker that forwarded it, if that is one',
   next_process_id COMMENT 'Worker that ran it next',
   next_ownership_id COMMENT 'Its ownership',
   next_start_id COMMENT 'Line of its start there',
