@@ -56,9 +56,9 @@ def to_sail(statement: str, variables: Mapping[str, str]) -> str:
 
     def word(found: re.Match[str]) -> str:
         if found["single"] is not None:
-            return "'" + found["single"].replace("''", "\\'") + "'"
+            return "'" + _escaped(found["single"], "'") + "'"
         if found["double"] is not None:
-            return '"' + found["double"].replace('""', '\\"') + '"'
+            return '"' + _escaped(found["double"], '"') + '"'
         if found["path"] is not None:
             # As in `Sail.from_files`: no filter of a join reaches the file.
             return f"(SELECT __file.* FROM parquet.`{as_url(unquoted(found['path']))}` AS __file LATERAL VIEW explode(array(1)) AS __one)"
@@ -67,3 +67,8 @@ def to_sail(statement: str, variables: Mapping[str, str]) -> str:
         return variables.get((found["word"] or "").lower(), found[0])
 
     return _TOKEN.sub(word, statement)
+
+
+def _escaped(text: str, quote: str) -> str:
+    """Return the content of a text with its doubled quotes escaped by a backslash; a quote that has one already does not begin a pair."""
+    return re.sub(rf"\\.|{quote}{quote}", lambda m: f"\\{quote}" if m[0][0] == quote else m[0], text, flags=re.DOTALL)
