@@ -25,10 +25,7 @@ QUICK := $(if $(WHOLE),,and not whole)
 SPARK_TESTS = $$(grep -rl 'mark\.spark' tests --include='test_*.py')
 test: .venv/ready
 	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not spark and not slow $(QUICK)"
-	pytest -m "spark and not whole and not slow" $(SPARK_TESTS)
-ifdef WHOLE
-	pytest -m "spark and whole and not slow" $(SPARK_TESTS)
-endif
+	pytest -m "spark and not slow $(QUICK)" $(SPARK_TESTS)
 
 # Tests of several minutes: whole recordings with ground truth, and the wheel in an empty environment.
 slow: .venv/ready
