@@ -123,10 +123,10 @@ def compile_apps(release: Release, libs: Path) -> Path:
 def log_settings(release: Release, file: Path, layout: str, levels: dict[str, str]) -> tuple[str, str]:
     """Return the name and the text of the logging settings that write `file` in a layout; `levels` are beside INFO for the rest."""
     if release.log4j2:
-        loggers = "".join(f"    - {{name: {name}, level: {level}}}\n" for name, level in levels.items())
+        loggers = "".join(f"      - {{name: {name}, level: {level}}}\n" for name, level in levels.items())
         return "log4j2.yaml", (
             f'Configuration:\n  Appenders:\n    File: {{name: F, fileName: "{file}", PatternLayout: {{pattern: "{layout}"}}}}\n'
-            f"  Loggers:\n    Root: {{level: INFO, AppenderRef: {{ref: F}}}}\n    Logger:\n{loggers}"
+            f"  Loggers:\n    Root: {{level: INFO, AppenderRef: {{ref: F}}}}\n" + (f"    Logger:\n{loggers}" if levels else "")
         )
     loggers = "".join(f"log4j.logger.{name}={level}\n" for name, level in levels.items())
     return "log4j.properties", (

@@ -437,3 +437,84 @@ def share_group(run: Run, names: Names) -> None:
     run.wait(8)
     run.kill("c2")
     run.wait(12)
+
+
+@scenario(("truth/threads.jsonl", '"stopped", .*"tasks": \\["'), ("truth.json", '"worker killed"'))
+def eight_workers(run: Run, names: Names) -> None:
+    """Eight Connect workers: one is frozen until the others have its tasks, another is killed and starts again."""
+    run.brokers()
+    workers = [f"w{number}" for number in range(1, 9)]
+    for worker in workers:
+        run.worker(worker, names.group, heap=256)
+    file_source(run, "w1", names.source, "lab-input")
+    for sink in names.sinks:
+        file_sink(run, "w1", sink, 8, "lab-input")
+    settled(run, (names.source, 1), *((sink, 8) for sink in names.sinks))
+    run.freeze(names.victim, 6, taken_over(run, names.victim))
+    run.wait(8)
+    later = taken_over(run, "w5")
+    run.kill("w5")
+    run.until("the others have the tasks of w5", later)
+    run.wait(4)
+    run.restart("w5")
+    run.until("w5 has tasks", lambda: run.tasks("w5"))
+    run.wait(8)
+
+
+@scenario(("truth.json", '"worker killed"'), ("truth.json", '"worker cut off"'), ("truth.json", '"broker started"'))
+def several_faults(run: Run, names: Names) -> None:
+    """One worker is killed while another is frozen; later the broker is killed and starts again; at last a worker is cut off."""
+    three_workers(run, names)
+    victim, other = names.victim, names.others[1]
+    later = taken_over(run, victim)
+    run.kill(victim)
+    run.wait(2)
+    run.freeze(other, 4, later)
+    run.restart(victim)
+    run.until(f"{victim} has tasks", lambda: run.tasks(victim), 90)
+    run.wait(6)
+    run.kill("broker-1")
+    run.wait(4)
+    run.restart("broker-1")
+    run.wait(15)
+    run.cut_off(other, 16)
+    run.wait(15)
+
+
+@scenario(("logs/w*/connect.log", "MirrorSourceTask"), ("truth/threads.jsonl", '"stopped"'), since=(3, 6))
+def mirror_maker(run: Run, names: Names) -> None:
+    """MirrorMaker 2 on three workers copies a topic and a group's offsets; a worker is frozen, then the source cluster's broker is down."""
+    run.brokers()
+    east = run.brokers()
+    for worker in ("w1", "w2", "w3"):
+        run.worker(worker, names.group)
+    run.feed(names.topic, bootstrap=east)
+    run.consumer("c1", names.application, names.topic, bootstrap=east)
+    clusters = {
+        "source_cluster_alias": "east",
+        "target_cluster_alias": "west",
+        "source_cluster_bootstrap_servers": east,
+        "target_cluster_bootstrap_servers": run.bootstrap,
+        "topics": names.topic,
+        "groups": names.application,
+        "replication_factor": 1,
+        "offset-syncs_topic_replication_factor": 1,
+        "checkpoints_topic_replication_factor": 1,
+        "heartbeats_topic_replication_factor": 1,
+        "sync_group_offsets_enabled": "true",
+        "emit_checkpoints_interval_seconds": 3,
+        "sync_group_offsets_interval_seconds": 3,
+        "refresh_topics_interval_seconds": 5,
+        "refresh_groups_interval_seconds": 5,
+        "key_converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
+        "value_converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
+    }
+    for name, kind, tasks in zip((names.source, *names.sinks), ("Source", "Checkpoint", "Heartbeat"), (3, 1, 1), strict=True):
+        run.connector("w1", name, f"org.apache.kafka.connect.mirror.Mirror{kind}Connector", tasks_max=tasks, **clusters)
+    settled(run, (names.source, 3), (names.sinks[0], 1), (names.sinks[1], 1))
+    run.freeze(names.victim, 6, taken_over(run, names.victim))
+    run.wait(10)
+    run.kill("broker-2")
+    run.wait(8)
+    run.restart("broker-2")
+    run.wait(12)
