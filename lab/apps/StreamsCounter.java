@@ -68,10 +68,13 @@ public class StreamsCounter {
         });
         Runtime.getRuntime().addShutdownHook(new Thread(streams::close));
         streams.start();
-        while (true) {
+        while (streams.state() != KafkaStreams.State.ERROR) {
             sample(streams, truth);
             Thread.sleep(200);
         }
+        sample(streams, truth);
+        LOG.error("All stream threads have died, exiting");
+        System.exit(1);
     }
 
     private static void sample(KafkaStreams streams, Json truth) throws Exception {
