@@ -61,10 +61,24 @@ WITH start_or_work_line AS (
       SELECT process_id, stream_pos, at_ms, event_id, event, group_id FROM start_or_work_line WHERE kind = 'herder'
     )
   )
+), streams_start AS (
+  -- An instance of Kafka Streams prints its version when it is created. If the state directory has kept its id, and the one before did not
+  -- end, that one was in a process that is gone: two instances in one process cannot use the same directory.
+  SELECT process_id, stream_pos, at_ms, event_id, event
+  FROM (
+    SELECT process_id, stream_pos, unix_millis(ts) AS at_ms, event_id, event,
+      lag(coalesce(state_to, 'CREATED')) OVER (PARTITION BY process_id, thread_name ORDER BY stream_pos) AS last_state
+    FROM event_row
+    WHERE thread_name IS NOT NULL AND (event = 'kafka_version' AND message LIKE 'Kafka Streams version%'
+      OR event = 'streams_client_state')
+  )
+  WHERE event = 'kafka_version' AND last_state NOT IN ('CREATED', 'NOT_RUNNING', 'ERROR')
 ), detected_start AS (
   SELECT process_id, struct(stream_pos, at_ms, event_id, event) AS line
   FROM herder_start
   WHERE event <> 'herder_starting' OR nth > 1 OR life = 0
+  UNION ALL
+  SELECT process_id, struct(stream_pos, at_ms, event_id, event) AS line FROM streams_start
 )
 SELECT process_id, sort_array(collect_list(line.stream_pos)) AS starts, sort_array(collect_list(line)) AS start_lines
 FROM detected_start

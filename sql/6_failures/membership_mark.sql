@@ -1,5 +1,5 @@
 -- One row per event of a seat (a client of a group in one process run), with the membership that it belongs to.
--- Reads: client_event, removed_member
+-- Reads: client_event, removed_member, event, process_cluster
 -- Grain: seat, at_ms, stream_pos, event_id, member_id
 -- A membership begins when the client becomes a member, and lasts until it becomes a member again.
 CREATE OR REPLACE TEMPORARY VIEW membership_mark (
@@ -38,6 +38,16 @@ WITH classified_event AS (
     END AS kind
   FROM client_event
   WHERE at_ms IS NOT NULL AND group_id IS NOT NULL
+  UNION ALL
+  -- A member of a share group owns no partition: its membership begins when it is stable.
+  SELECT c.kafka_cluster, e.group_id, e.process_id, e.instance, coalesce(e.client_id, e.thread, '-'), false, unix_millis(e.ts),
+    e.stream_pos,
+    e.event_id, e.event, e.member_id, CAST(NULL AS BIGINT), 'in'
+  FROM event e
+  JOIN process_cluster c ON c.process_id = e.process_id
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
+  WHERE e.client_kind = 'ShareConsumer' AND e.event = 'member_state_changed' AND e.state_to = 'STABLE' AND e.ts IS NOT NULL
+    AND e.group_id IS NOT NULL
 ), seat_event AS (
   SELECT concat_ws('|', group_id, process_id, CAST(instance AS STRING), client) AS seat, kafka_cluster, group_id, process_id, instance,
     client,

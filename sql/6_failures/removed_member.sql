@@ -1,6 +1,6 @@
 -- One row per member that its coordinator removed against its will, with its process.
 -- Reads: event, process_cluster, member_place, broker_generation, member_round, join_round, member_setting, worker_setting, setting
--- Reads: client_event, clock_offset, sink_worker, fact_line, task_life
+-- Reads: client_event, clock_offset, sink_worker, fact_line, task_life, group_facts
 -- Grain: kafka_cluster, group_id, member_id, removed_id
 -- The process is known from the member's own lines, from the refusal that names the id when it returns, or from the task that only one
 -- worker had. It is also known by elimination, if one client of a generation is missing from the next and only one member went in between.
@@ -146,11 +146,12 @@ WITH coordinator_line AS (
     WHERE component = 'ConsumerConfig' AND key = 'session.timeout.ms'
     GROUP BY process_id, client_id
   ) cs ON cs.process_id = k.process_id AND cs.client_id = k.client
+  LEFT JOIN group_facts g ON g.kafka_cluster = k.kafka_cluster AND g.group_id = k.group_id AND g.protocol_type IN ('share', 'streams')
   LEFT JOIN (
-    SELECT process_id, max(try_cast(value AS BIGINT)) AS session_ms FROM setting
-    WHERE component = 'KafkaConfig' AND key = 'group.consumer.session.timeout.ms'
-    GROUP BY process_id
-  ) bs ON bs.process_id = k.broker
+    SELECT process_id, key, max(try_cast(value AS BIGINT)) AS session_ms FROM setting
+    WHERE component = 'KafkaConfig' AND key LIKE 'group.%.session.timeout.ms'
+    GROUP BY process_id, key
+  ) bs ON bs.process_id = k.broker AND bs.key = concat('group.', coalesce(g.protocol_type, 'consumer'), '.session.timeout.ms')
 ), removed_client AS (
   SELECT DISTINCT p.process_id, p.instance, p.client FROM located_removal p WHERE p.process_id IS NOT NULL
 ), client_moment AS (

@@ -4,6 +4,7 @@
 WITH transaction_line AS (
   SELECT c.kafka_cluster, e.process_id, e.instance, e.event, e.event_id, e.stream_pos, e.transactional_id,
     coalesce(e.client_id, e.thread, '-') AS client_id, e.producer_id, e.epoch, e.partition, o.reference_process_id,
+    coalesce(e.message || coalesce(e.class_name, '') NOT RLIKE 'InvalidTxnState', true) AS is_fence,
     coalesce(e.state_to LIKE 'abortable%' OR e.state_to = 'ABORTABLE_ERROR', false) AS is_abortable,
     CASE WHEN NOT o.stepped THEN unix_millis(e.ts) - o.hi_ms END AS at_lo_ms, CASE WHEN NOT o.stepped THEN o.hi_ms END AS ahead_hi_ms,
     CASE WHEN NOT o.stepped THEN unix_millis(e.ts) + e.resolution_ms - o.lo_ms END AS at_hi_ms,
@@ -14,11 +15,12 @@ WITH transaction_line AS (
   JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
   WHERE e.event IN ('transaction_timed_out', 'producer_append_refused')
     OR e.event = 'producer_failed' AND e.transactional_id IS NOT NULL AND e.message || coalesce(e.class_name, '')
-      RLIKE 'ProducerFencedException|InvalidProducerEpochException'
+      RLIKE 'ProducerFencedException|InvalidProducerEpochException|InvalidTxnStateException'
 ), fenced_producer AS (
   SELECT f.kafka_cluster, f.transactional_id, f.process_id, f.instance, f.client_id, min(f.at_ms) AS from_ms,
     max(f.at_lo_ms) AS last_lo_ms, min_by(f.at_hi_ms, f.stream_pos) AS fenced_hi_ms,
     min_by(f.event_id, f.stream_pos) AS fenced_id, min(f.stream_pos) AS fenced_pos, bool_and(f.is_abortable) AS is_abortable,
+    bool_or(f.is_fence) AS is_fence,
       max(f.reference_process_id) AS island,
     max(f.ahead_hi_ms) AS ahead_hi_ms
   FROM transaction_line f
@@ -126,3 +128,5 @@ SELECT
     array(named_struct('role', 'fenced', 'event_id', fenced_id))
   ) AS proof
 FROM fence_with_code
+-- From 4.0 on, a producer whose transaction was aborted may get this error instead. It has other causes too.
+WHERE is_fence OR code = 'timed_out'

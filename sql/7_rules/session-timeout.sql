@@ -89,7 +89,8 @@ WITH expiry AS (
   GROUP BY process_id
 ), assigned_by_broker AS (
   -- For groups that the broker assigns, the broker's own setting counts, not the member's.
-  SELECT kafka_cluster, group_id, concat('group.', max(group_protocol), '.session.timeout.ms') AS setting FROM generation
+  SELECT kafka_cluster, group_id, max(group_protocol) AS protocol, concat('group.', max(group_protocol), '.session.timeout.ms') AS setting
+  FROM generation
   GROUP BY kafka_cluster, group_id HAVING bool_and(group_protocol <> 'classic')
 ), broker_session AS (
   SELECT process_id, key AS setting, max(value) AS session_ms FROM config_value WHERE key LIKE 'group.%.session.timeout.ms'
@@ -157,7 +158,7 @@ SELECT
     'broker', x.broker,
     'removed_at_ms', x.at_ms,
     'session_ms', try_cast(CASE WHEN a.group_id IS NULL THEN coalesce(s.session_ms, w.session_ms) ELSE b.session_ms END AS BIGINT),
-    'is_consumer_protocol', a.group_id IS NOT NULL,
+    'broker_protocol', a.protocol,
     'last_event', own.last_event,
     'last_at_ms', own.last_ms,
     'again_at_ms', j.again.at_ms,
@@ -212,7 +213,7 @@ SELECT
     'broker', CAST(NULL AS STRING),
     'removed_at_ms', h.at_ms,
     'session_ms', try_cast(h.session_ms AS BIGINT),
-    'is_consumer_protocol', h.lost_id IS NULL,
+    'broker_protocol', CASE WHEN h.lost_id IS NULL THEN coalesce(a.protocol, 'consumer') END,
     'last_event', CASE WHEN h.lost_id IS NOT NULL THEN 'coordinator_lost' END,
     'last_at_ms', h.lost_ms,
     'again_at_ms', CAST(NULL AS BIGINT),
@@ -228,3 +229,4 @@ SELECT
     named_struct('role', 'the coordinator no longer knows the member', 'event_id', h.event_id)
   ), p -> p.event_id IS NOT NULL) AS proof
 FROM loss_in_member_log h
+LEFT JOIN assigned_by_broker a ON a.kafka_cluster = h.kafka_cluster AND a.group_id = h.group_id
