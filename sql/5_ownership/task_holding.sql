@@ -176,7 +176,9 @@ WITH consumer_identity AS (
       AND app_kind IN ('kafka.consumer', 'kafka.producer'))
       AS last_own_pos,
     min_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind = 'failed') AS failed,
-    min_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind = 'orphan_failed') AS orphan,
+    -- While an earlier thread is abandoned, the line is that thread's, unless this one was asked to stop too.
+    min_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind = 'orphan_failed'
+      AND (stream_pos > stop_pos OR coalesce(first_failed_stop_pos > stream_pos, true))) AS orphan,
     max_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind = 'stopped') AS stopped,
     min_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind = 'leaving' AND stream_pos > stop_pos) AS leaving,
     min_by(struct(at_ms + coalesce(timeout_ms, 0) AS at_ms, event_id), stream_pos)

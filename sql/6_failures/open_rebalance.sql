@@ -57,7 +57,9 @@ WITH latest_generation AS (
   JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
     AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.group_id IS NOT NULL AND e.event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'group_emptied',
-    'group_died', 'group_unloaded')
+    'group_died', 'group_unloaded',
+    -- The group changed to a protocol without rebalances while it was in one (KIP-848).
+    'group_converted', 'group_epoch_bumped')
   GROUP BY c.kafka_cluster, e.group_id, e.process_id
 ), open_preparation AS (
   SELECT w.kafka_cluster, w.group_id, w.process_id, w.last.at_ms AS at_ms, w.last.event_id AS event_id, w.last.member_id AS member_id,
