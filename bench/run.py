@@ -269,7 +269,7 @@ def reading(work: Path, megabytes: float, rounds: int) -> dict[str, Any]:
     few, all_of = made_log(work, megabytes, 0.05), made_log(work, megabytes, 1.0)
     logs["5% relevant, gzip"] = packed(few)
     logs[f"5% relevant, in {FILES} files"] = in_files(few, FILES)
-    logs["100% relevant, every other message new"] = rewritten(all_of, f"{all_of.stem}-new-messages.log", new_messages)
+    logs["100% relevant, every second message new"] = rewritten(all_of, f"{all_of.stem}-new-messages.log", new_messages)
     logs["REST requests, each different"] = rewritten(few, f"{few.stem}-requests.log", requests)
     results = []
     for name, log in logs.items():

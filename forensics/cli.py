@@ -39,7 +39,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 success; 1 findings that match --fail-on, or a line unknown to `explain`; 2 usage error; 3 no logs found, or some evidence could not be read; 4 error.",
+    epilog="Exit codes: 0 success; 1 findings that match --fail-on, a line unknown to `explain`, or a view that differs in `compare`; 2 usage error; 3 no logs found, or some evidence could not be read; 4 error.",
 )
 
 

@@ -101,7 +101,7 @@ ENVELOPE: tuple[Column, ...] = (
         "Kafka releases that can have printed the record, judged by the source line or the wording; ranges separated by blanks",
     ),
     Column("context", pa.string(), "Connect's connector.context as printed, for example b|task-1"),
-    Column("event", pa.string(), "What happened; never NULL, because other records are rows of unrecognised_row"),
+    Column("event", pa.string(), "What happened; never NULL, because other records are rows of the view unrecognised"),
     Column("category", pa.string(), "Subject of the event"),
     Column("message", pa.string(), "First line of the message without context prefixes, at most 2,000 characters"),
 )

@@ -120,7 +120,7 @@ def _row(bug: KnownBug, begin: Numbers, end: Numbers | None) -> str:
     return f"SELECT '{bug.id}' AS bug, array({', '.join(map(str, begin))}) AS since, {until} AS until, {fixed} AS fixed"
 
 
-_HEAD = """-- One row per bug of Kafka that a rule knows and range of releases that have it.
+_HEAD = """-- One row per known Kafka bug and range of releases that have it.
 -- Grain: bug, since
 CREATE OR REPLACE TEMPORARY VIEW known_bug (
   bug   COMMENT 'Issue, as KAFKA-9184',
@@ -128,6 +128,6 @@ CREATE OR REPLACE TEMPORARY VIEW known_bug (
   until COMMENT 'First later release without the bug; NULL: none',
   fixed COMMENT 'First releases without it, of all lines of releases'
 )
-COMMENT 'One row per bug of Kafka that a rule knows and range of releases that have it.'
+COMMENT 'One row per known Kafka bug and range of releases that have it.'
 AS
 """

@@ -16,7 +16,6 @@ from forensics.report.missing_evidence import at_hosts, end_too_soon, lacks_line
 from forensics.report.model import GENERATION_BEGAN, GENERATION_BEGUN_BY
 from forensics.report.resources import and_more, in_words
 from forensics.wording.formats import SEVERITIES, Clock, count, shorten, span
-from forensics.wording.language import upper_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -81,7 +80,7 @@ class _Matter:
 
 
 def write(report: Report, names: Names, clock: Clock) -> list[BriefLine]:
-    """Return the lines, the gravest first."""
+    """Return the lines, the most severe first."""
     title, tone, _ = verdict.section(report, names, clock, None)
     split = BriefLine(title, tone=tone, anchor="split-brain")
     matters = _matters(report, clock, without_splits=tone in ("bad", "warn") and bool(report.split_brain))
@@ -115,7 +114,7 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
 
 
 def _matters(report: Report, clock: Clock, *, without_splits: bool) -> list[_Matter]:
-    """Return what the lines may report, the gravest first: incidents, and findings without one. Most notes are left to the findings."""
+    """Return what the lines may report, the most severe first: incidents, and findings without one. Most notes are left to the findings."""
     found, of = [], by_incident(report.findings)
     by_kind: dict[tuple[str, str], list[Row]] = {}
     for incident in report.incidents:
@@ -146,7 +145,7 @@ def _cause_and_effects(report: Report, incident: Row, findings: Sequence[Row], c
         known = "; ".join([*["cause unknown"] * (not _gives_cause(findings)), *outcome(incident)])
         return str(first["headline"]) + f" ({known})" * bool(known) + f" → {followed}" * bool(followed)
     # The finding says how wrong the clock is.
-    text = upper_first(findings[0]["headline"]) if incident["cause"] in MERGED_CAUSES and findings else str(incident["headline"])
+    text = str(findings[0]["headline"] if incident["cause"] in MERGED_CAUSES and findings else incident["headline"])
     if known := "; ".join(filter(None, (began(report, incident, clock.second), *outcome(incident)))):
         text += f" ({known})"
     chain = _chain(walk(effects(findings)), incident["incident_id"])
@@ -188,21 +187,23 @@ def _hit(report: Report) -> str:
     idle = max((i["longest_outage_ms"] or 0 for i in report.incidents), default=0)
     twice = max((i["double_work_ms"] or 0 for i in report.incidents), default=0)
     at_work = sorted({s["resource"] for s in report.split_brain if s["kind"] == "work" and s["verdict"] == "proved" and s["certain_ms"]})
-    worked = f"worked on by two owners at the same time{_at_least(twice, at_work or resources)}"
+    worked = f"{_was(at_work or resources)} worked on by two owners at the same time{_at_least(twice, at_work or resources)}"
     # A resource with two threads is reported only as such; its time without an owner is not kept separately.
     twofold = {s["resource"] for s in report.split_brain if s["resource_kind"] != "partition" and s["verdict"] == "proved"}
     unowned = [r for r in resources if r not in twofold] or resources
     parts = _unowned(report, unowned, idle) if idle and resources else []
     if twice and len(parts) == 1 and at_work == resources:
-        parts = [f"{parts[0]}, {worked}"]
+        parts = [f"{parts[0]}, and {worked}"]
     elif twice and (hit := at_work or resources):
-        parts.append(f"{in_words(hit, report.ownership)}: {worked}")
+        parts.append(f"{in_words(hit, report.ownership)} {worked}")
     # Both certainly existed, but did not certainly work at the same moment.
     there = [s for s in report.split_brain if s["verdict"] == "proved" and s["there_certain_ms"] and s["resource"] not in at_work]
-    for kind, words in (("task", "two live threads at the same time"), ("partition", "held by two owners at the same time")):
+    for kind in ("task", "partition"):
         if both := [s for s in there if s["resource_kind"] == kind]:
             of = sorted({s["resource"] for s in both})
-            parts.append(f"{in_words(of, both)}{_of_groups(report, both)}: {words}{_at_least(max(s['there_certain_ms'] for s in both), of)}")
+            had = "had two live threads" if kind == "task" else f"{_was(of)} held by two owners"
+            lasted = _at_least(max(s["there_certain_ms"] for s in both), of)
+            parts.append(f"{in_words(of, both)}{_of_groups(report, both)} {had} at the same time{lasted}")
     more = (
         _besides(report, resources),
         _read_twice(report),
@@ -233,9 +234,9 @@ def _unowned(report: Report, resources: Sequence[str], idle: float) -> list[str]
         names.setdefault(is_partition, set()).add(gap["resource"])
     whose = _of_groups(report, gaps)
     if len(longest) < 2 or abs(longest[True] - longest[False]) < _CLOSE_MS or names[True] | names[False] != set(resources):
-        return [f"{in_words(resources, report.ownership)}{whose}: unowned{_at_least(idle, resources)}"]
+        return [f"{in_words(resources, report.ownership)}{whose} had no owner{_at_least(idle, resources)}"]
     return [
-        f"{in_words(sorted(names[kind]), report.ownership)}{whose * kind}: unowned{_at_least(longest[kind], sorted(names[kind]))}"
+        f"{in_words(sorted(names[kind]), report.ownership)}{whose * kind} had no owner{_at_least(longest[kind], sorted(names[kind]))}"
         for kind in sorted(names, key=lambda kind: -longest[kind])
     ]
 
@@ -252,7 +253,7 @@ def _besides(report: Report, already_reported: Sequence[str]) -> str:
     if not gaps or not report.examined["examined"]:
         return ""
     of = sorted({g["resource"] for g in gaps})
-    return f"{in_words(of, gaps)}{_of_groups(report, gaps)}: unowned{_at_least(max(g['certain_ms'] for g in gaps), of)}"
+    return f"{in_words(of, gaps)}{_of_groups(report, gaps)} had no owner{_at_least(max(g['certain_ms'] for g in gaps), of)}"
 
 
 def _of_groups(report: Report, rows: Iterable[Row]) -> str:
@@ -281,17 +282,17 @@ def _perhaps(report: Report, certain: Sequence[str], idle: float) -> str:
             gaps.append(gap)
     if not longest:
         return ""
-    most = f"{' for' if len(longest) == 1 else ', the longest for'} up to {span(max(longest.values()), up=True)}"
-    return f"{in_words(sorted(longest), [*report.ownership, *report.unowned])}{_of_groups(report, gaps)}: perhaps unowned{most}"
+    most = f"{' for' if len(longest) == 1 else ', one of them for'} up to {span(max(longest.values()), up=True)}"
+    return f"{in_words(sorted(longest), [*report.ownership, *report.unowned])}{_of_groups(report, gaps)} may have had no owner{most}"
 
 
 def _busy(report: Report) -> str:
-    """Return groups that rebalanced repeatedly: `orders: 90 rebalances in 5 min 58 s`."""
+    """Return groups that rebalanced repeatedly: `orders rebalanced 90 times in 5 min 58 s`."""
     busy = []
     for group in report.groups:
         moments = [at for g in group["generations"] if (at := next((g[c] for c in (*GENERATION_BEGAN, *GENERATION_BEGUN_BY) if g.get(c)), None))]
         if len(moments) >= _MANY and (lasted := (max(moments) - min(moments)).total_seconds()) <= len(moments) * _OFTEN_S:
-            busy.append(f"{group['group_id']}: {len(moments):,} rebalances in {span(1000 * lasted)}")
+            busy.append(f"{group['group_id']} rebalanced {len(moments):,} times in {span(1000 * lasted)}")
     return "; ".join(busy[:_GROUPS]) + (f"; and {count(len(busy) - _GROUPS, 'more group')}" if len(busy) > _GROUPS else "")
 
 
@@ -299,7 +300,7 @@ def _read_twice(report: Report) -> str:
     """Return the number of records that were certainly read twice."""
     of = {g["group_id"]: sum(row["records_lo"] or 0 for row in g["duplicate_ledger"]) for g in report.groups}
     groups = sorted(group for group, records in of.items() if records)
-    return f"{and_more(groups, 3)}: at least {count(sum(of.values()), 'record')} read twice" if groups else ""
+    return f"at least {count(sum(of.values()), 'record was', 'records were')} read twice in {and_more(groups, 3)}" if groups else ""
 
 
 def _idle_members(report: Report, idle: float) -> str:
@@ -311,7 +312,7 @@ def _idle_members(report: Report, idle: float) -> str:
     limit = idle + _CLOSE_MS if idle else _IDLE_MS
     groups = sorted(g for g, ms in longest.items() if ms > limit)
     return (
-        f"members of {and_more(groups, 3)}: without an assignment, the longest for at least {span(max(longest[g] for g in groups), up=False)}"
+        f"members of {and_more(groups, 3)} had no assignment, one of them for at least {span(max(longest[g] for g in groups), up=False)}"
         if groups
         else ""
     )
@@ -320,16 +321,21 @@ def _idle_members(report: Report, idle: float) -> str:
 def _unfinished(report: Report) -> str:
     """Return groups whose last rebalance had not ended long after it began, when the logs end."""
     lasted = {g["group_id"]: row["lasted_ms"] for g in report.groups for row in g["open_rebalance"] if (row["lasted_ms"] or 0) > _IDLE_MS}
-    return f"{and_more(sorted(lasted), 3)}: a rebalance that had not ended after {span(max(lasted.values()), up=False)}" if lasted else ""
+    after = f"{', one of them' * (len(lasted) > 1)} after {span(max(lasted.values()), up=False)}" if lasted else ""
+    return f"{'a rebalance' if len(lasted) == 1 else 'rebalances'} of {and_more(sorted(lasted), 3)} had not ended{after}" if lasted else ""
 
 
 def _at_least(longest_ms: float, of: Sequence[str]) -> str:
-    """Return `for at least` and the time, which is certain only for the longest."""
-    return f"{' for' if len(of) == 1 else ', the longest for'} at least {span(longest_ms, up=False)}"
+    """Return `for at least` and the time, which is certain for only one of several."""
+    return f"{' for' if len(of) == 1 else ', one of them for'} at least {span(longest_ms, up=False)}"
+
+
+def _was(of: Sequence[str]) -> str:
+    return "was" if len(of) == 1 else "were"
 
 
 def _advised(report: Report) -> tuple[str, str]:
-    """Return the most important advice and its place: the action that ends the gravest incident, else its advice, else that of the finding nearest to the cause."""
+    """Return the most important advice and its place: the action that ends the most severe incident, else its advice, else that of the finding nearest to the cause."""
     if not report.examined["examined"] and (shared := logs_of_several(report)):
         why = f"the lines of {'its' if len(shared) == 1 else 'their'} members cannot be distinguished and are left out"
         return f"Collect the log of each process separately instead of {and_more(shared, 3)}: {why}.", "unseen"
@@ -410,8 +416,9 @@ def missing(report: Report, clock: Clock) -> str:
     if facts["gaps"]:
         parts.append(silences(facts["gaps"], facts["gap_ms"]))
     undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]
-    if later := ended - with_gaps:
-        parts.append(f"{and_more(sorted(later), 3)} after {'its last line' if len(later) == 1 else 'their last lines'}")
+    if later := sorted(ended - with_gaps):
+        last = next((p["last_ts"] for p in report.case["processes"] if p["process_id"] == later[0] and len(later) == 1), None)
+        parts.append(f"lines of {and_more(later, 3)} after {clock.second(last, last) if last else 'the last line' + 's' * (len(later) > 1)}")
     if others := facts["groups_not_examined"]:
         unknown = f"ownership in {and_more(others, 3)} is unknown"
         # The reason is unknown: it is not always a missing log.

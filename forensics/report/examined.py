@@ -236,7 +236,7 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
     """Return blocks that say why nothing was examined, and what to turn on or to add."""
     facts, text = report.examined, why_not_examined(report)
     blocks: list[Block] = [
-        Para(text + " It is unknown whether two owned the same work at the same time: this is not an all-clear.", label="Why", tone="warn")
+        Para(text + " It is unknown whether anything had two owners at the same time: this is not an all-clear.", label="Why", tone="warn")
     ]
     if facts["why"] == "one_log":
         blocks.append(Para(basis(report, clock).replace("Based on", "What is known:", 1)))
@@ -244,7 +244,7 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
         return blocks
     logs = "the logs of all Connect workers and consumers, and of the brokers, from before the incident on."
     waits = facts["why"] == "no_coordinator"
-    blocks.append(Para(f"a coordinator first. For other groups and times, add {logs}" if waits else f"add {logs}", label="What is needed"))
+    blocks.append(Para(f"first, a coordinator. For other groups and times, add {logs}" if waits else f"add {logs}", label="What is needed"))
     if waits or facts["why"] in ("one_log", "no_files", "no_records", "no_signs"):
         return blocks
     blocks.append(

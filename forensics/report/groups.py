@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from forensics.report import anchors
 from forensics.report.document import Block, Column, Para, Table
 from forensics.report.model import GENERATION_BEGAN, GENERATION_BEGUN_BY
-from forensics.wording.formats import Clock, count, fold, span, trigger_count
+from forensics.report.resources import and_more
+from forensics.wording.formats import Clock, count, fold, joined, span, trigger_count
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
@@ -176,10 +177,10 @@ def _summary(group: Row, names: Names) -> str:
     )
     text = f"{count(len(generations), 'generation')}: {why}. {spent}"
     if coordinators:
-        text += f"; coordinator {', '.join(coordinators)}"
+        text += f"; {'coordinator' if len(coordinators) == 1 else 'coordinators'} {joined([names.process(c) for c in coordinators])}"
     leaders = Counter(names.member(g["leader_member_id"]) for g in generations if g["leader_member_id"])
     if leaders:
-        text += f"; led by {', '.join(n for n, _ in leaders.most_common(3))}" + (", …" if len(leaders) > 3 else "")
+        text += f"; led by {and_more([n for n, _ in leaders.most_common()], 4)}"
     return text + "."
 
 

@@ -16,6 +16,8 @@ _FINDING_KEYS = ("finding_id", "rule", "severity", "verdict", "kafka_cluster", "
 _LONG_BEFORE = timedelta(minutes=1)
 #: Causes that affect several processes in the same way, so that their incidents are shown as one. The finding of such an incident says more than the incident.
 MERGED_CAUSES = ("clock_wrong",)
+#: Codes of causes that happen at a moment; the others begin and last.
+_MOMENTS = frozenset({"process_killed", "process_restarted", "ended_unsaid", "fell_silent", "members_removed", "coordinator_moved", "offsets_lost"})
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def lacks_earliest_begin(report: Report, incident: Row) -> bool:
 
 
 def began(report: Report, incident: Row, moment: Callable[[datetime, datetime], str]) -> str:
-    """Return when an incident began: `began 07:51:44`, `the first began between 07:51:40 and 07:51:48`, `began by 07:51:48`; empty: before the logs begin.
+    """Return when an incident happened or began: `at 07:51:44`, `the first between 07:51:40 and 07:51:48`, `began by 07:51:48`; empty: before the logs begin.
 
     Args:
         report: what was found.
@@ -70,8 +72,10 @@ def began(report: Report, incident: Row, moment: Callable[[datetime, datetime], 
     if not lo:
         return ""
     when = f"by {moment(hi, hi)}" if lacks_earliest_begin(report, incident) else moment(lo, hi)
-    between = f"between {when.replace(' to ', ' and ')}" if " to " in when else when
-    return f"{'the first ' * (incident['times'] > 1)}began {between}"
+    between = f"between {when.replace(' to ', ' and ')}" if " to " in when else when if when.startswith("by ") else f"at {when}"
+    if incident["times"] > 1:
+        return f"the first {between}"
+    return between if incident["code"] in _MOMENTS else f"began {between}"
 
 
 def ended(incident: Row) -> datetime | None:
@@ -110,7 +114,7 @@ def walk(tree: Iterable[Effect], depth: int = 0) -> Iterator[tuple[int, Row]]:
 
 
 def brief(report: Report) -> list[Row]:
-    """Return, for the JSON report, the incidents, the gravest first, each with `findings`, and these with `effects`."""
+    """Return, for the JSON report, the incidents, the most severe first, each with `findings`, and these with `effects`."""
     of = by_incident(report.findings)
 
     def with_effects(node: Effect) -> Row:

@@ -95,7 +95,7 @@ class Report:
 
     Attributes:
         case: manifest facts, `processes` and `source_files`.
-        incidents: root causes, the gravest first.
+        incidents: root causes, the most severe first.
         incident_gaps: times without an owner, or with two, that the incidents caused.
         groups: one entry per group with its `generations`, `members`, `member_generations`, `rebalance_blame`, `duplicate_ledger` and
             `open_rebalance`.
@@ -278,7 +278,7 @@ def _hit_in(incidents: list[Row], gaps: list[Row]) -> list[Row]:
 
 
 def _incidents(incidents: list[Row], groups: Sequence[str], owned: list[Row], splits: list[Row], findings: list[Row]) -> list[Row]:
-    """Return the incidents of the selected groups, the gravest first, and among equally grave ones known causes before unknown ones."""
+    """Return the incidents of the selected groups, the most severe first, and among equally grave ones known causes before unknown ones."""
     selected = [i for i in incidents if not groups or not i["group_ids"] or set(i["group_ids"]) & set(groups)]
     selected = [_seen_by(i, owned, splits, findings) if groups and set(i["group_ids"]) - set(groups) else i for i in selected]
     of = by_incident(findings)

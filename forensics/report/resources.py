@@ -14,7 +14,7 @@ _TOPICS = 3
 
 
 def in_words(resources: Sequence[str], rows: Iterable[Row]) -> str:
-    """Return resources as a phrase: `tasks a-0, a-1 and b-[0-2], partitions lab-input 0-2, 4 and 5`.
+    """Return resources as a phrase: `tasks a-0, a-1 and b-[0-2], and partitions lab-input 0-2, 4 and 5`.
 
     Args:
         resources: their names, each once, in order.
@@ -31,13 +31,17 @@ def in_words(resources: Sequence[str], rows: Iterable[Row]) -> str:
     partitions = [r for r in resources if r in placed]
     for topic, _, number in (r.rpartition("-") for r in partitions):
         topics.setdefault(topic, []).append(int(number))
-    if topics:
-        several = sum(map(len, topics.values())) > 1
+    if len(partitions) == 1:
+        parts.append(f"partition {partitions[0]}")
+    elif topics:
         by_topic = [f"{topic} {and_more(_runs(sorted(numbers)), len(numbers))}" for topic, numbers in sorted(topics.items())]
-        parts.append(f"partition{'s' * several} {'; '.join(by_topic[:_TOPICS])}{'; …' * (len(by_topic) > _TOPICS)}")
+        parts.append(f"partitions {'; '.join(by_topic[:_TOPICS])}{'; …' * (len(by_topic) > _TOPICS)}")
     if others := [r for r in resources if kinds.get(r) not in ("task", "connector") and r not in placed]:
         parts.append(and_more(others))
-    return ", ".join(parts)
+    # A comma keeps lists apart.
+    if len(parts) > 1 and any(" and " in part for part in parts):
+        return f"{', '.join(parts[:-1])}, and {parts[-1]}"
+    return joined(parts)
 
 
 def _folded(names: Sequence[str]) -> list[str]:

@@ -86,7 +86,7 @@ class Story:
 
 
 def stories(report: Report, names: Names) -> list[Story]:
-    """Return the incidents of a report as stories, the gravest first; incidents without consequence are left out."""
+    """Return the incidents of a report as stories, the most severe first; incidents without consequence are left out."""
     of = by_incident(report.findings)
     reported = [i for i in report.incidents if is_reported(i, of.get(i["incident_id"], []))]
     return [_story(report, names, incident, of.get(incident["incident_id"], [])) for incident in reported]
@@ -155,7 +155,7 @@ def _effects(incident: Row, tree: Iterable[Row], headline: str) -> Iterator[Step
             yield Step(
                 start,
                 same[-1]["to_ts"] if more else end,
-                f["headline"] + f" (and {more:,} more like it)" * bool(more),
+                f["headline"] + f" (and {count(more, 'similar finding')})" * bool(more),
                 _line(f["witness"], f["from_ts"]),
             )
 

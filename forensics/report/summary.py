@@ -68,17 +68,17 @@ def without_incident(report: Report) -> list[Row]:
 
 
 def incidents(report: Report, names: Names) -> list[Story]:
-    """Return the incidents of the first screen, the gravest first: those above notes, else the first note."""
-    found = _merged(stories(report, names))
+    """Return the incidents of the first screen, the most severe first: those above notes, else the first note."""
+    found = _merged(stories(report, names), names)
     return [s for s in found if s.incident["severity"] != "note"] or found[:1]
 
 
-def _merged(shown_stories: Iterable[Story]) -> list[Story]:
+def _merged(shown_stories: Iterable[Story], names: Names) -> list[Story]:
     """Merge the steps of similar incidents into the first of them."""
     by_kind: dict[tuple[object, ...], list[Story]] = {}
     for s in shown_stories:
         by_kind.setdefault(_kind(s), []).append(s)
-    return [_as_one(same) if len(same) > 1 else same[0] for same in by_kind.values()]
+    return [_as_one(same, names) if len(same) > 1 else same[0] for same in by_kind.values()]
 
 
 def _kind(story: Story) -> tuple[object, ...]:
@@ -92,7 +92,7 @@ def _kind(story: Story) -> tuple[object, ...]:
     return (incident["incident_id"],)
 
 
-def _as_one(same: Sequence[Story]) -> Story:
+def _as_one(same: Sequence[Story], names: Names) -> Story:
     first = same[0]
     steps = [step for s in same for step in s.steps]
     if first.incident["cause"] in MERGED_CAUSES:
@@ -101,7 +101,7 @@ def _as_one(same: Sequence[Story]) -> Story:
     else:
         last = max(same, key=lambda s: (s.incident["to_hi"] is None, ended(s.incident) or EARLIEST))
         incident = first.incident | {key: last.incident.get(key) for key in ("to_hi", "over_since", "shown_until", "outcome")}
-        headline = f"{first.headline} (and {len(same) - 1} more like it)"
+        headline = f"{first.headline} (and {count(len(same) - 1, 'similar incident')})"
         steps.sort(key=in_time)
     shown = shortened(steps)
     return replace(
@@ -109,15 +109,24 @@ def _as_one(same: Sequence[Story]) -> Story:
         incident=incident,
         headline=headline,
         steps=tuple(shown),
-        now=" ".join(list(dict.fromkeys(filter(None, (s.now for s in same))))[:_MERGED]),
+        now=_now(same, names),
         hits=tuple(hit for s in same for hit in s.hits),
         pairs=tuple(pair for s in same for pair in s.pairs),
         left_out=sum(s.left_out for s in same) + len(steps) - len(shown),
     )
 
 
+def _now(same: Sequence[Story], names: Names) -> str:
+    """Return what to do now about similar incidents: one sentence for all of them if theirs differ only in the subject."""
+    texts = list(dict.fromkeys(filter(None, (s.now for s in same))))
+    subjects = list(dict.fromkeys(names.process(s.incident["subject"]) for s in same if s.now))
+    if 1 < len(texts) == len(subjects) and len({text.replace(subject, "") for text, subject in zip(texts, subjects, strict=True)}) == 1:
+        return texts[0].replace(subjects[0], and_more(subjects, _MERGED + 1))
+    return " ".join(texts[:_MERGED])
+
+
 def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
-    """Return the gravest matter, and whether it is over."""
+    """Return the most severe matter, and whether it is over."""
     kinds = {s["kind"] for s in report.split_brain if s["verdict"] == "proved"}
     first = shown_stories[0] if shown_stories else None
     outcome = after(first) if first else ""

@@ -126,7 +126,7 @@ def _title(by_verdict: dict[str, list[Row]], limits: str, elsewhere: str) -> tup
         bounds = f"overlapped for at least {span(longest.get('there_certain_ms'), up=False)}"
         if not longest["certain_ms"]:
             # Each worked while both existed, but not certainly at the same moment.
-            here = f"{_resources(work)} had {_twofold(work)}, and both worked in that time"
+            here = f"{_resources(work)} had {_twofold(work)}, and both worked during that time"
             return f"Split brain: PROVED. {here} ({longest['resource']}: {bounds})", "bad"
         bounds += f", both working for at least {span(longest['certain_ms'], up=False)}"
         simultaneous = {_one(s) for s in work if s["certain_ms"]}
@@ -280,7 +280,7 @@ def _incident(
         who, had = f"{a} twice" if a == b else f"{a} and {b} both", _WHAT.get(strongest["kind"], "owned")
     else:
         who, had = f"two threads of {a}" if a == b else f"{a} and {b}", _PERHAPS.get(strongest["kind"], "may both have owned")
-    yield Heading(3, f"{strongest['verdict']}: {who} {had} {_what(rows)} of group {strongest['group_id']}", _tone(strongest))
+    yield Heading(3, f"{strongest['verdict']}: {who} {had} {_what(rows)} (group {strongest['group_id']})", _tone(strongest))
     # For two working owners, two times are certain: how long both existed, and, shorter, how long both worked. Each has its own column.
     at_work, how = strongest["kind"] == "work", _HOW.get(strongest["kind"], "both") if sure else "overlap, if any,"
     columns: tuple[Column, ...] = (
@@ -343,7 +343,7 @@ def _what(rows: list[Row]) -> str:
     if not not_simultaneous:
         return named(rows)
     while_there = f"{named(not_simultaneous)} during the overlap"
-    return f"{named(others)} at the same time, and on {while_there}," if others else while_there + ","
+    return f"{named(others)} at the same time, and on {while_there}" if others else while_there
 
 
 def _is_ordered(row: Row) -> bool:

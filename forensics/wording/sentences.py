@@ -68,9 +68,10 @@ def _whole(value: Any, type_: pa.DataType) -> Any:  # noqa: ANN401  (JSON)
 
 
 def _called(value: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401  (facts)
-    """Put names in place of process ids, at any depth."""
+    """Put names in place of process ids, at any depth, also before a task or client of the process."""
     if isinstance(value, str):
-        return names.get(value, value)
+        process, _, client = value.rpartition(" ")
+        return names.get(value) or (f"{names[process]} {client}" if process in names else value)
     if isinstance(value, Mapping):
         return {key: _called(item, names) for key, item in value.items()}
     return [_called(item, names) for item in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
--- One row per time that one client became a member of one generation, from the client's own lines.
+-- One row for each time that one client became a member of one generation, from the client's own lines.
 -- Reads: client_event
 -- Grain: process_id, group_id, client, round
 -- Up to 2.6.0 only the sync is printed (`synced`), which also counts as the join. A member may receive its current generation again (a
@@ -50,7 +50,7 @@ CREATE OR REPLACE TEMPORARY VIEW join_round (
   taken_ms          COMMENT 'Consumer: partitions revoked before it joined',
   resolution_ms     COMMENT 'Resolution of the printed times'
 )
-COMMENT 'One row per time that one client became a member of one generation, from the client''s own lines.'
+COMMENT 'One row for each time that one client became a member of one generation, from the client''s own lines.'
 AS
 WITH round_event AS (
   SELECT

@@ -14,7 +14,7 @@ CREATE OR REPLACE TEMPORARY VIEW rebalance_blame (
   generation    COMMENT 'Generation; for a KIP-848 group its epoch',
   part          COMMENT 'detection, waiting, sync or scheduled_delay',
   from_ts
-    COMMENT 'Begin, by the coordinator''s clock; without its log by the members'' common clock (middle of bounds); NULL: unknown',
+    COMMENT 'Start, by the coordinator''s clock; without its log by the members'' common clock (middle of bounds); NULL: unknown',
   to_ts         COMMENT 'End; NULL: it had not ended when the logs end, or only clocks that cannot be compared show it',
   ms            COMMENT 'Duration, milliseconds; for a detection at least this: the last request of the member was not
     after its start',

@@ -23,7 +23,7 @@ CREATE OR REPLACE TEMPORARY VIEW member_generation (
   paused_from_ts COMMENT 'It had released the last of its work, by its own clock; NULL: it kept working, or had nothing',
   paused_to_ts  COMMENT 'It received its next assignment, or one of its tasks ran again, by its own clock',
   paused_ms     COMMENT 'Idle time before this generation gave it work, milliseconds; 0: it kept working;
-    NULL: its first generation, its log does not tell, or its clock stepped meanwhile',
+    NULL: its first generation, its log does not show it, or its clock stepped meanwhile',
   is_pause_known COMMENT 'False: it was in an earlier generation, and its idle time is unknown: lines of its log
     are missing, its log begins in that time, or its clock stepped',
   witness       COMMENT 'Events that prove it'

@@ -1,4 +1,4 @@
--- One row per time in which a working member had nothing to do, until it received its next assignment.
+-- One row for each time in which a working member had nothing to do, until it received its next assignment.
 -- Reads: partition_holding, task_holding, client_event, join_round, clock_setback, clock_suspect, process_line, fact_line
 -- Grain: process_id, group_id, client, from_ms
 -- Eager members revoke everything before they join; cooperative ones pause only if they lose all that they own. A member with an empty
@@ -18,7 +18,7 @@ CREATE OR REPLACE TEMPORARY VIEW member_pause (
   is_renewed    COMMENT 'True: its process closed it in the meantime, and the next client of that name is another member, so this is not a
     pause'
 )
-COMMENT 'One row per time in which a working member had nothing to do, until it received its next assignment.'
+COMMENT 'One row for each time in which a working member had nothing to do, until it received its next assignment.'
 AS
 WITH worker AS (
   SELECT DISTINCT kafka_cluster, group_id, process_id, instance, client FROM client_event WHERE is_worker

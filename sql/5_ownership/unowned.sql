@@ -1,4 +1,4 @@
--- One row per time in which a task, connector or partition that had had an owner had none.
+-- One row for each time in which a task, connector or partition that had had an owner had none.
 -- Reads: ownership_gap, gap_owner, member, join_round, clock_offset
 -- Grain: kafka_cluster, group_id, resource_kind, resource, previous_ownership_id
 -- Public: yes
@@ -30,7 +30,7 @@ CREATE OR REPLACE TEMPORARY VIEW unowned (
   reference_process_id  COMMENT 'Process on whose clock the bounds are',
   witness       COMMENT 'Events that prove it'
 )
-COMMENT 'One row per time in which a task, connector or partition that had had an owner had none.'
+COMMENT 'One row for each time in which a task, connector or partition that had had an owner had none.'
 AS
 WITH assignment_delay AS (
   SELECT j.kafka_cluster, j.group_id, j.worker_assigned_ms - o.hi_ms AS assigned_ms, j.delay_ms, j.worker_assigned_id,

@@ -1,4 +1,4 @@
--- One row per time in which a broker was certainly or possibly down, according to its own log.
+-- One row for each time in which a broker was certainly or possibly down, according to its own log.
 -- Reads: event, process_life, cluster_broker, fact_line, process, clock_offset, process_ending
 -- Grain: process_id, from_ms
 -- A log that simply ends does not show that the broker died (`silent`); a new start in the same log, or a shutdown line, does.
@@ -17,7 +17,7 @@ CREATE OR REPLACE TEMPORARY VIEW broker_absence (
   event_id      COMMENT 'Event that shows it: the shutdown, or the next start',
   is_steady     COMMENT 'False if its clock, or the clock of the bounds, stepped'
 )
-COMMENT 'One row per time in which a broker was certainly or possibly down.'
+COMMENT 'One row for each time in which a broker was certainly or possibly down.'
 AS
 WITH completed_start AS (
   SELECT DISTINCT process_id, instance FROM event WHERE event IN ('broker_started', 'coordinator_elected', 'broker_unfenced')

@@ -1,4 +1,4 @@
--- One row per time that a member lost its group's coordinator.
+-- One row for each time that a member lost its group's coordinator.
 -- Reads: client_event, clock_offset, common_clock, coordinator_outage
 -- Grain: process_id, group_id, client, lost_ts
 -- Public: yes
@@ -24,7 +24,7 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_episode (
     are too wide',
   witness     COMMENT 'Events that prove it'
 )
-COMMENT 'One row per time that a member lost its group''s coordinator.'
+COMMENT 'One row for each time that a member lost its group''s coordinator.'
 AS
 WITH coordinator_line AS (
   SELECT kafka_cluster, group_id, process_id, client, stream_pos, at_ms, event, event_id, coordinator, coordinator_node, cause,

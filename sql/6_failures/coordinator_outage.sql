@@ -1,4 +1,4 @@
--- One row per time in which one member had no coordinator that answered, with the effects on the member.
+-- One row for each time in which one member had no coordinator that answered, with the effects on the member.
 -- Reads: client_event, fact_line, task_life, process_life, clock_offset, common_clock, one_process, event, process_cluster
 -- Reads: broker_generation, filtered_log
 -- Grain: process_id, group_id, client, lost_ms
@@ -39,7 +39,7 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_outage (
   left_group    COMMENT 'True if its poll timeout expired in the meantime',
   witness       COMMENT 'Events that prove it'
 )
-COMMENT 'One row per time in which one member had no coordinator that answered.'
+COMMENT 'One row for each time in which one member had no coordinator that answered.'
 AS
 WITH client_close AS (
   -- A consumer that is closed, or created again under its name, has no outage any more.

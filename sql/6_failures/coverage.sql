@@ -1,4 +1,4 @@
--- One row per period of a process's time that the evidence covers or lacks, and per process that others name but whose log is missing.
+-- One row for each period of a process's time that the evidence covers or lacks, and per process that others name but whose log is missing.
 -- Reads: range_row, unrecognised_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log
 -- Reads: merged_log, filtered_log, log_hole, event, client_event, common_clock, early_end, process_cluster, quiet_client, worker_group
 -- Reads: ownership_pair, ownership
@@ -17,7 +17,7 @@ CREATE OR REPLACE TEMPORARY VIEW coverage (
   facts      COMMENT 'Facts of the description: process runs, length of a gap, why lines must be missing, a file and its fault, a group
     and its generations, a client and its members, a copy and its original'
 )
-COMMENT 'One row per period of a process''s time that the evidence covers or lacks, and per process whose log is missing.'
+COMMENT 'One row for each period of a process''s time that the evidence covers or lacks, and per process whose log is missing.'
 AS
 WITH file_range AS (
   SELECT r.process_id, r.range_start, r.first_ts, r.last_ts, f.ordinal

@@ -47,7 +47,7 @@ WITH connection_line AS (
   GROUP BY kafka_cluster, process_id, instance, stretch
   HAVING max(at_ms) - min(at_ms) >= unreachable_ms
 ), connection_outage AS (
-  -- One row per time in which a member's process repeatedly failed to connect to brokers for long.
+  -- One row for each time in which a member's process repeatedly failed to connect to brokers for long.
   -- Failures in close succession are one stretch, unless a coordinator answers one of the process's members in between. A single or brief
   -- failure proves nothing.
   SELECT

@@ -18,9 +18,9 @@ CREATE OR REPLACE TEMPORARY VIEW split_brain (
   process_a      COMMENT 'Process of the ownership that began first, if known',
   process_b      COMMENT 'Process of the other',
   kind           COMMENT 'work: both worked; thread: both threads existed; held: both held the assignment',
-  from_lo        COMMENT 'Earliest begin of the overlap (reference clock of the island; if the clocks cannot be compared, the earlier start
+  from_lo        COMMENT 'Earliest start of the overlap (reference clock of the island; if the clocks cannot be compared, the earlier start
     as printed). Refuted: the later start, which is after the earlier end',
-  from_hi        COMMENT 'Latest begin of the overlap',
+  from_hi        COMMENT 'Latest start of the overlap',
   to_lo          COMMENT 'Earliest end of the overlap',
   to_hi          COMMENT 'Latest end of the overlap (if the clocks cannot be compared, the later end as printed); NULL: unknown',
   certain_ms     COMMENT 'Overlap of `kind` for at least this long, milliseconds: both working, or both there (held)',
@@ -405,6 +405,6 @@ SELECT
   p.work_certain AS work_certain_ms,
   p.work_possible AS work_possible_ms
 FROM pair_span p
--- The gravest first: the first rows are the proved ones.
+-- The most severe first: the first rows are the proved ones.
 ORDER BY CASE p.verdict WHEN 'proved' THEN 0 WHEN 'undecided' THEN 1 ELSE 2 END, certain_ms DESC NULLS LAST, possible_ms DESC NULLS LAST,
   ownership_a, ownership_b

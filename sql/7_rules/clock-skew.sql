@@ -90,8 +90,8 @@ SELECT
     'shift_ms', CAST(NULL AS BIGINT)
   ) AS facts,
   concat(
-    transform(b.upper_ids, x -> named_struct('role', 'bounds how far it is ahead', 'event_id', x)),
-    transform(array_except(b.lower_ids, b.upper_ids), x -> named_struct('role', 'bounds how far it is behind', 'event_id', x))
+    transform(b.upper_ids, x -> named_struct('role', 'upper bound of the clock offset', 'event_id', x)),
+    transform(array_except(b.lower_ids, b.upper_ids), x -> named_struct('role', 'lower bound of the clock offset', 'event_id', x))
   ) AS proof
 FROM clock_finding b
 UNION ALL

@@ -1,4 +1,4 @@
--- One row per time that a group's metadata was lost and its generations started again.
+-- One row for each time that a group's metadata was lost and its generations started again.
 -- Reads: generation, offsets_topic, clock_offset, life_count, join_round, process_ending
 -- If two brokers' logs are involved, only their clocks show which incarnation came first. A member of both incarnations knows the order.
 WITH incarnation_end AS (

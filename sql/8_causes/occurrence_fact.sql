@@ -1,4 +1,4 @@
--- One row per time that a rule found something: its facts, before words are added and its cause is known.
+-- One row for each time that a rule found something: its facts, before words are added and its cause is known.
 -- Reads: rule_finding
 -- Grain: occurrence_id
 -- `rule_finding` has the rows of every file in rules/. A new rule is one new file there.
@@ -18,7 +18,7 @@ CREATE OR REPLACE TEMPORARY VIEW occurrence_fact (
   code          COMMENT 'Case of the rule',
   facts         COMMENT 'Named facts, as JSON'
 )
-COMMENT 'One row per time that a rule found something: its facts, before words are added and its cause is known.'
+COMMENT 'One row for each time that a rule found something: its facts, before words are added and its cause is known.'
 AS
 SELECT
   left(sha2(concat_ws('|', rule, kafka_cluster, group_id, subject, facts, CAST(timestamp_millis(from_ms) AS STRING)), 256), 12)

@@ -1,4 +1,4 @@
--- One row per time that a member left because of its poll timeout, without another cause.
+-- One row for each time that a member left because of its poll timeout, without another cause.
 -- Reads: rule_poll_timeout, coordinator_outage, process_trouble, generation, setting, worker_setting, event
 -- Grain: event_id
 -- A client checks its session before its polls, so a client that was paused for longer than both reports the expired session. A poll
@@ -16,7 +16,7 @@ CREATE OR REPLACE TEMPORARY VIEW slow_poll (
   from_hi_ms    COMMENT 'Left at this time at the latest',
   witness       COMMENT 'Events that prove it'
 )
-COMMENT 'One row per time that a member left because of its poll timeout, without another cause.'
+COMMENT 'One row for each time that a member left because of its poll timeout, without another cause.'
 AS
 WITH poll_timeout_leave AS (
   SELECT kafka_cluster, group_id, facts.process_id AS process_id, facts.instance AS instance, facts.member_id AS member_id,

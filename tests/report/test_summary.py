@@ -1,4 +1,4 @@
-"""The report's first screen: short, the gravest first, each step with its line, and nothing claimed that is not known."""
+"""The report's first screen: short, the most severe first, each step with its line, and nothing claimed that is not known."""
 
 from __future__ import annotations
 

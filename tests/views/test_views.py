@@ -48,7 +48,7 @@ def test_a_view_reads_only_from_its_own_layer_and_those_before_it():
 @pytest.mark.parametrize("name", FILES)
 def test_says_what_a_row_is(name):
     view = VIEWS[name]
-    assert view.about.startswith("One row per ")
+    assert view.about.startswith(("One row per ", "One row for each "))
     if view.kind == "rule":
         assert view_files.rule_id(name) in rule_words()
     else:

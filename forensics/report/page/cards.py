@@ -245,7 +245,7 @@ class Section:
 
 
 def sections(report: Report, cards: Sequence[Card], clock: Clock, proofs: Proofs) -> list[Section]:
-    """Return the cards in sections: below their root causes, the gravest first; by rule if the reader selected rules."""
+    """Return the cards in sections: below their root causes, the most severe first; by rule if the reader selected rules."""
     incidents = [] if report.filters.get("rules") else [i for i in report.incidents if i["code"] != "unexplained"]
     of = {card.row["finding_id"]: card for card in cards}
     mine = by_incident(report.findings)

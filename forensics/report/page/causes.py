@@ -66,7 +66,7 @@ def find(
     first: float,
     last: float,
 ) -> tuple[tuple[Trouble, ...], tuple[Mark, ...]]:
-    """Return the intervals and moments in the time that is shown; the gravest incident's intervals first, moments by time.
+    """Return the intervals and moments in the time that is shown; the most severe incident's intervals first, moments by time.
 
     Args:
         report: the report with the incidents.

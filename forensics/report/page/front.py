@@ -87,7 +87,7 @@ class Front:
     Attributes:
         title, tone: the verdict.
         scope: groups, time and processes.
-        incidents: the gravest first.
+        incidents: the most severe first.
         unsettled: what is undecided, and what to collect.
         also: findings above notes that belong to no incident.
         foot: how sure it is, and what is missing.

@@ -41,7 +41,7 @@ def payload(
         journal: the lines in the page.
         styles: the styles of processes.
         cards: the script's data of each finding, by its anchor.
-        incidents: anchors of the incidents on the first screen, the gravest first.
+        incidents: anchors of the incidents on the first screen, the most severe first.
         complete: True if the journal has every recognised line of the case.
         zone: the reader's zone, in which the script prints times.
     """

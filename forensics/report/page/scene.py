@@ -52,7 +52,7 @@ class Overlap:
         there: both certainly existed; None if that is not shown.
         work: both certainly worked; None if that is not shown.
         label: the layers in words.
-        short: the gravest of these layers.
+        short: the most severe of these layers.
         anchor: address of its description.
         owners: IDs of the two ownerships.
         processes: numbers of their styles.

@@ -91,7 +91,7 @@ class Page {
     if (y !== null) this.lines.uncover(y);
   }
 
-  // The page opens on the gravest of several incidents, and on one that is short in a long log.
+  // The page opens on the most severe of several incidents, and on one that is short in a long log.
   openGravest() {
     const [first] = this.scene.incidents;
     const card = first && this.scene.cards[first];
