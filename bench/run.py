@@ -190,7 +190,7 @@ def rewritten(log: Path, name: str, texts: Callable[[random.Random, Iterable[str
 
 
 def new_messages(rng: random.Random, lines: Iterable[str]) -> Iterator[str]:
-    """Yield the records, every other single-line one with other numbers in its message, as offsets, sizes and times differ in a real stream.
+    """Yield the records, every second single-line one with other numbers in its message, as offsets, sizes and times differ in a real stream.
 
     A record whose message has no number is replaced by the last one that has. What a real stream repeats stays the same: the context before the
     message, the logger (class and source line) after it, and records of several lines, such as printed configurations.

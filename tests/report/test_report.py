@@ -71,7 +71,7 @@ def test_the_title_tells_work_from_mere_threads() -> None:
     written = flat(as_text(views=views))
     assert "PROVED. 1 task worked on by two owners at the same time (orders-2: overlapped" in written
     views["split_brain"] = views["split_brain"][-1:]
-    assert "PROVED. 1 task had two live threads at the same time, and both worked in that time (orders-7: overlapped" in flat(as_text(views=views))
+    assert "PROVED. 1 task had two live threads at the same time, and both worked during that time (orders-7: overlapped" in flat(as_text(views=views))
 
 
 def brief_of(views: dict | None = None) -> list[tuple[str, str]]:
@@ -87,7 +87,7 @@ def test_the_brief_tells_the_cause_what_followed_what_to_do_and_how_sure() -> No
     assert told[1][1] == "critical: w2/connect.log: process_paused (began between 10:00:50 and 10:00:55) → session timeout → split brain of tasks"
     assert (
         told[2][1]
-        == "task orders-2: unowned for at least 2.00 s, worked on by two owners at the same time for at least 990 ms; connect-cluster: at least 1 record read twice."
+        == "task orders-2 had no owner for at least 2.00 s, and was worked on by two owners at the same time for at least 990 ms; at least 1 record was read twice in connect-cluster."
     )
     assert told[3][1] == "Find out what stopped it."
     assert "the logs show the root cause" in told[4][1]
@@ -112,7 +112,7 @@ def test_those_affected_are_named_by_kind() -> None:
     views["ownership"] += [owned(r, "w2") for r in hit[:2]] + [owned(r, "w2", resource_kind="partition", group_id="connect-b") for r in hit[2:-1]]
     views["incident"] = [i | {"resources_hit": hit} for i in views["incident"]]
     affected = dict(brief_of(views))["Affected"]
-    assert affected.startswith("tasks a-0 and b-1, partitions lab-input 0-2, 4 and 5, unheard: unowned, the longest for at least 2.00 s")
+    assert affected.startswith("tasks a-0 and b-1, partitions lab-input 0-2, 4 and 5, and unheard had no owner, one of them for at least 2.00 s")
 
 
 def test_partitions_that_were_unowned_much_longer_than_tasks_are_told_apart() -> None:
@@ -129,23 +129,23 @@ def test_partitions_that_were_unowned_much_longer_than_tasks_are_told_apart() ->
     views["ownership"] += [owned("b-1", "w2"), owned("lab-input-3", "w2", resource_kind="partition", group_id="connect-b")]
     views["incident"] = [i | {"resources_hit": ["b-1", "lab-input-3"], "longest_outage_ms": 38_200} for i in views["incident"]]
     views["incident_gap"] = [task, partition]
-    apart = "partition lab-input 3: unowned for at least 38.2 s; task b-1: unowned for at least 5.00 s"
+    apart = "partition lab-input-3 had no owner for at least 38.2 s; task b-1 had no owner for at least 5.00 s"
     assert dict(brief_of(views))["Affected"].startswith(apart)
     # Another group reads the same partition all the time.
     views["ownership"].append(owned("lab-input-3", "w1", resource_kind="partition", group_id="connect-c"))
-    assert dict(brief_of(views))["Affected"].startswith("partition lab-input 3 of connect-b: unowned for at least 38.2 s; task b-1: unowned")
+    assert dict(brief_of(views))["Affected"].startswith("partition lab-input-3 of connect-b had no owner for at least 38.2 s; task b-1 had no owner")
     views["ownership"].pop()
     views["incident_gap"] = [task | {"unowned_ms": 38_000}, partition]
-    together = "task b-1, partition lab-input 3: unowned, the longest for at least 38.2 s"
+    together = "task b-1 and partition lab-input-3 had no owner, one of them for at least 38.2 s"
     assert dict(brief_of(views))["Affected"].startswith(together)
 
 
 def test_members_that_stood_longer_than_anything_was_surely_unowned_are_told() -> None:
     views = rows() | {"duplicate_ledger": []}
     views["member_generation"] = [m | {"paused_ms": 20_800} for m in views["member_generation"]]
-    assert "; members of connect-cluster: without an assignment, the longest for at least 20.8 s." in dict(brief_of(views))["Affected"]
+    assert "; members of connect-cluster had no assignment, one of them for at least 20.8 s." in dict(brief_of(views))["Affected"]
     views["incident"] = []
-    assert dict(brief_of(views))["Affected"].endswith("members of connect-cluster: without an assignment, the longest for at least 20.8 s.")
+    assert dict(brief_of(views))["Affected"].endswith("members of connect-cluster had no assignment, one of them for at least 20.8 s.")
     views["member_generation"] = [m | {"paused_ms": 8000} for m in views["member_generation"]]
     assert "Affected" not in dict(brief_of(views))
 
@@ -158,7 +158,7 @@ def test_of_groups_that_rebalance_all_the_time_none_is_left_out() -> None:
         first | {"group_id": f"g{group}", "generation": n, "prepared_ts": begun + timedelta(seconds=n)} for group in range(4) for n in range(1, 21)
     ]
     affected = dict(brief_of(views))["Affected"]
-    assert "g2: 20 rebalances in 19.0 s; and 1 more group" in affected
+    assert "g2 rebalanced 20 times in 19.0 s; and 1 more group" in affected
 
 
 def test_partitions_that_two_held_are_among_those_affected() -> None:
@@ -169,7 +169,7 @@ def test_partitions_that_two_held_are_among_those_affected() -> None:
         if s["verdict"] == "proved"
     ]
     assert (
-        "partition orders 2: held by two owners at the same time for at least 3.00 s; connect-cluster: at least 1 record read twice."
+        "partition orders-2 was held by two owners at the same time for at least 3.00 s; at least 1 record was read twice in connect-cluster."
         in dict(brief_of(views))["Affected"]
     )
 
@@ -184,7 +184,7 @@ def test_a_rebalance_that_did_not_end_is_a_row_of_its_group() -> None:
     ]
     told = next(line for line in as_text(160, views).splitlines() if line.strip().startswith("next "))
     assert re.search(r"next +10:01:10.000 +≥ 30.0 s +not ended when the logs end +asked to join: w\d; not yet: w\d$", told.rstrip())
-    assert "; connect-cluster: a rebalance that had not ended after 30.0 s." in dict(brief_of(views))["Affected"]
+    assert "; a rebalance of connect-cluster had not ended after 30.0 s." in dict(brief_of(views))["Affected"]
     views["generation"] = []
     assert "not ended when the logs end" in as_text(views=views)
     assert "not ended" not in as_text(views=views, until="10:01:00")
@@ -211,7 +211,7 @@ def test_tasks_with_two_live_threads_are_among_those_affected() -> None:
     proved = [s | {"kind": "thread", "certain_ms": 46, "there_certain_ms": 46} for s in views["split_brain"] if s["verdict"] == "proved"]
     views["split_brain"] = [*proved, *(s | {"resource": "a-0", "there_certain_ms": 22_500} for s in proved)]
     affected = dict(brief_of(views))["Affected"]
-    assert "tasks a-0 and orders-2: two live threads at the same time, the longest for at least 22.5 s" in affected
+    assert "tasks a-0 and orders-2 had two live threads at the same time, one of them for at least 22.5 s" in affected
     views["split_brain"] = [s | {"resource_kind": "connector"} for s in views["split_brain"]]
     assert "two live threads" not in dict(brief_of(views))["Affected"]
 
@@ -219,7 +219,7 @@ def test_tasks_with_two_live_threads_are_among_those_affected() -> None:
 def test_a_log_that_ends_too_soon_for_a_verdict_is_missing() -> None:
     views = rows()
     views["split_brain"] = [split("orders-2", "undecided", facts={"evidence": ["end_of_b", "debug_level_of_a"]})]
-    assert "w1/connect.log after its last line" in dict(brief_of(views))["Missing"]
+    assert "lines of w1/connect.log after 10:02:00" in dict(brief_of(views))["Missing"]
     assert "The log of w1 ends too early to settle all pairs of owners." in flat(as_text(views=views))
 
 
@@ -478,7 +478,7 @@ def test_overlaps_of_one_pair_at_one_time_are_one_incident() -> None:
     ]
     headings = [b.text for b in content.compose(made(views)) if isinstance(b, Heading) and b.text.startswith("proved")]
     assert headings == [
-        "proved: w2 and w1 both worked on task late-0 of group connect-cluster",
+        "proved: w2 and w1 both worked on task late-0 (group connect-cluster)",
         "proved: w2 and w1 both worked on tasks orders-[0-29] of group connect-cluster",
     ]
 

@@ -259,7 +259,7 @@ def test_a_bound_in_a_headline_is_not_rounded_to_a_stronger_claim_either() -> No
 
 #: How the words before a duration bound it: from below (rounded down), from above (rounded up). `seconds` without an argument rounds down.
 BOUNDS = {
-    "at least": "down", "at least N for": "down", "for between": "down", "In the": "down", "have waited": "down", "when N": "down", "wrong by more than": "down",
+    "at least": "down", "at least N for": "down", "for between": "down", "when N": "down", "wrong by more than": "down",
     "up to": "up", "at most": "up", "within": "up", "later than": "up", "N above": "up", "N and": "up",
     "silent for more than": "up", "works for more than": "up",
 }  # fmt: skip
