@@ -71,7 +71,9 @@ def test_the_title_tells_work_from_mere_threads() -> None:
     written = flat(as_text(views=views))
     assert "PROVED. 1 task worked on by two owners at the same time (orders-2: overlapped" in written
     views["split_brain"] = views["split_brain"][-1:]
-    assert "PROVED. 1 task had two live threads at the same time, and both worked during that time (orders-7: overlapped" in flat(as_text(views=views))
+    assert "PROVED. 1 task had two live threads at the same time, and both worked during that time (orders-7: overlapped" in flat(
+        as_text(views=views)
+    )
 
 
 def brief_of(views: dict | None = None) -> list[tuple[str, str]]:
@@ -479,7 +481,7 @@ def test_overlaps_of_one_pair_at_one_time_are_one_incident() -> None:
     headings = [b.text for b in content.compose(made(views)) if isinstance(b, Heading) and b.text.startswith("proved")]
     assert headings == [
         "proved: w2 and w1 both worked on task late-0 (group connect-cluster)",
-        "proved: w2 and w1 both worked on tasks orders-[0-29] of group connect-cluster",
+        "proved: w2 and w1 both worked on tasks orders-[0-29] (group connect-cluster)",
     ]
 
 
