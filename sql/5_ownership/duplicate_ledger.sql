@@ -1,4 +1,4 @@
--- One row for each time that another consumer continued to read a partition, or the same one started again: the records that were read twice,
+-- One row per time that another consumer continued to read a partition, or the same one started again: the records that were read twice,
 -- according to the logs.
 -- Reads: position_start, config_value
 -- Grain: kafka_cluster, group_id, resource, event_id
@@ -38,7 +38,7 @@ CREATE OR REPLACE TEMPORARY VIEW duplicate_ledger (
   event_id        COMMENT 'Event that shows where the new reader started',
   witness         COMMENT 'Events that prove it'
 )
-COMMENT 'One row for each time that another consumer continued to read a partition, or the same one started again: the records that were read
+COMMENT 'One row per time that another consumer continued to read a partition, or the same one started again: the records that were read
     twice, according to the logs.'
 AS
 WITH auto_commit_client AS (

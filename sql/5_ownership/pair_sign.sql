@@ -33,7 +33,7 @@ WITH position_line AS (
     PARTITION BY process_id, instance, client, resource ORDER BY stream_pos, event_id) AS was
   FROM partition_position
 ), partition_work AS (
-  -- One row for each time between two lines in which a consumer certainly read records of a partition, or committed them. The first line shows
+  -- One row per time between two lines in which a consumer certainly read records of a partition, or committed them. The first line shows
   -- the consumer's position, the second one a later position. A commit alone does not show the position: several may be in flight, and
   -- records that were read before a pause may be committed after it. An automatic commit always has the complete position.
   SELECT process_id, instance, client, resource, was.at_ms AS since_ms, was.position AS from_offset, at_ms, position AS to_offset, event_id

@@ -1,4 +1,4 @@
--- One row for each time that one process by itself was paused, cut off, killed or too slow to poll, including cases in which these cannot be
+-- One row per time that one process by itself was paused, cut off, killed or too slow to poll, including cases in which these cannot be
 -- distinguished.
 -- Reads: lost_membership, cut_off, process_ending, process_life, process_cluster, worker_group, generation, clock_offset, sink_worker
 -- Reads: vanished_member
@@ -21,7 +21,7 @@ CREATE OR REPLACE TEMPORARY VIEW process_trouble (
   reference_process_id COMMENT 'Process on whose clock the bounds are',
   witness       COMMENT 'Events that prove it'
 )
-COMMENT 'One row for each time that one process by itself was paused, cut off, killed or too slow to poll.'
+COMMENT 'One row per time that one process by itself was paused, cut off, killed or too slow to poll.'
 AS
 WITH loss_on_clock AS (
   -- If no message links its clock to the reference, its own times cannot be used there.

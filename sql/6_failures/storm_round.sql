@@ -1,4 +1,4 @@
--- One row for each time that one cause made a group rebalance again: a member that returned, a connector that changed again, or a round without
+-- One row per time that one cause made a group rebalance again: a member that returned, a connector that changed again, or a round without
 -- a change.
 -- Reads: generation, member_generation, member, fact_line, worker_group, clock_offset
 -- Grain: kafka_cluster, group_id, kind, subject, at_ms
@@ -15,7 +15,7 @@ CREATE OR REPLACE TEMPORARY VIEW storm_round (
   how           COMMENT 'returning: how the previous membership ended; connector: updated, removed or state; idle: trigger',
   event_id      COMMENT 'Event that shows it'
 )
-COMMENT 'One row for each time that one cause made a group rebalance again.'
+COMMENT 'One row per time that one cause made a group rebalance again.'
 AS
 WITH group_round AS (
   SELECT kafka_cluster, group_id, incarnation, generation,
