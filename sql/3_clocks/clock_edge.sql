@@ -12,7 +12,7 @@ CREATE OR REPLACE TEMPORARY VIEW clock_edge (
   to_process_id   COMMENT 'Process that printed the later line',
   to_event_id     COMMENT 'Later line',
   to_ts           COMMENT 'Its time, by its own clock',
-  hi_ms           COMMENT 'Maximum by which the later line''s clock is ahead of the earlier line''s, milliseconds'
+  hi_ms           COMMENT 'Most by which the clock of the later line''s process is ahead of the earlier line''s, milliseconds'
 )
 COMMENT 'One row per pair of log lines of two processes where one must have happened before the other.'
 AS

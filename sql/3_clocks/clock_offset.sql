@@ -10,7 +10,7 @@ CREATE OR REPLACE TEMPORARY VIEW clock_offset (
   hi_ms                COMMENT 'Its clock is ahead of the reference''s by at most this, milliseconds; NULL: no upper bound',
   constraints          COMMENT 'Pairs of lines that directly bound the offset of these two',
   stepped              COMMENT 'True when no constant offset fits the lines',
-  suspect_time_zone    COMMENT 'Probable time zone error, as +HH:MM: a multiple of 15 minutes, but not of a whole day, within the bounds; NULL: none',
+  suspect_time_zone    COMMENT 'Probable time zone error, as +HH:MM: a multiple of 15 minutes, not of a day, within the bounds; NULL: none',
   is_island_reference  COMMENT 'True for the row whose reference is that of the process''s island'
 )
 COMMENT 'One row per process and the reference of its island, and per pair with direct evidence: the offset between their clocks.'
