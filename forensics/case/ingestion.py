@@ -23,8 +23,8 @@ from forensics.evidence.containers import place_of
 from forensics.evidence.objects import Location, S3Path, settings
 from forensics.extract import same_time_order
 from forensics.extract.local_reading import range_rows
-from forensics.extract.local_time_jumps import separate
 from forensics.extract.reading_processes import MUCH_BYTES, Readers
+from forensics.extract.repairs import separate
 from forensics.extract.row_builder import COUNTED, EVENTS, REPEATED, UNRECOGNISED
 from forensics.extract.splits import RANGE_BYTES, plan
 from forensics.failures import explained

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from forensics.catalogue.patterns import simple_name
 from forensics.resources import parsers_dir
@@ -32,6 +32,7 @@ def known_releases() -> tuple[str, ...]:
     return tuple(first.removeprefix("# Releases: ").split())
 
 
+@lru_cache(maxsize=16_384)  # there are few different source lines
 def releases_of(logger: str | None, line: int | None, level: str | None, wording: str) -> str | None:
     """Return the releases that can have printed a record, as ranges separated by blanks; None if that is unknown.
 

@@ -4,18 +4,15 @@ Modules are listed in the order in which a byte passes through them. Readers yie
 rows and counts.
 
     splits              cuts the evidence into parts, one or more for each task
+    classification      classifies records, one by one or many together, as columns
+    message_cache       keeps what has been read of messages that repeat
     chunks              the records and counts that readers yield
-    word_search         finds which parts of a buffer contain one of many words
-    counted_records     finds records without a fact in bulk
-    new_messages        finds messages that have not occurred before
+    line_sieves         decides for many lines together what need not be read
     column_reader       reads logs in their original form, as columns
     wrapped_reader      reads logs that a collector or a paste has wrapped, line by line
     snapshot_reader     reads snapshots
-    arrays              converts values to Arrow, including values that do not fit their type
-    many_messages       converts many messages of one source line to columns
-    understanding       classifies records, one by one or in bulk
-    stream_summaries    summarises the times and names in the rows of each stream
-    row_builder         converts recognised records to Arrow
+    stream_summaries    summarises the rows of each stream, and finds repeated ones
+    row_builder         converts classified records to Arrow
     split_counts        counts the contents of a split
     reading             converts splits to rows
     parquet_parts       writes rows to files
@@ -23,12 +20,10 @@ rows and counts.
     spark_source        offers the tasks as a Spark data source
     reading_processes   manages processes on this machine that read before an engine has started
     local_reading       runs the tasks in one of these processes
-    repairs             corrects lines that belong to another process, time or position
     stream_lines        holds the lines of one stream as columns
     same_time_order     orders lines with the same time in a log that starts with its newest lines
     wrong_times         corrects lines with an impossible time
-    joined_parts        orders parts of one log that were joined in the wrong order
-    repeated_lines      finds parts that appear twice in a log
-    doubled_lines       finds lines that a log prints twice
-    local_time_jumps    finds all repairs and changes of time zone
+    stream_segments     finds parts of another process or time zone, or joined in the wrong order
+    repeated_lines      finds parts and lines that appear twice in a log
+    repairs             decides what is wrong with lines, and corrects them
 """

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from forensics.extract.classification import Content, Messages
 from forensics.records.line_reader import Record
 from forensics.records.vectorized.buffers import Buffer, Ints
 from forensics.snapshots.observation import Observation
@@ -34,29 +35,11 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Messages:
-    """Different messages that one source line printed at one level.
-
-    Attributes:
-        texts: one line each, without blanks at either end.
-    """
-
-    logger: str
-    level: str | None
-    source_line: int | None
-    texts: Sequence[str]
-
-    def record(self, which: int) -> Record:
-        """Return one of the messages as a record without a time."""
-        return Record("", None, self.level, None, self.logger, self.source_line, None, self.texts[which])
-
-
-@dataclass(frozen=True, slots=True)
 class RecordBatch:
     """Records of one buffer that may become rows, as columns. Content that several records share is held once.
 
     Attributes:
-        contents: distinct contents of the records, None for one that no record here has. Its time is that of any one of its records.
+        contents: distinct contents of the records, None for one that no record here has.
         messages: further contents, as columns.
         which: the content of each record: an index into `contents`, continued into the concatenated texts of `messages`.
         buffer: holds their bytes.
@@ -67,7 +50,7 @@ class RecordBatch:
         resolutions: resolution of each time, milliseconds.
     """
 
-    contents: Sequence[Record | None]
+    contents: Sequence[Content | None]
     messages: Sequence[Messages]
     which: Ints
     buffer: Buffer

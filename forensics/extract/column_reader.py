@@ -17,11 +17,10 @@ import pyarrow.compute as pc
 
 from forensics.catalogue.recogniser import Recogniser
 from forensics.evidence.streams import Readable
-from forensics.extract.chunks import Chunk, Messages, RecordBatch
-from forensics.extract.counted_records import CountedRecords
-from forensics.extract.many_messages import FEW
-from forensics.extract.new_messages import NewMessages
-from forensics.extract.word_search import WordSearch
+from forensics.extract.chunks import Chunk, RecordBatch
+from forensics.extract.classification import FEW, Content, Messages
+from forensics.extract.line_sieves import CountedRecords, WordSearch
+from forensics.extract.message_cache import MessageCache
 from forensics.records.line_reader import MAX_RECORD_BYTES, Line, Record, RecordReader, decode
 from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints, Window
@@ -31,9 +30,8 @@ from forensics.records.vectorized.record_starts import RecordStartFinder, Record
 CHUNK = 8 << 20
 _LITERAL = 10
 _FEW = 200
-#: Number of messages whose reading is kept, because a log often repeats the messages of the previous few megabytes.
-_MAX_SEEN = 20_000
-_LONGEST_SEEN = 4_000
+#: What has been read of longer messages, in bytes, is not kept.
+_LONGEST_KEPT = 4_000
 #: Longer messages, in characters, are read one by one.
 _LONGEST_OF_MANY = 1_000
 #: Number of line ends that are kept, more than any program has.
@@ -86,8 +84,7 @@ class ColumnReader:
         self._finder = RecordStartFinder(reader.layouts, reader, zone)
         self._tails = Tails(self._understand)
         self._counted = CountedRecords(recogniser, self._tails.found, self._finder.headers)
-        self._seen: dict[tuple[int, bytes], Record | None] = {}
-        self._new = NewMessages(self._seen)
+        self._cache = MessageCache()
         self._words = WordSearch(_beginnings(recogniser.words))
         #: True if most records that are only counted have different texts. It is then faster to look for these first and for equal records later.
         self._counted_differ = False
@@ -215,7 +212,7 @@ class ColumnReader:
         resolutions = np.ones(len(which), np.int64)
         index = np.empty(len(which), np.int64)
         fixed = np.flatnonzero(headers >= 0)
-        contents: list[Record | None] = []
+        contents: list[Content | None] = []
         clocks = records.clocks[which]
         timed = np.flatnonzero(clocks >= 0)
         if len(timed):
@@ -229,7 +226,7 @@ class ColumnReader:
         for i in np.flatnonzero((headers < 0) & (clocks < 0)).tolist():
             record = self._one(buffer.slice(int(places.begins[which[i]]), int(stops[i])))
             index[i] = len(contents)
-            contents.append(record)
+            contents.append(_content(record))
             if record is not None and record.moment is not None:
                 resolutions[i] = record.moment.resolution_ms
         messages: list[Messages] = []
@@ -243,14 +240,14 @@ class ColumnReader:
             found, messages = self._contents_of(page, mine[firsts], places, tails, begins[firsts], contents)
             index[fixed] = found[numbers]
         known = np.ones(len(contents) + sum(len(m.texts) for m in messages), bool)
-        known[: len(contents)] = [record is not None for record in contents]
+        known[: len(contents)] = [content is not None for content in contents]
         known = known[index]
         which, index, stops, resolutions = which[known], index[known], stops[known], resolutions[known]
         firsts, begins = page.line + places.firsts[which], places.begins[which]
         return RecordBatch(contents, messages, index, buffer, page.at, begins, stops, firsts, records.times[which], resolutions)
 
     def _contents_of(
-        self, page: _Page, which: Ints, places: _Places, tails: Ints, begins: Ints, contents: list[Record | None]
+        self, page: _Page, which: Ints, places: _Places, tails: Ints, begins: Ints, contents: list[Content | None]
     ) -> tuple[Ints, list[Messages]]:
         """Return the index of each given record's content, and messages as columns. The records have the fixed layout and are all different.
 
@@ -264,7 +261,7 @@ class ColumnReader:
         many &= self._tails.interesting(tail)
         many &= np.bincount(tail[many], minlength=len(self._tails.found))[tail] >= FEW
         headers, endings = records.headers[which], records.endings[which]
-        many = self._new.among(buffer, many, begins, places.stops[which], headers, tail)
+        many = self._cache.new_among(buffer, many, begins, places.stops[which], headers, tail)
         new: dict[tuple[int, str | None], list[int]] = {}
         some = np.flatnonzero(many)
         for i, header, ending, number in zip(some.tolist(), *(c[some].tolist() for c in (headers, endings, tail)), strict=True):
@@ -327,22 +324,13 @@ class ColumnReader:
 
     def _known(
         self, buffer: Buffer, message: int, first: int, last: int, begin: int, stop: int, end: int, tail_index: int, header: int, ending: int
-    ) -> Record | None:
-        """Return a record of the fixed layout; the same object as an earlier record that differs only in its time."""
-        if stop - message > _LONGEST_SEEN:
-            return self._fixed(buffer, first, last, begin, stop, end, tail_index, header, ending)
-        key = header, buffer.slice(message, stop)
-        try:
-            return self._seen[key]
-        except KeyError:
-            return self._keep(key, self._fixed(buffer, first, last, begin, stop, end, tail_index, header, ending))
+    ) -> Content | None:
+        """Return the content of a record of the fixed layout; the same object as for an earlier record that differs only in its time."""
 
-    def _keep(self, key: tuple[int, bytes], record: Record | None) -> Record | None:
-        """Keep a record for later records with the same key; return it."""
-        if len(self._seen) >= _MAX_SEEN:
-            self._seen.clear()
-        self._seen[key] = record
-        return record
+        def read() -> Record | None:
+            return self._fixed(buffer, first, last, begin, stop, end, tail_index, header, ending)
+
+        return self._cache.content(header, buffer.slice(message, stop), read) if stop - message <= _LONGEST_KEPT else _content(read())
 
     def _fixed(
         self, buffer: Buffer, first: int, last: int, begin: int, stop: int, end: int, tail_index: int, header: int, ending: int
@@ -355,15 +343,14 @@ class ColumnReader:
         text = decode(buffer.slice(begin + found.end, end - tail.size)).rstrip()
         return Record("", None, found.level, tail.thread, tail.logger, tail.source_line, None, text)
 
-    def _behind_time(self, buffer: Buffer, begin: int, behind: int, stop: int, clock: int) -> Record | None:
-        """Return a record of another layout that begins with its time; the same object as an earlier record that differs only in its time."""
-        if stop - behind > _LONGEST_SEEN:
+    def _behind_time(self, buffer: Buffer, begin: int, behind: int, stop: int, clock: int) -> Content | None:
+        """Return the content of a record of another layout that begins with its time; the same object as for one that differs only in its time."""
+
+        def read() -> Record | None:
             return self._one(buffer.slice(begin, stop))
-        key = -1 - clock, buffer.slice(behind, stop)  # headers count from 0; a clock is of one layout
-        try:
-            return self._seen[key]
-        except KeyError:
-            return self._keep(key, self._one(buffer.slice(begin, stop)))
+
+        # Headers count from 0. A clock is of one layout.
+        return self._cache.content(-1 - clock, buffer.slice(behind, stop), read) if stop - behind <= _LONGEST_KEPT else _content(read())
 
     def _one(self, raw: bytes) -> Record | None:
         """Return a record as the slow reader reads it; None if no record begins here."""
@@ -405,6 +392,10 @@ class ColumnReader:
             len(match[0].encode()), logger, int(number) if number and number.isdigit() and len(number) < 10 else None,
             found.get("thread"), is_relevant, not is_relevant and not recogniser.is_left_out(logger),
         )  # fmt: skip
+
+
+def _content(record: Record | None) -> Content | None:
+    return None if record is None else Content(record)
 
 
 def _matching(texts: pa.Array, pattern: str) -> Flags:

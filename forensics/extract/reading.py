@@ -13,12 +13,12 @@ from forensics.errors import reason_of
 from forensics.evidence.containers import Content, Text, contents, open_content, place_of
 from forensics.evidence.streams import BLOCK, Limited, Readable
 from forensics.extract.chunks import Chunk
+from forensics.extract.classification import Classifier
 from forensics.extract.column_reader import ColumnReader
 from forensics.extract.row_builder import RowBuilder, Rows, Schemas
 from forensics.extract.snapshot_reader import SnapshotReader
 from forensics.extract.split_counts import RangeRow, Statistics
 from forensics.extract.splits import FileSplit
-from forensics.extract.understanding import Understanding
 from forensics.extract.wrapped_reader import WrappedReader
 from forensics.inventory.evidence import LOG
 from forensics.records.layouts import packaged
@@ -93,7 +93,7 @@ class Tools:
 
     def __init__(self, recogniser: Recogniser, schemas: Schemas) -> None:
         self._recogniser, self.schemas = recogniser, schemas
-        self.understanding = Understanding(recogniser)
+        self.classifier = Classifier(recogniser)
         self._kinds: list[_Kind] = []
 
     def kind(self, split: FileSplit) -> _Kind:
@@ -192,7 +192,7 @@ class _Task:
     def __init__(self, split: FileSplit, tools: Tools) -> None:
         self._split, self._tools = split, tools
         self._statistics = Statistics()
-        self._rows = RowBuilder(tools.understanding, tools.schemas, split)
+        self._rows = RowBuilder(tools.classifier, tools.schemas, split)
 
     def run(self, stream: Readable, place: int, line: int, behind: bytes, content: Content | None) -> Iterator[Part]:
         """Yield the rows of the split.

@@ -1,40 +1,36 @@
-"""Repair lines of a stream that belong to another process, time or position than it seems. Their rows are rewritten."""
+"""Decide which lines of a stream belong to another process, time or position than it seems, and repair them. Their rows are rewritten.
+
+The tasks that read the lines have summarised them, so only streams with something wrong are read again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from forensics.extract import wrong_times
 from forensics.extract.parquet_parts import rewrite, with_columns
+from forensics.extract.repeated_lines import leave_out, repeats
 from forensics.extract.split_counts import GAP_US, NOTHING
 from forensics.extract.splits import byte_of
+from forensics.extract.stream_lines import StreamLines
+from forensics.extract.stream_segments import Segment, segments_of
+from forensics.extract.stream_summaries import CONTENT_COLUMNS, JITTER, StreamSummary, streams_to_read
 from forensics.records.timestamps import SECOND
 from forensics.records.vectorized.buffers import Ints
 
-OTHER_LOG = "other_log"
 REPEATED = "repeated"
 #: A silence whose ends are this close to those of a jump is that jump, microseconds.
 _NEAR = 900 * SECOND
 #: No line has these times.
 _LATEST, _NEVER = np.iinfo(np.int64).max, np.iinfo(np.int64).min
-
-
-class Segment(NamedTuple):
-    """Lines from `begin` on: shift of their times, owner, reason; shift of their positions, and when the lines that follow then begin."""
-
-    begin: int
-    shift: int
-    owner: int
-    why: str
-    moved: int = 0
-    until: int | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +69,85 @@ class Repair:
     def begin(self) -> int:
         """Return the byte in the file after its first one."""
         return byte_of(self.from_pos) + 1
+
+
+def separate(
+    staged: Path,
+    events: Sequence[str],
+    repeated: Sequence[str],
+    counted: Sequence[str],
+    others: Sequence[str],
+    ranges: list[dict[str, Any]],
+    zoned: frozenset[str],
+    ordinals: Mapping[str, int],
+) -> list[dict[str, Any]]:
+    """Find the repairs in the rows that were read, and give these rows their own times and processes.
+
+    Args:
+        staged: folder of the Parquet files that tasks wrote; files with such lines are rewritten.
+        events: names of the files of events.
+        repeated: names of the files of events that repeat the one before them; a file is deleted if all its rows do.
+        counted: names of the files of records that are only counted.
+        others: names of the files of unrecognised records.
+        ranges: rows of `range_row`, each with the `summaries` of its rows and the `runs` of its records, which are removed; their `gaps` include steps
+            back in time.
+        zoned: streams whose times include their offset from UTC, so their zone is known.
+        ordinals: for each path, its position among the files of its process.
+
+    Returns:
+        The rows of `range_row`, and one more row for each repair.
+    """
+    of_events, of_repeated, of_counted, of_others = ([staged / name for name in names] for names in (events, repeated, counted, others))
+    summaries = [StreamSummary(*summary) for row in ranges for summary in row.pop("summaries")]
+    ranges, mended = wrong_times.mend([*of_events, *of_repeated], [*of_counted, *of_others], ranges, ordinals)
+    doubled = leave_out(of_events, of_repeated, summaries, ranges, {str(row["process_id"]) for row in mended})
+    known = [*of_events, *(file for file in of_repeated if file.exists()), *of_counted]
+    found = find(known, summaries, zoned)
+    if found:
+        ranges = apply(found, (*known, *of_others), ranges)
+    return [{**row, "gaps": silences(row["gaps"] or [])} for row in (*ranges, *mended, *doubled)]
+
+
+def find(files: Iterable[Path], summaries: Iterable[StreamSummary], zoned: frozenset[str] = frozenset()) -> list[Repair]:
+    """Return the repairs of all streams, found by the times and names of their events (including those that are only counted).
+
+    Args:
+        files: hold the rows.
+        summaries: summaries of all rows.
+        zoned: see `separate`.
+    """
+    wanted, alone = streams_to_read(summaries)
+    return [repair for name in wanted for repair in _repairs(StreamLines.read(name, files, alone=alone), zoned=name in zoned)]
+
+
+def _repairs(whole: StreamLines, *, zoned: bool) -> list[Repair]:
+    """Return the repairs of one stream."""
+    again = repeats(whole.ts, [whole.column(name) for name in CONTENT_COLUMNS], JITTER)
+    lines = whole.without((begin, end) for begin, end, _ in again)
+    segments = segments_of(lines, zoned=zoned)
+    found = [_repair(lines, segments, n) for n, s in enumerate(segments) if n or s.moved or s.until]
+    return sorted([*found, *_of_repeated(whole, again)], key=lambda s: s.from_pos)
+
+
+def _repair(lines: StreamLines, segments: Sequence[Segment], n: int) -> Repair:
+    begin, shift, owner, why, moved, until = segments[n]
+    first, end = lines.places(begin, segments[n + 1].begin if n + 1 < len(segments) else len(lines.ts))
+    name = lines.name if not owner else f"{lines.name}#{owner + 1}"
+    jump = int(lines.ts[max(begin - 1, 0)]), int(lines.ts[begin])
+    before, behind = lines.events(range(begin - 1, -1, -1), 2), lines.events(range(begin, len(lines.ts)), 2)
+    return Repair(lines.name, first, end, shift, moved, name, why, lines.paths[begin].as_py(), jump, until, None, (*reversed(before), *behind))
+
+
+def _of_repeated(lines: StreamLines, repeated: Iterable[tuple[int, int, int]]) -> Iterator[Repair]:
+    """Yield the repairs of repeated lines."""
+    for begin, end, first in repeated:
+        # Unrecognised lines after the last repeated one may be new.
+        at, to = int(lines.pos[begin]), int(lines.pos[end - 1]) + 1
+        since = int(lines.ts[begin - 1])
+        until = int(lines.ts[end]) if end < len(lines.ts) else None
+        jump = int(lines.ts[end - 1]), until or 0
+        events = lines.events([first, first + 1, begin - 2, begin - 1])
+        yield Repair(lines.name, at, to, 0, 0, lines.name, REPEATED, lines.paths[begin].as_py(), jump, until, since, events)
 
 
 def apply(found: Sequence[Repair], files: Iterable[Path], ranges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

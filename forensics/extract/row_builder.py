@@ -12,12 +12,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from forensics.extract.arrays import array_of, sparse_array
 from forensics.extract.chunks import Found, RecordBatch
-from forensics.extract.many_messages import Columns
+from forensics.extract.classification import (
+    COUNT,
+    EVENT,
+    KINDS,
+    NONE,
+    OTHER,
+    BulkClassification,
+    Classifier,
+    Columns,
+    Content,
+    array_of,
+    sparse_array,
+)  # fmt: skip
 from forensics.extract.splits import FileSplit
 from forensics.extract.stream_summaries import StreamSummaries
-from forensics.extract.understanding import COUNT, EVENT, KINDS, NONE, OTHER, BulkClassification, Classification, Understanding
 from forensics.records.line_reader import Record
 from forensics.records.vectorized.buffers import Ints
 from forensics.records.vectorized.line_fields import NO_TIME
@@ -75,24 +85,24 @@ class _Joined:
     """Records of a table that were read together.
 
     Attributes:
-        contents: distinct contents, each with its classification.
+        contents: distinct contents that have been classified.
         many: contents that were classified as columns.
         index: content of each record, by chunk: an index into `contents`, or -1, -2 and so on for the concatenated rows of `many`.
         placed: columns of their positions and times, by chunk.
     """
 
-    contents: list[tuple[Record, Classification]] = field(default_factory=list)
+    contents: list[Content] = field(default_factory=list)
     many: list[BulkClassification] = field(default_factory=list)
     index: list[Ints] = field(default_factory=list)
     placed: list[Columns] = field(default_factory=list)
     _places: dict[int, int] = field(default_factory=dict)
     _rows: int = 0
 
-    def place_of(self, record: Record, classified: Classification) -> int:
-        """Return the index into `contents` of a record's content; append it if it is new."""
-        place = self._places.setdefault(id(record), len(self.contents))
+    def place_of(self, content: Content) -> int:
+        """Return the index of a content in `contents`; append it if it is new."""
+        place = self._places.setdefault(id(content), len(self.contents))
         if place == len(self.contents):
-            self.contents.append((record, classified))
+            self.contents.append(content)
         return place
 
     def places_of(self, many: BulkClassification) -> Ints:
@@ -111,13 +121,13 @@ class RowBuilder:
     """A collector of the rows of one file, column by column.
 
     Args:
-        understanding: classifies records.
+        classifier: classifies records.
         schemas: schemas of the tables.
         split: the part of the file that is read.
     """
 
-    def __init__(self, understanding: Understanding, schemas: Schemas, split: FileSplit) -> None:
-        self._understanding, self._schemas, self._split = understanding, schemas, split
+    def __init__(self, classifier: Classifier, schemas: Schemas, split: FileSplit) -> None:
+        self._classifier, self._schemas, self._split = classifier, schemas, split
         #: Size of the text if its newest lines come first.
         self._backwards = split.text.size if split.format.profile.newest_first else None
         self.events = self.unrecognised = 0
@@ -154,7 +164,7 @@ class RowBuilder:
 
     def add_batch(self, items: RecordBatch) -> None:
         """Add records that were read together, with the same result as `add` for each of them."""
-        kinds, places = self._understood(items)
+        kinds, places = self._classified(items)
         kind = kinds[items.which]
         for number, table in _TABLE_OF.items():
             which = np.flatnonzero(kind == number)
@@ -170,28 +180,28 @@ class RowBuilder:
         self.unrecognised += others
         self.counted += counted
 
-    def _understood(self, items: RecordBatch) -> tuple[Ints, Ints]:
+    def _classified(self, items: RecordBatch) -> tuple[Ints, Ints]:
         """Return the kind of each distinct content of the records, and its index among those of its table."""
         kinds = np.full(len(items.contents) + sum(len(m.texts) for m in items.messages), NONE, np.int64)
         places = np.zeros(len(kinds), np.int64)
-        one_by_one = [(i, record, False) for i, record in enumerate(items.contents) if record is not None]
+        one_by_one = [(i, content) for i, content in enumerate(items.contents) if content is not None]
         first = len(items.contents)
         for messages in items.messages:
             left = np.ones(len(messages.texts), bool)
-            for many in self._understanding.of_many(messages):
+            for many in self._classifier.of_many(messages):
                 kinds[first + many.rows] = many.kind
                 places[first + many.rows] = self._joined[many.kind].places_of(many)
                 left[many.rows] = False
-            one_by_one += [(first + i, messages.record(i), True) for i in np.flatnonzero(left).tolist()]
+            one_by_one += [(first + i, Content(messages.record(i))) for i in np.flatnonzero(left).tolist()]
             first += len(left)
-        for i, record, is_new in one_by_one:
-            classified = self._understanding.understand(record) if is_new else self._understanding.of(record)
+        for i, content in one_by_one:
+            classified = self._classifier.of(content)
             if classified.fault:
                 for line in items.lines[items.which == i].tolist():
                     self.note_fault(line, classified.fault)
             kinds[i] = classified.kind
             if classified.kind != NONE:
-                places[i] = self._joined[classified.kind].place_of(record, classified)
+                places[i] = self._joined[classified.kind].place_of(content)
         return kinds, places
 
     def _joined_rows(self, table: str, joined: _Joined) -> Rows:
@@ -232,7 +242,7 @@ class RowBuilder:
 
     def _content_columns(self, table: str, joined: _Joined) -> Iterator[tuple[str, list[Any]]]:
         """Yield columns of the records' contents; captures are collected with those of single records."""
-        records = [record for record, _ in joined.contents]
+        records = [content.record for content in joined.contents]
         yield "level", [record.level for record in records]
         yield "logger", [record.logger for record in records]
         if any(record.source for record in records):
@@ -240,9 +250,10 @@ class RowBuilder:
         if table == UNRECOGNISED:
             yield "text", [record.message[: MAX_TEXT + _OVERLAP] for record in records]
             return
-        found = [classified.found for _, classified in joined.contents if classified.found is not None]
+        classified = [self._classifier.of(content) for content in joined.contents]
+        found = [c.found for c in classified if c.found is not None]
         yield "event", [f.event for f in found]
-        yield "releases", [classified.releases for _, classified in joined.contents]
+        yield "releases", [c.releases for c in classified]
         if table == COUNTED:
             return
         yield "thread", [record.thread for record in records]
@@ -299,7 +310,7 @@ class RowBuilder:
 
     def _add_record(self, item: Found) -> None:
         record, raw, offset = item.record, item.raw, item.offset
-        classified = self._understanding.understand(record)
+        classified = self._classifier.classify(record)
         if classified.fault:
             self.note_fault(item.line, classified.fault)
         if classified.kind == NONE:

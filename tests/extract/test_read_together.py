@@ -15,8 +15,7 @@ import pytest
 from places import SAMPLES
 from reading import read, read_evidence
 
-from forensics.extract.chunks import Messages
-from forensics.extract.understanding import BulkClassification, Understanding
+from forensics.extract.classification import BulkClassification, Classifier, Messages
 from forensics.inventory.inventory import find_evidence
 from forensics.records.line_reader import Profile
 
@@ -103,7 +102,7 @@ def test_what_is_said_often_in_another_layout_is_read_as_what_is_said_once(layou
     evidence = find_evidence([tmp_path])
     assert any(e.format.profile.plain for e in evidence)
     monkeypatch.setattr("forensics.extract.column_reader.CHUNK", 200_000)
-    monkeypatch.setattr("forensics.extract.column_reader._MAX_SEEN", 500)
+    monkeypatch.setattr("forensics.extract.message_cache._MAX_KEPT", 500)
     quick = read_evidence(evidence, 100_000, broken=True)
     monkeypatch.setattr(Profile, "plain", property(lambda self: False))
     slow = read_evidence(evidence, 100_000, broken=True)
@@ -120,7 +119,7 @@ def test_what_is_remembered_of_a_log_changes_no_row(tmp_path: Path, monkeypatch:
     (tmp_path / "connect.log").write_bytes(b"\n".join((log, foreign * 20, log)))
     evidence = find_evidence([tmp_path])
     whole = read_evidence(evidence, 100_000, broken=True)
-    for name, value in (("column_reader._MAX_SEEN", 5), ("word_search._NEAR", 3), ("word_search._AT_ONCE", 7), ("column_reader.CHUNK", 20_000)):
+    for name, value in (("message_cache._MAX_KEPT", 5), ("line_sieves._NEAR", 3), ("line_sieves._AT_ONCE", 7), ("column_reader.CHUNK", 20_000)):
         monkeypatch.setattr(f"forensics.extract.{name}", value)
     monkeypatch.setattr("forensics.extract.row_builder.MAX_ROWS", 50)
     parts = read_evidence(evidence, 100_000, broken=True)
@@ -150,7 +149,7 @@ def test_requests_of_which_each_is_another_are_counted_as_the_slow_reader_counts
     (tmp_path / "connect.log").write_text("\n".join(lines))
     evidence = find_evidence([tmp_path])
     monkeypatch.setattr("forensics.extract.column_reader.CHUNK", 40_000)
-    monkeypatch.setattr("forensics.extract.counted_records._FEW", 5)
+    monkeypatch.setattr("forensics.extract.line_sieves._FEW", 5)
     monkeypatch.setattr("forensics.extract.column_reader.FEW", few)
     quick = read_evidence(evidence, 1 << 20)
     monkeypatch.setattr(Profile, "plain", property(lambda self: False))
@@ -205,20 +204,20 @@ def test_messages_that_all_differ_are_read_as_columns_as_they_are_one_by_one(
     for name, value in (
         ("column_reader.FEW", 2),
         ("column_reader.CHUNK", 100_000),
-        ("new_messages._MAX_SEEN_ONCE", 3_000),
-        ("new_messages._FOR_CHUNKS", 2),
+        ("message_cache._MAX_SEEN_ONCE", 3_000),
+        ("message_cache._FOR_CHUNKS", 2),
     ):
         monkeypatch.setattr(f"forensics.extract.{name}", value)
     as_columns = 0
-    of_many = Understanding.of_many
+    of_many = Classifier.of_many
 
-    def counting(self: Understanding, messages: Messages) -> list[BulkClassification]:
+    def counting(self: Classifier, messages: Messages) -> list[BulkClassification]:
         nonlocal as_columns
         found = of_many(self, messages)
         as_columns += sum(len(many.rows) for many in found)
         return found
 
-    monkeypatch.setattr(Understanding, "of_many", counting)
+    monkeypatch.setattr(Classifier, "of_many", counting)
     quick = read_evidence(evidence, 1 << 20, broken=True, keep_all=keep_all)
     monkeypatch.setattr(Profile, "plain", property(lambda self: False))
     slow = read_evidence(evidence, 1 << 20, broken=True, keep_all=keep_all)

@@ -23,12 +23,12 @@ from hypothesis import strategies as st
 from reading import recogniser
 from written_logs import CLIENT, CONNECT
 
-from forensics.extract.local_time_jumps import _changing, separate
 from forensics.extract.parquet_parts import PartWriter
 from forensics.extract.reading import Tools, read_splits
-from forensics.extract.repairs import OTHER_LOG, Repair, Segment, apply
+from forensics.extract.repairs import Repair, apply, separate
 from forensics.extract.row_builder import COUNTED, EVENTS, REPEATED, UNRECOGNISED, Schemas
 from forensics.extract.splits import RANGE_BYTES, plan
+from forensics.extract.stream_segments import OTHER_LOG, Segment, _changing
 from forensics.inventory.evidence import READ
 from forensics.inventory.inventory import find_evidence
 from forensics.inventory.source_options import SourceOptions

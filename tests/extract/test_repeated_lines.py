@@ -9,7 +9,7 @@ import pytest
 from test_repairs import lines, read, whys
 from written_logs import CLIENT, CONNECT
 
-from forensics.extract import doubled_lines
+from forensics.extract import repeated_lines
 
 
 def doubled(text: str, share: float = 1.0) -> str:
@@ -75,8 +75,8 @@ def test_settings_of_two_clients_are_two(tmp_path):
 def test_settings_are_read_only_of_lines_that_are_equal_otherwise(tmp_path, monkeypatch):
     """A log of a worker has many thousands of lines with settings, and a few doubled lines of other kinds."""
     asked: list[int] = []
-    real = doubled_lines._settings
-    monkeypatch.setattr(doubled_lines, "_settings", lambda files, name, places: asked.extend(places.tolist()) or real(files, name, places))
+    real = repeated_lines._settings
+    monkeypatch.setattr(repeated_lines, "_settings", lambda files, name, places: asked.extend(places.tolist()) or real(files, name, places))
 
     def settings(at: str, client: str) -> str:
         return line(at, f"ConsumerConfig values: \n\tclient.id = {client}\n\tgroup.id = g\n", "org.apache.kafka.clients.consumer.ConsumerConfig")
@@ -92,9 +92,9 @@ def test_settings_are_read_only_of_lines_that_are_equal_otherwise(tmp_path, monk
 def test_a_few_doubled_lines_cost_no_second_reading(tmp_path, monkeypatch):
     """Every log has a few. The task that reads them writes them to a file of their own, which is deleted; no row of another file is read."""
     seen: list[str] = []
-    real = doubled_lines.rows_of
-    monkeypatch.setattr(doubled_lines, "rows_of", lambda files, *more: seen.extend(file.name for file in files) or real(files, *more))
-    monkeypatch.setattr(doubled_lines, "keep", None)
+    real = repeated_lines.rows_of
+    monkeypatch.setattr(repeated_lines, "rows_of", lambda files, *more: seen.extend(file.name for file in files) or real(files, *more))
+    monkeypatch.setattr(repeated_lines, "keep", None)
     once = lines("01:00:00", "03:00:00", every=1).splitlines(keepends=True)
     again = dict.fromkeys(range(1, len(once), 50), 2)
     rows, ranges = read(tmp_path, *(text * again.get(n, 1) for n, text in enumerate(once)))

@@ -1,28 +1,29 @@
-"""Find messages that have not occurred before. New messages of a frequent source line are read together; repeated ones are read once and kept."""
+"""Keep what has been read of messages that repeat, and find new ones. New messages of a frequent source line are read together."""
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable
 
 import numpy as np
 
+from forensics.extract.classification import Content
+from forensics.records.line_reader import Record
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints
 
+#: Number of messages whose reading is kept, because a log often repeats the messages of the previous few megabytes.
+_MAX_KEPT = 20_000
 #: Maximum number of hashes kept of messages that have occurred once.
 _MAX_SEEN_ONCE = 200_000
 #: If this share of a source line's messages was new in two chunks, all its messages count as new for this number of chunks.
 _NEARLY_ALL, _FOR_CHUNKS = 0.95, 8
 
 
-class NewMessages:
-    """A memory of messages, which distinguishes new messages from those that have occurred before.
+class MessageCache:
+    """What has been read of messages, by the number of the text before each message and the bytes after its time."""
 
-    Args:
-        kept: messages that are kept whole, by header and bytes.
-    """
-
-    def __init__(self, kept: Container[tuple[int, bytes]]) -> None:
-        self._kept = kept
+    def __init__(self) -> None:
+        #: None for a text that is not a record.
+        self._kept: dict[tuple[int, bytes], Content | None] = {}
         #: Hashes of messages that have occurred once; a collision only costs time.
         self._seen_once: set[int] = set()
         #: For each source line (by tail), the number of chunks in which nearly all its messages were new; and the chunk up to which that is assumed.
@@ -30,7 +31,23 @@ class NewMessages:
         self._always_new: dict[int, int] = {}
         self._chunks = 0
 
-    def among(self, buffer: Buffer, which: Flags, begins: Ints, stops: Ints, headers: Ints, tails: Ints) -> Flags:
+    def content(self, header: int, text: bytes, read: Callable[[], Record | None]) -> Content | None:
+        """Return what records with this text have in common; the same object as for an earlier one.
+
+        Args:
+            header: number of the text before it.
+            text: all bytes after the time.
+            read: reads the record if it has not been read before.
+        """
+        key = header, text
+        if key not in self._kept:
+            record = read()
+            if len(self._kept) >= _MAX_KEPT:
+                self._kept.clear()
+            self._kept[key] = Content(record) if record is not None else None
+        return self._kept[key]
+
+    def new_among(self, buffer: Buffer, which: Flags, begins: Ints, stops: Ints, headers: Ints, tails: Ints) -> Flags:
         """Return for each message whether it is new. Messages of a source line that hardly ever repeats count as new for a while, without a check.
 
         Args:

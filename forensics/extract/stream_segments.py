@@ -1,4 +1,4 @@
-"""Find jumps inside a log stream: daylight saving, another time zone, or lines of another process.
+"""Find the segments of a log stream: parts joined in the wrong order, daylight saving, another time zone, or lines of another process.
 
 Most logs print local time without naming the zone. If the time goes back by a multiple of a quarter of an hour and the process continues, its
 zone has changed. The lines from there on get that zone, so that their times follow the earlier ones. If nothing shows that the process continued (it
@@ -9,22 +9,28 @@ that was set back while the process continued is not corrected, because that is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from forensics.extract import doubled_lines, wrong_times
-from forensics.extract.joined_parts import in_order, in_runs, parts_of, reordered
-from forensics.extract.repairs import OTHER_LOG, Repair, Segment, apply, silences
-from forensics.extract.repeated_lines import repairs_of as repairs_of_repeated
-from forensics.extract.repeated_lines import repeats
 from forensics.extract.stream_lines import StreamLines
-from forensics.extract.stream_summaries import CONTENT_COLUMNS, EXACT, HOUR, JITTER, NAMES, SET, StreamSummary, falls_back, streams_to_read
+from forensics.extract.stream_summaries import EXACT, HOUR, JITTER, NAMES, SET, falls_back
 from forensics.records.timestamps import SECOND
+from forensics.records.vectorized.buffers import Ints
 
+OTHER_LOG = "other_log"
+#: A log with more parts in the wrong order is not sorted.
+MAX_PARTS = 200
+#: If more lines of each part overlap, two processes print side by side.
+_MAX_CUT = 4
+#: A part that follows this soon belongs to the same process if neither part names its process.
+_SOON = 900 * SECOND
+_EARLIER = "earlier_part"
+_Same = Callable[[Sequence["Part"], Sequence["Part"]], bool]
 _QUARTER = 900 * SECOND
 #: A smaller jump is not a change of zone.
 _MIN_CHANGE = 14 * 60 * SECOND
@@ -34,63 +40,193 @@ _MAX_DIFFERENCE = 26 * HOUR
 _MAX_STRETCHES = 8
 
 
-def separate(
-    staged: Path,
-    events: Sequence[str],
-    repeated: Sequence[str],
-    counted: Sequence[str],
-    others: Sequence[str],
-    ranges: list[dict[str, Any]],
-    zoned: frozenset[str],
-    ordinals: Mapping[str, int],
-) -> list[dict[str, Any]]:
-    """Find the repairs in the rows that were read, and give these rows their own times and processes.
+class Segment(NamedTuple):
+    """Lines from `begin` on: shift of their times, owner, reason; shift of their positions, and when the lines that follow then begin."""
+
+    begin: int
+    shift: int
+    owner: int
+    why: str
+    moved: int = 0
+    until: int | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """Consecutive lines.
+
+    Attributes:
+        begin, end: the first line, and the line after the last.
+        owner: process that they were attributed to.
+        names: names that the process has in them; a process has one name.
+        members: member IDs in them; a member ID belongs to one process.
+    """
+
+    begin: int
+    end: int
+    owner: int
+    names: frozenset[Hashable] = frozenset()
+    members: frozenset[Hashable] = frozenset()
+
+
+def in_order(parts: Sequence[Part], times: Ints, jitter: int, near: int, soon: int = -1) -> list[list[Part]]:
+    """Return the parts of each process, in the order of time; a part that continues an older part is cut there.
+
+    Parts belong to one process if they have a name or a member ID in common, and no two of them were printed at the same time. In a log that names at
+    most one process, a part that follows shortly after another belongs to the same process.
 
     Args:
-        staged: folder of the Parquet files that tasks wrote; files with such lines are rewritten.
-        events: names of the files of events.
-        repeated: names of the files of events that repeat the one before them; a file is deleted if all its rows do.
-        counted: names of the files of records that are only counted.
-        others: names of the files of unrecognised records.
-        ranges: rows of `range_row`, each with the `summaries` of its rows and the `runs` of its records, which are removed; their `gaps` include steps
-            back in time.
-        zoned: streams whose times include their offset from UTC, so their zone is known.
-        ordinals: for each path, its position among the files of its process.
-
-    Returns:
-        The rows of `range_row`, and one more row for each repair.
+        parts: parts of one log.
+        times: times of all lines.
+        jitter: maximum time by which threads print out of order, microseconds.
+        near: maximum time that is short, if one of the two parts has no member ID, microseconds.
+        soon: maximum time that is short, if both have member IDs, microseconds; a process may have several, in succession or for several groups.
     """
-    of_events, of_repeated, of_counted, of_others = ([staged / name for name in names] for names in (events, repeated, counted, others))
-    summaries = [StreamSummary(*summary) for row in ranges for summary in row.pop("summaries")]
-    ranges, mended = wrong_times.mend([*of_events, *of_repeated], [*of_counted, *of_others], ranges, ordinals)
-    doubled = doubled_lines.leave_out(of_events, of_repeated, summaries, ranges, {str(row["process_id"]) for row in mended})
-    known = [*of_events, *(file for file in of_repeated if file.exists()), *of_counted]
-    found = find(known, summaries, zoned)
-    if found:
-        ranges = apply(found, (*known, *of_others), ranges)
-    return [{**row, "gaps": silences(row["gaps"] or [])} for row in (*ranges, *mended, *doubled)]
+
+    def follow(one: Sequence[Part], other: Sequence[Part]) -> bool:
+        most = soon if _members(one) and _members(other) else near
+        spans = [(_span(a, times), _span(b, times)) for a in one for b in other]
+        return any(abs(begin - last) <= most or abs(first - end) <= most for (first, last), (begin, end) in spans)
+
+    groups = _merged([[p] for p in parts], _are_akin)
+    if len(_merged([g for g in groups if _names(g)], _are_akin)) <= 1:
+        groups = _merged(groups, follow)
+    found: list[list[Part]] = []
+    for group in groups:
+        ordered = _ordered(group, times, jitter)
+        found += [ordered] if ordered else _merged([[p] for p in group], _have_one_owner)
+    return found
 
 
-def find(files: Iterable[Path], summaries: Iterable[StreamSummary], zoned: frozenset[str] = frozenset()) -> list[Repair]:
-    """Return the repairs of all streams, found by the times and names of their events (including those that are only counted).
+def moves(places: Sequence[tuple[int, int]]) -> list[int]:
+    """Return what to add to the positions of parts (first, and the one after the last) so that they follow each other in the order of the list."""
+    found: list[int] = []
+    floor: int | None = None
+    for begin, end in reversed(places):
+        move = 0 if floor is None else min(0, floor - end)
+        floor = begin + move
+        found.append(move)
+    return found[::-1]
+
+
+def _merged(groups: list[list[Part]], are_same: _Same) -> list[list[Part]]:
+    """Return groups of parts in which groups of the same process are merged."""
+    found: list[list[Part]] = []
+    for group in groups:
+        same = [g for g in found if are_same(g, group)]
+        found = [*(g for g in found if g not in same), sum(same, []) + group]
+    return found
+
+
+def _have_one_owner(one: Sequence[Part], other: Sequence[Part]) -> bool:
+    return any(a.owner == b.owner for a in one for b in other)
+
+
+def _names(group: Sequence[Part]) -> set[Hashable]:
+    return {name for part in group for name in part.names}
+
+
+def _members(group: Sequence[Part]) -> set[Hashable]:
+    return {member for part in group for member in part.members}
+
+
+def _are_akin(one: Sequence[Part], other: Sequence[Part]) -> bool:
+    if _names(one) and _names(other):
+        return not _names(one).isdisjoint(_names(other))
+    return _have_one_owner(one, other) or not _members(one).isdisjoint(_members(other))
+
+
+def _span(part: Part, times: Ints) -> tuple[int, int]:
+    printed = times[part.begin : part.end]
+    return int(printed.min()), int(printed.max())
+
+
+def _ordered(group: Sequence[Part], times: Ints, jitter: int) -> list[Part]:
+    """Return parts by time, cut where others belong in between; none if they were printed side by side."""
+
+    def by_time(parts: Sequence[Part]) -> list[Part]:
+        return sorted(parts, key=lambda p: _span(p, times))
+
+    whole, at = by_time(group), 0
+    while at + 1 < len(whole):
+        part, next_begins = whole[at], _span(whole[at + 1], times)[0] + jitter
+        if _span(part, times)[1] > next_begins:
+            cut = part.begin + int(np.argmax(times[part.begin : part.end] > next_begins))
+            before, behind = replace(part, end=cut), replace(part, begin=cut)
+            if cut == part.begin or _span(before, times)[1] > next_begins or len(whole) >= _MAX_CUT * len(group):
+                return []
+            whole = by_time([*whole[:at], before, *whole[at + 1 :], behind])
+        at += 1
+    return whole
+
+
+def reordered(lines: StreamLines, backs: Sequence[int]) -> list[Segment]:
+    """Return the parts of one process's log that were joined in an order other than that of time; empty if nothing shows it.
+
+    Two things show it. Generations fall when the time falls; when a clock is set back, they go on instead. Or parts follow each other without a gap
+    in the order of time. Some small parts begin hardly earlier than those in front of them.
+    """
+    slightly = falls_back(lines.ts, JITTER).tolist()
+    return _reordered_at(lines, slightly, JITTER) or (_reordered_at(lines, backs, SET) if backs != slightly else [])
+
+
+def _reordered_at(lines: StreamLines, backs: Sequence[int], jitter: int) -> list[Segment]:
+    if not 0 < len(backs) < MAX_PARTS:
+        return []
+    begins = [0, *backs]
+    runs = in_order(parts_of(lines, begins, range(len(begins))), lines.ts, jitter, _SOON, EXACT)
+    if len(runs) > 1:
+        return []
+    timed = np.concatenate([np.arange(p.begin, p.end) for p in runs[0]])
+    was, would = (tuple(_falls(lines, order, each) for each in (True, False)) for order in (np.arange(len(lines.ts)), timed))
+    if would[0] or would[1] > was[1]:
+        return []
+    between = [int(lines.ts[b.begin : b.end].min() - lines.ts[a.begin : a.end].max()) for a, b in pairwise(runs[0])]
+    # A clock that was set back a little repeats times: its lines could be sorted, too, but only if they are cut.
+    is_one = len(runs[0]) == len(begins) and max(between) <= (SET if len(between) == 1 else EXACT)
+    return in_runs(lines, runs) if was[0] or would[1] < was[1] or is_one else []
+
+
+def _falls(lines: StreamLines, order: Ints, each_member: bool) -> int:
+    """Return how often a lower generation of a group (or of a group's member) follows a higher one in this order of lines."""
+    last: dict[tuple[str, int | None], int] = {}
+    falls = 0
+    for i in order[lines.rounds[order]].tolist():
+        key = lines.groups[i].as_py(), lines.member_of.get(i) if each_member else None
+        generation = lines.generations[i].as_py()
+        falls += generation < last.get(key, generation)
+        last[key] = generation
+    return falls
+
+
+def parts_of(lines: StreamLines, begins: Sequence[int], owners: Sequence[int]) -> list[Part]:
+    """Return the parts of a log that begin at the given lines, each with the process that it was attributed to."""
+    ends = [*begins[1:], len(lines.ts)]
+    members = lines.who["member_id"]
+    return [Part(b, e, owner, lines.names((b, e)), members.kinds((b, e))) for b, e, owner in zip(begins, ends, owners, strict=True)]
+
+
+def in_runs(lines: StreamLines, runs: Iterable[Sequence[Part]]) -> list[Segment]:
+    """Return the segments of processes, each made of parts in the order of time."""
+    found = []
+    for owner, run in enumerate(sorted(runs, key=lambda run: min(p.begin for p in run))):
+        moved = moves([lines.places(p.begin, p.end) for p in run])
+        untils = [*(int(lines.ts[p.begin : p.end].min()) for p in run[1:]), None]
+        found += [Segment(p.begin, 0, owner, "", move, until) for p, move, until in zip(run, moved, untils, strict=True)]
+    found.sort()
+    owners = [found[0].owner, *(s.owner for s in found)]
+    return [s._replace(why=_EARLIER if s.moved else OTHER_LOG * (s.owner != before)) for s, before in zip(found, owners, strict=False)]
+
+
+def segments_of(lines: StreamLines, *, zoned: bool) -> list[Segment]:
+    """Return the segments of a stream; a single one if nothing is wrong, or if it has so many jumps that its lines are out of order.
 
     Args:
-        files: hold the rows.
-        summaries: summaries of all rows.
-        zoned: see `separate`.
+        lines: lines of the stream, in their original order.
+        zoned: True if its times include their offset from UTC.
     """
-    wanted, alone = streams_to_read(summaries)
-    return [repair for name in wanted for repair in _repairs(StreamLines.read(name, files, alone=alone), zoned=name in zoned)]
-
-
-def _repairs(whole: StreamLines, *, zoned: bool) -> list[Repair]:
-    """Return the repairs of one stream; none if it has so many jumps that its lines are out of order."""
-    again = repeats(whole.ts, [whole.column(name) for name in CONTENT_COLUMNS], JITTER)
-    lines = whole.without((begin, end) for begin, end, _ in again)
     backs = falls_back(lines.ts, SET).tolist()
-    segments = _changing(reordered(lines, backs) or _Zones(lines, zoned=zoned).segments(backs))
-    found = [_repair(lines, segments, n) for n, s in enumerate(segments) if n or s.moved or s.until]
-    return sorted([*found, *repairs_of_repeated(whole, again)], key=lambda s: s.from_pos)
+    return _changing(reordered(lines, backs) or _Zones(lines, zoned=zoned).segments(backs))
 
 
 def _changing(segments: Iterable[Segment]) -> list[Segment]:
@@ -103,15 +239,6 @@ def _changing(segments: Iterable[Segment]) -> list[Segment]:
         else:
             found.append(s)
     return found
-
-
-def _repair(lines: StreamLines, segments: Sequence[Segment], n: int) -> Repair:
-    begin, shift, owner, why, moved, until = segments[n]
-    first, end = lines.places(begin, segments[n + 1].begin if n + 1 < len(segments) else len(lines.ts))
-    name = lines.name if not owner else f"{lines.name}#{owner + 1}"
-    jump = int(lines.ts[max(begin - 1, 0)]), int(lines.ts[begin])
-    before, behind = lines.events(range(begin - 1, -1, -1), 2), lines.events(range(begin, len(lines.ts)), 2)
-    return Repair(lines.name, first, end, shift, moved, name, why, lines.paths[begin].as_py(), jump, until, None, (*reversed(before), *behind))
 
 
 class _Zones:
