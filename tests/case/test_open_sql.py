@@ -3,10 +3,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import pyarrow as pa
 import pytest
+from conftest import forget_views
+from some_views import with_views
+from written_logs import consumer, joined, told
 
+from forensics.case import views
+from forensics.case.ingestion import ingest
 from forensics.case.open_sql import _sql_type
+from forensics.case.view_files import statements
+from forensics.report.query import _needed
+
+if TYPE_CHECKING:
+    from forensics.engines.base import Engine
 
 
 @pytest.mark.parametrize(
@@ -22,3 +35,25 @@ from forensics.case.open_sql import _sql_type
 )
 def test_the_type_of_a_column_is_what_spark_reads(kind: pa.DataType, stated: str) -> None:
     assert _sql_type(kind) == stated
+
+
+@pytest.mark.engine
+def test_a_large_case_opens_with_the_types_and_rows_of_a_small_one(any_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Engines write the views of a large case themselves, with other types of texts; here it has as few events as the small one."""
+    lines = told((1, "(Re-)joining group"), (2, joined(1, "m-1", "orders-0")), (31, "(Re-)joining group"), (32, joined(2, "m-1", "orders-0")))
+    (tmp_path / "app.log").write_text(consumer("m", "shop", *lines), encoding="utf-8")
+    case = ingest([tmp_path / "app.log"], tmp_path / "case").case
+    opened = []
+    for limit in (views.SMALL_EVENTS, 0):
+        monkeypatch.setattr(views, "SMALL_EVENTS", limit)
+        built = with_views(case, any_engine, ["holding"])
+        forget_views(any_engine.session)
+        script = [statement for name in ("open.sql", "steps.sql") for statement in statements((built.root / name).read_text(encoding="utf-8"))]
+        # Other statements read views that are not built here.
+        for statement in _needed(script, [f"SELECT * FROM {name}" for name in built.views()]):
+            any_engine.sql(statement)
+        kept = {name: any_engine.collected(any_engine.query(f"SELECT * FROM {name}")) for name in built.views()}
+        opened.append({name: (types.simpleString(), sorted(map(str, rows.to_pylist()))) for name, (rows, types) in kept.items()})
+    small, large = opened
+    assert len(large["holding"][1]) == 1
+    assert small == large
