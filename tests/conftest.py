@@ -32,10 +32,21 @@ GIVEN = os.environ.get(VARIABLE)
 ANY = GIVEN or (SAIL if find_spec("pysail") else SPARK)
 
 
+#: Files that take half a minute without an engine.
+LONG = {
+    "test_page_in_browser.py",
+    "test_linear.py",
+    "test_layout_families.py",
+    "test_odd_evidence.py",
+    "test_read_together.py",
+    "test_walkthroughs.py",
+}
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests that request an engine as tests of the engine. Files with such tests, and with `whole` ones, come first: a long one at the end would leave a core idle."""
-    long = set()
+    """Mark tests that request an engine as tests of the engine. Files with such tests, `whole` ones and long ones come first: a long one at the end would leave a core idle."""
+    long = {item.path for item in items if item.path.name in LONG}
     for item in items:
         if "any_engine" in getattr(item, "fixturenames", ()):
             item.add_marker("engine")
