@@ -66,7 +66,9 @@ def test_a_process_that_works_is_left_alone(monkeypatch):
         time.sleep(3)
     assert not called
     with watchdog.watched(lambda: called.append(True)):
-        time.sleep(3)
+        end = time.monotonic() + 10
+        while not called and time.monotonic() < end:
+            time.sleep(0.1)
     assert called == [True]
 
 

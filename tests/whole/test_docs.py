@@ -31,9 +31,10 @@ WRITTEN = [
 ]
 
 
-@pytest.mark.parametrize("name", sorted(pages()))
-def test_made_pages_are_current(name: str) -> None:
-    assert (DOCS / name).read_text(encoding="utf-8") == pages()[name], "run `make docs`"
+def test_made_pages_are_current() -> None:
+    made = pages()
+    assert made
+    assert [name for name, text in made.items() if (DOCS / name).read_text(encoding="utf-8") != text] == [], "run `make docs`"
 
 
 def test_every_command_and_option_is_documented() -> None:
