@@ -106,6 +106,29 @@ def test_a_frozen_worker_is_a_cause_that_the_score_knows(rehearse):
     assert done.at_ms <= done.over_ms
 
 
+def test_a_streams_instance_holds_a_partition_from_its_assignment_to_its_own_end_of_it(rehearse):
+    run = rehearse("streams_frozen")
+    began = Recording(run.folder).start_ms
+    addresses = {d["streams"]: d["ip"] for d in run.deeds if d["did"] == "streams started"}
+
+    def lines(name, *values):
+        (run.folder / "truth" / f"{name}.jsonl").write_text("".join(json.dumps(v) + "\n" for v in values), encoding="utf-8")
+
+    def threads(after, active):
+        return {"t_ms": began + after, "state": "RUNNING", "threads": [{"thread": "t-1", "state": "RUNNING", "active": active, "standby": []}]}
+
+    def group(after, state, **partitions):
+        members = [{"host": f"/{addresses[name]}", "partitions": held} for name, held in partitions.items()]
+        return {"t_ms": began + after, "group": "orders-app", "state": state, "members": members}
+
+    lines("s1", threads(1000, ["0_1"]), threads(9000, []))
+    lines("s2", threads(8000, ["0_1"]))
+    lines("groups", group(500, "Stable", s1=["orders-1"]), group(2000, "PreparingRebalance", s2=[]), group(3000, "Stable", s2=["orders-1"]))
+    recording = Recording(run.folder)
+    spans = {s.owner: (s.resource, s.start_ms - began, s.end_ms - began) for s in recording.holding_spans}
+    assert spans == {"s1": ("orders-1", 500, 9000), "s2": ("orders-1", 3000, recording.end_ms - began)}
+
+
 def test_a_seed_changes_what_could_be_learnt_by_heart():
     assert Names.of(0).group == "connect-cluster"
     assert Names.of(7) == Names.of(7)

@@ -17,8 +17,8 @@ from pathlib import Path
 
 #: The sampler looks at each process five times a second: a change lies up to this long before the line that shows it.
 SAMPLE_MS = 200
-#: Streams counts a task as a thread's own only when it has restored it, which is later than its assignment by as much as this.
-STREAMS_MS = 1500
+#: The coordinator's answers about a group, from which the start of a holding is known, may be late by as much as this.
+STREAMS_MS = 1000
 #: The keys by which a deed names the process that it was done to.
 MEMBERS = ("worker", "consumer", "streams", "producer", "mirror")
 
@@ -239,16 +239,26 @@ class Recording:
         topic = next(d["topic"] for d in self.deeds if d["did"] == "streams started" and d["streams"] == member)
         return f"{topic}-{task.rsplit('_', 1)[1]}"
 
+    def _given(self, member: str) -> list[tuple[int, set[str]]]:
+        """Return the partitions that the coordinator said a member's host has, each time that they changed."""
+        file = self.path / "truth" / "groups.jsonl"
+        hosts = {f"/{d['ip']}" for d in self.deeds if d["did"].endswith(" started") and member_of(d) == member}
+        answers = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
+        return [(x["t_ms"], {p for m in x["members"] if m["host"] in hosts for p in m["partitions"]}) for x in answers if x.get("state") == "Stable"]
+
     def _streams_spans(self) -> Iterator[Span]:
-        """Yield the partitions of the active tasks that each instance of Streams sampled in itself."""
+        """Yield the partitions of the active tasks that each instance of Streams sampled in itself.
+
+        A thread counts a task as its own only when the task is restored, so a holding begins when the coordinator gave it the partition.
+        """
         for name, lines in self.own_words.items():
-            samples = [x for x in lines if "threads" in x]
+            samples, given = [x for x in lines if "threads" in x], self._given(name)
             held: dict[str, int] = {}
             for line in samples:
                 active = {self._partition(name, task) for thread in line["threads"] for task in thread["active"]}
                 for partition in {*held} - active:
                     yield Span(name, partition, held[partition], min(line["t_ms"], self._death_ms(name, held.pop(partition))))
-                held |= {p: line["t_ms"] for p in active if p not in held}
+                held |= {p: _since(given, p, line["t_ms"]) for p in active if p not in held}
             for partition, since in held.items():
                 yield Span(name, partition, since, self._death_ms(name, since))
 
@@ -266,6 +276,16 @@ class Recording:
                 for task, (first, last) in line.get("processed", {}).items():
                     found[self._partition(name, task)][name].append((line["t_ms"], first, last))
         return found
+
+
+def _since(given: list[tuple[int, set[str]]], partition: str, at_ms: int) -> int:
+    """Return since when a partition was given without a break, as of a time; that time itself if it was not."""
+    since = at_ms
+    for t_ms, partitions in reversed([x for x in given if x[0] <= at_ms]):
+        if partition not in partitions:
+            break
+        since = t_ms
+    return since
 
 
 def overlaps(spans: list[Span], groups: dict[str, str]) -> list[Overlap]:
