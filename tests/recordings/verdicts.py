@@ -101,7 +101,10 @@ def score_split_brain(recording: Recording, rows: list[Row], ownerships: list[Ro
         a, b = owner_of(row["process_a"], names), owner_of(row["process_b"], names)
         if resource_kind not in known or (resource_kind, kind) not in truth.bears_out or not a or not b or a == b:
             continue
-        window = _window(row, clock)
+        from_lo, from_hi, to_lo, to_hi = _window(row, clock)
+        if from_lo >= recording.end_ms:
+            continue  # what happens then is not part of the ground truth
+        window = (from_lo, from_hi, min(to_lo, recording.end_ms), to_hi)
         a, b = sorted((a, b))
         what = f"{kind} of {resource} by {a} and {b}"
         if verdict != "refuted":
