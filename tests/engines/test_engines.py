@@ -41,7 +41,7 @@ needs_sail = pytest.mark.skipif(find_spec("pysail") is None, reason="pysail is n
     ("given", "sent"),
     [
         ("SELECT 'it''s', \"a\"\"b\", 'x\\'y'", "SELECT 'it\\'s', \"a\\\"b\", 'x\\'y'"),
-        (r"SELECT '\'''", r"SELECT '\'\''"),
+        (r"SELECT '\''''", r"SELECT '\'\''"),
         (
             "SELECT gap_ms, x.gap_ms, `gap_ms`, gap_ms(1), 'gap_ms', gap_ms2",
             "SELECT CAST(7 AS BIGINT), x.gap_ms, `gap_ms`, gap_ms(1), 'gap_ms', gap_ms2",
