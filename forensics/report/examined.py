@@ -37,6 +37,7 @@ _WHY = {
     "several_members": "One log contains lines of several members, which cannot be distinguished. Keep the log of each process in its own file.",
     "no_info": "The logs name tasks, workers or consumers, but contain none of Kafka's INFO lines about tasks and assignments.",
     "no_assignments": "The logs name groups, but show neither assignments nor running tasks.",
+    "share_groups": "All groups in these logs are share groups (KIP-932): their members share each partition by design, so no partition has a single owner.",
     "no_signs": "The logs show assignments, but no task, connector or consumer that then worked: they end too early, or begin too late.",
     "one_log": "There is only {only} of the members of {owned}; to compare two owners, the logs of both are needed. {known}",
     "group": "The logs do not show ownership in {groups}.",
@@ -169,6 +170,8 @@ def _why(rows: Mapping[str, list[Row]], files: list[Row], window: Window, by_gro
     if not rows["generation"] and not rows["member"]:
         waited = any(f["rule"] == "coordinator-unavailable" and json.loads(f["facts"] or "{}").get("never") for f in rows["finding"])
         return "no_coordinator" if waited else "no_group_lines"
+    if {g.get("group_protocol") for g in rows["generation"]} == {"share"}:
+        return "share_groups"
     if any(c["kind"] == "several_members" for c in rows["coverage"]):
         return "several_members"
     if all(p["role"] == "broker" for p in rows["process"]):
@@ -235,6 +238,8 @@ def why_not_examined(report: Report) -> str:
 def not_examined(report: Report, clock: Clock) -> list[Block]:
     """Return blocks that say why nothing was examined, and what to turn on or to add."""
     facts, text = report.examined, why_not_examined(report)
+    if facts["why"] == "share_groups":
+        return [Para(text, label="Why")]
     blocks: list[Block] = [
         Para(text + " It is unknown whether anything had two owners at the same time: this is not an all-clear.", label="Why", tone="warn")
     ]

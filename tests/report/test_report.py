@@ -732,6 +732,15 @@ def test_nothing_to_judge_is_no_all_clear(views: dict, why: str, said: str) -> N
         assert "admin/loggers/org.apache.kafka.connect?scope=cluster" in render.render(report)
 
 
+def test_share_groups_have_no_owners_to_compare() -> None:
+    """Their members share partitions by design: nothing is missing, and nothing needs to be turned on."""
+    generations = [g | {"group_protocol": "share", "protocol_type": "share"} for g in rows()["generation"]]
+    views = nothing(source_file=rows()["source_file"], generation=generations, member_generation=rows()["member_generation"], process=CLIENTS)
+    assert made(views).examined["why"] == "share_groups"
+    assert "their members share each partition by design" in flat(as_text(views=views))
+    assert "not an all-clear" not in as_text(views=views)
+
+
 def test_none_found_says_what_it_rests_on() -> None:
     views = rows() | {"split_brain": [], "finding": []}
     views["coverage"] = [c for c in views["coverage"] if c["kind"] == "gap"]
