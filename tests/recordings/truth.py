@@ -252,7 +252,8 @@ class Recording:
         A thread counts a task as its own only when the task is restored, so a holding begins when the coordinator gave it the partition.
         """
         for name, lines in self.own_words.items():
-            samples, given = [x for x in lines if "threads" in x], self._given(name)
+            samples = [x for x in lines if "threads" in x]
+            given = self._given(name) if samples else []
             held: dict[str, int] = {}
             for line in samples:
                 active = {self._partition(name, task) for thread in line["threads"] for task in thread["active"]}
