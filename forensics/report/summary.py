@@ -141,13 +141,19 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
         return f"TWO OWNERS PROVED, but not that both worked{outcome}", "warn"
     if first:
         return f"{first.incident['severity'].upper()}: {shorten(first.headline, _LONGEST)}{outcome}", _TONES[first.incident["severity"]]
-    if not report.examined["examined"]:
+    if _is_not_examined(report):
         return "SPLIT BRAIN NOT EXAMINED", "warn"
     if undecided := sum(s["verdict"] == "undecided" for s in report.split_brain):
         return f"SPLIT BRAIN UNDECIDED for {count(undecided, 'pair')} of owners", "warn"
     if graver := [f for f in report.findings if f["severity"] != "note"]:
         return f"{graver[0]['severity'].upper()}: {shorten(graver[0]['headline'], _LONGEST)}", _TONES[graver[0]["severity"]]
     return "NO INCIDENT FOUND", "good"
+
+
+def _is_not_examined(report: Report) -> bool:
+    """Return True if no ownership is known, and no finding is about something else: logs of producers, which are in no group, still show who was fenced."""
+    without_group = report.examined["why"] == "no_group_lines" and any(f["severity"] != "note" for f in report.findings)
+    return not report.examined["examined"] and not without_group
 
 
 def after(story: Story) -> str:
@@ -172,9 +178,7 @@ def scope(report: Report, names: Names, shown_stories: Sequence[Story]) -> str:
     when = f", {lo.astimezone(report.zone):%-d %b %Y} {between(lo, hi, report.zone)} {zone_names(report)}" if lo else ""
     text = f"{and_more(groups, 3) or 'no group'}{when} ({', '.join(read) or 'no process'})"
     # The title has these already.
-    is_in_title = (
-        any(s["verdict"] == "proved" and s["kind"] == "work" for s in report.split_brain) or not shown_stories and not report.examined["examined"]
-    )
+    is_in_title = any(s["verdict"] == "proved" and s["kind"] == "work" for s in report.split_brain) or not shown_stories and _is_not_examined(report)
     return text if is_in_title else f"{text}. {verdict.title(report)[0]}"
 
 
