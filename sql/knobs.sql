@@ -175,3 +175,5 @@ DECLARE OR REPLACE VARIABLE failure_lines_ms BIGINT DEFAULT 1000;
 DECLARE OR REPLACE VARIABLE failure_before_ms BIGINT DEFAULT 60000;
 -- The answer to a REST request that restarts a task is logged at most this long after the task's start, milliseconds.
 DECLARE OR REPLACE VARIABLE restart_answered_ms BIGINT DEFAULT 10000;
+-- Connect workers whose numbers of connectors and tasks differ by this or more are uneven: each of the two kinds may differ by one.
+DECLARE OR REPLACE VARIABLE uneven_tasks INT DEFAULT 3;
