@@ -1,7 +1,7 @@
 -- One row per group that refused members because of their assignors or protocols, or that changed its protocol while it ran.
--- Reads: client_event, config_value, generation, event, process_cluster, clock_offset
+-- Reads: client_event, config_value, generation, event, process_cluster, process_life, clock_offset
 WITH clock_lead AS (
-  SELECT process_id, (lo_ms + hi_ms) DIV 2 AS ahead_ms FROM clock_offset WHERE is_island_reference
+  SELECT process_id, reference_process_id, (lo_ms + hi_ms) DIV 2 AS ahead_ms FROM clock_offset WHERE is_island_reference
 ), consumer_setting AS (
   -- The assignors that each consumer offers, by their classes' names; KIP-848 consumers offer none.
   SELECT c.kafka_cluster, s.group_id, s.process_id, s.client_id, s.event_id, s.at_ms,
@@ -22,7 +22,8 @@ WITH clock_lead AS (
     ON c.process_id = s.process_id
   WHERE s.group_id IS NOT NULL AND s.group_id <> 'null'
 ), refusal AS (
-  SELECT e.kafka_cluster, e.group_id, e.process_id, e.is_worker, e.at_ms - k.ahead_ms AS reference_ms, e.at_ms, e.error, e.event_id
+  SELECT e.kafka_cluster, e.group_id, e.process_id, e.is_worker, k.reference_process_id, e.at_ms - k.ahead_ms AS reference_ms, e.at_ms,
+    e.error, e.event_id
   FROM client_event e
   JOIN clock_lead k ON k.process_id = e.process_id
   WHERE e.event IN ('join_failed', 'sync_failed')
@@ -34,14 +35,15 @@ WITH clock_lead AS (
   JOIN consumer_setting s ON s.process_id = r.process_id AND s.group_id = r.group_id AND s.at_ms <= r.at_ms
   GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.event_id
 ), other_offer AS (
-  -- What the members in force offered then, according to their logs.
+  -- What the members in force offered then, according to their logs. A process whose log had ended may have left before.
   SELECT r.kafka_cluster, r.group_id, r.event_id, s.process_id, max_by(s.assignors, struct(s.at_ms, s.event_id)) AS assignors,
     max_by(s.event_id, struct(s.at_ms, s.event_id)) AS setting_id
   FROM refusal r
   JOIN consumer_setting s ON s.kafka_cluster = r.kafka_cluster AND s.group_id = r.group_id AND s.process_id <> r.process_id
     AND s.protocol = 'classic'
-  JOIN clock_lead k ON k.process_id = s.process_id
-  WHERE s.at_ms - k.ahead_ms <= r.reference_ms
+  JOIN clock_lead k ON k.process_id = s.process_id AND k.reference_process_id = r.reference_process_id
+  JOIN (SELECT process_id, max(last_ms) AS last_ms FROM process_life GROUP BY process_id) l ON l.process_id = s.process_id
+  WHERE s.at_ms - k.ahead_ms <= r.reference_ms AND l.last_ms - k.ahead_ms >= r.reference_ms
   GROUP BY r.kafka_cluster, r.group_id, r.event_id, s.process_id
 ), refusal_with_offers AS (
   SELECT r.kafka_cluster, r.group_id, r.process_id, r.is_worker, r.reference_ms, r.error, r.event_id,
@@ -73,13 +75,13 @@ WITH clock_lead AS (
   LEFT JOIN group_type t ON t.kafka_cluster = r.kafka_cluster AND t.group_id = r.group_id
   GROUP BY r.kafka_cluster, r.group_id
 ), last_protocol AS (
-  SELECT kafka_cluster, group_id, group_protocol, max(generation) AS last_generation, min(generation) AS first_generation,
+  SELECT kafka_cluster, group_id, incarnation, group_protocol, max(generation) AS last_generation, min(generation) AS first_generation,
     min(unix_millis(coalesce(prepared_ts, stabilized_ts, first_joined_ts, last_synced_ts))) AS first_ms,
     max(unix_millis(coalesce(stabilized_ts, prepared_ts, last_synced_ts, first_joined_ts))) AS last_ms,
-    min_by(witness, struct(generation, incarnation)) AS witness
+    min_by(witness, generation) AS witness
   FROM generation
   WHERE group_protocol IN ('classic', 'consumer')
-  GROUP BY kafka_cluster, group_id, group_protocol
+  GROUP BY kafka_cluster, group_id, incarnation, group_protocol
 ), setting_by_protocol AS (
   SELECT kafka_cluster, group_id, protocol, array_sort(collect_set(process_id)) AS processes
   FROM consumer_setting
@@ -90,7 +92,8 @@ WITH clock_lead AS (
     b.first_generation > a.first_generation AS is_upgrade,
     s.processes AS classic_processes, t.processes AS consumer_processes, slice(b.witness, 1, 2) AS event_ids
   FROM last_protocol a
-  JOIN last_protocol b ON b.kafka_cluster = a.kafka_cluster AND b.group_id = a.group_id AND b.group_protocol = 'consumer'
+  JOIN last_protocol b ON b.kafka_cluster = a.kafka_cluster AND b.group_id = a.group_id AND b.incarnation = a.incarnation
+    AND b.group_protocol = 'consumer'
   LEFT JOIN setting_by_protocol s ON s.kafka_cluster = a.kafka_cluster AND s.group_id = a.group_id AND s.protocol = 'classic'
   LEFT JOIN setting_by_protocol t ON t.kafka_cluster = a.kafka_cluster AND t.group_id = a.group_id AND t.protocol = 'consumer'
   WHERE a.group_protocol = 'classic'
