@@ -37,20 +37,23 @@ WITH clock_lead AS (
 ), other_offer AS (
   -- What the members in force offered then, according to their logs. A process whose log had ended may have left before.
   SELECT r.kafka_cluster, r.group_id, r.event_id, s.process_id, max_by(s.assignors, struct(s.at_ms, s.event_id)) AS assignors,
-    max_by(s.event_id, struct(s.at_ms, s.event_id)) AS setting_id
+    max_by(s.event_id, struct(s.at_ms, s.event_id)) AS setting_id, bool_and(k.reference_process_id = r.reference_process_id) AS is_timed
   FROM refusal r
   JOIN consumer_setting s ON s.kafka_cluster = r.kafka_cluster AND s.group_id = r.group_id AND s.process_id <> r.process_id
     AND s.protocol = 'classic'
-  JOIN clock_lead k ON k.process_id = s.process_id AND k.reference_process_id = r.reference_process_id
+  JOIN clock_lead k ON k.process_id = s.process_id
   JOIN (SELECT process_id, max(last_ms) AS last_ms FROM process_life GROUP BY process_id) l ON l.process_id = s.process_id
-  WHERE s.at_ms - k.ahead_ms <= r.reference_ms AND l.last_ms - k.ahead_ms >= r.reference_ms
+  -- If the clocks cannot be compared, its offers are listed and decide nothing.
+  WHERE k.reference_process_id <> r.reference_process_id
+    OR s.at_ms - k.ahead_ms <= r.reference_ms AND l.last_ms - k.ahead_ms >= r.reference_ms
   GROUP BY r.kafka_cluster, r.group_id, r.event_id, s.process_id
 ), refusal_with_offers AS (
   SELECT r.kafka_cluster, r.group_id, r.process_id, r.is_worker, r.reference_ms, r.error, r.event_id,
     max(concat_ws(', ', f.assignors)) AS offer,
     array_sort(collect_set(concat(o.process_id, ': ', concat_ws(', ', o.assignors)))) AS others,
     -- Nothing that it offers is offered by this member of the group.
-    bool_or(size(f.assignors) > 0 AND size(o.assignors) > 0 AND NOT arrays_overlap(f.assignors, o.assignors)) AS has_nothing_in_common,
+    bool_or(size(f.assignors) > 0 AND size(o.assignors) > 0 AND o.is_timed
+      AND NOT arrays_overlap(f.assignors, o.assignors)) AS has_nothing_in_common,
     sort_array(collect_set(o.setting_id)) AS setting_ids
   FROM refusal r
   LEFT JOIN refused_offer f ON f.event_id = r.event_id

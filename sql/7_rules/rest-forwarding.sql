@@ -101,7 +101,8 @@ WITH clock_lead AS (
   GROUP BY kafka_cluster, group_id, process_id, code, CASE WHEN code <> 'conflict' THEN target END
 )
 SELECT
-  CASE WHEN code IN ('conflict', 'target_gone') THEN 'note' ELSE 'warning' END AS severity,
+  -- A worker retries a request that it could not sign yet.
+  CASE WHEN code IN ('conflict', 'target_gone') OR kind = 'signature' AND times < storm_returns THEN 'note' ELSE 'warning' END AS severity,
   CASE WHEN code IN ('other_environment', 'loopback', 'target_gone') AND is_named THEN 'proved' ELSE 'undecided' END AS verdict,
   kafka_cluster AS kafka_cluster,
   group_id AS group_id,
