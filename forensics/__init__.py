@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from forensics.api import Case, Finding, Ingested, ProofLine, Report, ReportFormat, ingest, open_case
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 __all__ = ["Case", "Finding", "Ingested", "ProofLine", "Report", "ReportFormat", "ingest", "open_case"]
 
 
