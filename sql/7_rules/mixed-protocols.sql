@@ -36,14 +36,16 @@ WITH clock_lead AS (
   GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.event_id
 ), other_offer AS (
   -- What the members in force offered then, according to their logs. A process whose log had ended may have left before.
-  SELECT r.kafka_cluster, r.group_id, r.event_id, s.process_id, max_by(s.assignors, struct(s.at_ms, s.event_id)) AS assignors,
+  SELECT r.kafka_cluster, r.group_id, r.event_id, s.process_id,
+    CASE WHEN bool_and(k.reference_process_id = r.reference_process_id) THEN max_by(s.assignors, struct(s.at_ms, s.event_id))
+      ELSE array_sort(array_distinct(flatten(collect_list(s.assignors)))) END AS assignors,
     max_by(s.event_id, struct(s.at_ms, s.event_id)) AS setting_id, bool_and(k.reference_process_id = r.reference_process_id) AS is_timed
   FROM refusal r
   JOIN consumer_setting s ON s.kafka_cluster = r.kafka_cluster AND s.group_id = r.group_id AND s.process_id <> r.process_id
     AND s.protocol = 'classic'
   JOIN clock_lead k ON k.process_id = s.process_id
   JOIN (SELECT process_id, max(last_ms) AS last_ms FROM process_life GROUP BY process_id) l ON l.process_id = s.process_id
-  -- If the clocks cannot be compared, its offers are listed and decide nothing.
+  -- If the clocks cannot be compared, all offers that it ever made are listed, and decide nothing.
   WHERE k.reference_process_id <> r.reference_process_id
     OR s.at_ms - k.ahead_ms <= r.reference_ms AND l.last_ms - k.ahead_ms >= r.reference_ms
   GROUP BY r.kafka_cluster, r.group_id, r.event_id, s.process_id
