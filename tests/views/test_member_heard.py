@@ -126,7 +126,7 @@ def test_what_else_may_have_begun_its_session_has_to_be_ruled_out_by_lines(case)
 def test_two_holders_are_proved_by_the_line_that_removed_one(case):
     (proof,) = [r for r in rows(case, "split_brain") if r["group_id"] == "whole" and r["resource"] == "orders-1" and r["verdict"] == "proved"]
     assert 21_000 < proof["certain_ms"] < 22_000
-    assert re.search("the coordinator removed [AB] later", proof["explanation"])
+    assert re.search("The coordinator removed [AB] even later", proof["explanation"])
     told_of, claims = proof_checker.read(case.root)
     assert proof_checker.faults(told_of, claims) == []
     (removal,) = [i for i in proof["witness"] if told_of.lines[i]["member_id"] == "whole1-id" and told_of.lines[i]["event"] == "member_expired"]
