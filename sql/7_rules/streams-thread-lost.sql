@@ -1,4 +1,4 @@
--- One row per process run of a Kafka Streams application whose threads missed a rebalance, were fenced or died.
+-- One row per run of a Kafka Streams process whose threads missed a rebalance, were fenced or died.
 -- Reads: event, process_cluster, clock_offset, stream_task
 -- A thread's name consists of application.id, a UUID and its number, unless the application has its own client.id.
 WITH streams_line AS (
