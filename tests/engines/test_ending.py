@@ -79,7 +79,12 @@ def files_of(folder: Path) -> dict[str, bytes]:
 def interrupted(arguments: list[object], after: float) -> tuple[int, str, float]:
     """Exit code, standard error and the seconds that a command takes to end after Ctrl-C; fails where a process of it stays."""
     command = [sys.executable, "-m", "forensics", *map(str, arguments)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+    def listen() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background job ignores it
+
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True, "start_new_session": True, "preexec_fn": listen}
+    process = subprocess.Popen(command, **pipes)
     with contextlib.suppress(OSError):
         while process.poll() is None and "site-packages" not in Path(f"/proc/{process.pid}/maps").read_text():
             time.sleep(0.02)  # Python itself is still starting
