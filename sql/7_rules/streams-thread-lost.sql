@@ -46,6 +46,8 @@ WITH streams_line AS (
   FROM run_summary a
   JOIN run_summary b ON b.kafka_cluster <=> a.kafka_cluster AND b.group_id <=> a.group_id AND b.error = a.error
     AND b.process_id <> a.process_id
+  -- Only an exception that names a record: others, such as timeouts, have the same text in all processes.
+  WHERE a.error RLIKE '(?i)offset ?[=:]? ?[0-9]+'
   GROUP BY a.process_id, a.instance
 ), taken_task AS (
   -- Active tasks that another process got while this one still had them.
@@ -77,7 +79,7 @@ SELECT
     'died', died,
     'error', regexp_replace(r.error, '^([a-z0-9_]+[.])+', ''),
     'root_error', regexp_replace(r.root_error, '^([a-z0-9_]+[.])+', ''),
-    'same_in', f.processes,
+    'same_in', coalesce(f.processes, CAST(array() AS ARRAY<STRING>)),
     'died_at_ms', died_ms,
     'all_died_at_ms', all_died_ms,
     'restarted_at_ms', CASE WHEN r.started_ms > r.all_died_ms THEN r.started_ms END,
