@@ -389,7 +389,7 @@ class Case:
         statements = [replace(s, source="statement") for s in query.own(statement, None)]
         return Rows(query.dicts(lambda: self.engine, self.folder, statements))
 
-    def show(self, wanted: str, *, context: int = 2, merge: bool = False, tz: str = "", width: int | None = None) -> Text:
+    def show(self, wanted: str, *, context: int = 2, merge: bool = False, tz: str = "", width: int = 120) -> Text:
         """Return the log lines behind an ID, from the evidence.
 
         Args:
@@ -398,7 +398,7 @@ class Case:
             context: number of lines before and after each.
             merge: also merge the lines of all processes for an ID.
             tz: time zone of displayed times; UTC if empty.
-            width: width in characters; None: 120.
+            width: width in characters.
 
         Raises:
             UsageError: nothing in the case matches `wanted`.
@@ -407,7 +407,7 @@ class Case:
 
         is_merged = merge or show.is_time_or_generation(wanted)
         found = merged.show if is_merged else show.show
-        return Text(text.as_text(found(self.folder, wanted, context, _zone(tz)), *(() if width is None else (width,))))
+        return Text(text.as_text(found(self.folder, wanted, context, _zone(tz)), width))
 
     def timeline(self, group: str = "", *, resources: Sequence[str] = (), since: str = "", until: str = "", tz: str = "", width: int = 120) -> Text:
         """Draw who owned what, and when, as text: a row per resource, a lane per owner.

@@ -84,7 +84,7 @@ class Run:
         """Wait until something is true.
 
         Raises:
-            TimeoutError: it is not true after so many seconds.
+            TimeoutError: it is still not true after the limit.
         """
         end = time.monotonic() + seconds
         while not true():

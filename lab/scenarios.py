@@ -16,6 +16,8 @@ from lab.cluster import Run
 
 FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 FILE_SINK = "org.apache.kafka.connect.file.FileStreamSinkConnector"
+#: The coordinator looks for transactions that exceeded their timeout once a second instead of every 10 s.
+ABORTS_SOON = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000}
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,7 @@ def producer_fenced(run: Run, names: Names) -> None:
 @scenario(("logs/broker-1/server.log", "Completed rollback of ongoing transaction"), ("truth/p1.jsonl", '"(failed|fatal)"'))
 def producer_timed_out(run: Run, names: Names) -> None:
     """A producer is frozen inside a transaction for longer than transaction.timeout.ms: the coordinator aborts it and bumps the epoch."""
-    run.brokers(settings={"transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000})
+    run.brokers(settings=ABORTS_SOON)
     run.watch()
     produce(run, names, "p1", timeout_ms=6000, records=32)
     run.until("p1 commits", lambda: run.truth_has("p1", "committed"))
@@ -192,7 +194,7 @@ def producer_timed_out(run: Run, names: Names) -> None:
 @scenario(("logs/broker-1/server.log", "Completed rollback of ongoing transaction"), ("truth/p1.jsonl", '"(failed|fatal)"'))
 def producer_too_slow(run: Run, names: Names) -> None:
     """A producer works for longer than transaction.timeout.ms before it commits; its supervisor starts it again if that ends it."""
-    run.brokers(settings={"transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000})
+    run.brokers(settings=ABORTS_SOON)
     run.watch()
     produce(run, names, "p1", timeout_ms=6000, slow_ms=12_000)
     run.until("the coordinator aborts", lambda: run.log_has("broker-1", "Completed rollback of ongoing transaction"))
@@ -304,7 +306,7 @@ def failing(run: Run, connector: str, state: str = "FAILED") -> list[int]:
 
 @scenario(("truth.json", '"FAILED"'), ("truth.json", "Read timed out"), ("truth.json", "Converting byte"))
 def connector_task_throws(run: Run, names: Names) -> None:
-    """A source task throws, is restarted in vain, then with success; a sink task meets a record that it cannot read, until it may skip it."""
+    """A source task throws; its first restart fails and its second succeeds. A sink task meets a record that it cannot read, until it may skip it."""
     run.brokers()
     for worker in ("w1", "w2", "w3"):
         run.worker(worker, names.group)
@@ -338,7 +340,7 @@ def connector_task_throws(run: Run, names: Names) -> None:
 @scenario(("logs/w*/connect.log", "ProducerFenced|InvalidProducerEpoch"), ("truth/threads.jsonl", '"stopped", .*"tasks": \\["'))
 def exactly_once_source_fenced(run: Run, names: Names) -> None:
     """A worker with exactly-once source tasks is frozen until the others run them, whose producers fence its own; then tasks.max changes."""
-    run.brokers(settings={"transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000})
+    run.brokers(settings=ABORTS_SOON)
     run.watch()
     for worker in ("w1", "w2", "w3"):
         run.worker(worker, names.group, exactly_once_source_support="enabled")
@@ -360,7 +362,7 @@ QUICK_EPOCHS = {
 
 
 def assigned(run: Run, name: str, times: int = 1) -> Callable[[], bool]:
-    """Return the condition that a consumer was given partitions so many times more than now."""
+    """Return the condition that a consumer has been given partitions this number of times more than now."""
 
     def count() -> int:
         path = run.folder / "truth" / f"{name}.jsonl"

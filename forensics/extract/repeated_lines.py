@@ -101,7 +101,7 @@ def leave_out(
 
 
 def _doubles(lines: pa.Table, files: Sequence[Path], name: str) -> tuple[Ints, Ints, bool]:
-    """Return lines that are repeated, their repetitions, and whether there are so many that they come from what writes the log."""
+    """Return lines that are repeated, their repetitions, and whether their number shows that the program that writes the log prints them."""
     pos = lines["stream_pos"].to_numpy()
     first, again = doubles_of(lines, lambda some: _settings(files, name, pos[some]))
     # A message that one thread prints a hundred times counts once.

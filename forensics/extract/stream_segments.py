@@ -219,7 +219,7 @@ def in_runs(lines: StreamLines, runs: Iterable[Sequence[Part]]) -> list[Segment]
 
 
 def segments_of(lines: StreamLines, *, zoned: bool) -> list[Segment]:
-    """Return the segments of a stream; a single one if nothing is wrong, or if it has so many jumps that its lines are out of order.
+    """Return the segments of a stream; a single one if nothing is wrong, or if its many jumps show that its lines are out of order.
 
     Args:
         lines: lines of the stream, in their original order.

@@ -34,7 +34,9 @@ def rows(report: Report, undecided: Sequence[Row]) -> list[str]:
 
 
 def meanwhile(report: Report) -> str:
-    """Return how to ask the running system for the current owners until the logs are available; empty if no group is known."""
+    """Return how to ask the running system for the current owners until the logs are available; empty if no group is known, or none has owners."""
+    if report.examined["why"] == "share_groups":
+        return ""
     groups = [g["group_id"] for g in report.groups if g["group_id"]]
     workers = {g["group_id"] for g in report.groups for x in g["generations"] if x["protocol_type"] == "connect"}
     commands = []

@@ -275,7 +275,7 @@ def unsettled(report: Report, names: Names, shown_stories: Sequence[Story]) -> l
     elif not undecided:
         return []
     rows += [("Collect" if not n else "", text) for n, text in enumerate(collect.rows(report, undecided))]
-    if rows and report.examined["why"] != "share_groups" and (until := collect.meanwhile(report)):
+    if rows and (until := collect.meanwhile(report)):
         rows.append(("Until then", f"this is not an all-clear; {until}"))
     return [Heading(3, ""), Table(_LABELLED, tuple(rows))] if rows else []
 

@@ -29,7 +29,7 @@ CREATE OR REPLACE TEMPORARY VIEW duplicate_ledger (
   read_to         COMMENT 'Offset up to which the old reader had certainly read (not included); NULL: only its start is known',
   records_lo      COMMENT 'Minimum number of records read twice',
   records_hi      COMMENT 'Maximum number of records read twice; NULL: no bound',
-  how             COMMENT 'automatic_commit: exact; refused_commit: the old reader tried in vain to commit up to read_to; asked_commit: it
+  how             COMMENT 'automatic_commit: exact; refused_commit: the old reader''s commit up to read_to was refused; asked_commit: it
     asked to commit, and the logs do not show the outcome; committed: it had committed up to read_to; went_back: the new reader started at a
     lower offset than the old reader had; unknown: how far the old reader had read is unknown',
   fenced_by

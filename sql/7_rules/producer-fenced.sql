@@ -20,9 +20,7 @@ WITH transaction_line AS (
   SELECT f.kafka_cluster, f.transactional_id, f.process_id, f.instance, f.client_id, min(f.at_ms) AS from_ms,
     max(f.at_lo_ms) AS last_lo_ms, min_by(f.at_hi_ms, f.stream_pos) AS fenced_hi_ms,
     min_by(f.event_id, f.stream_pos) AS fenced_id, min(f.stream_pos) AS fenced_pos, bool_and(f.is_abortable) AS is_abortable,
-    bool_or(f.is_fence) AS is_fence,
-      max(f.reference_process_id) AS island,
-    max(f.ahead_hi_ms) AS ahead_hi_ms
+    bool_or(f.is_fence) AS is_fence, max(f.reference_process_id) AS island, max(f.ahead_hi_ms) AS ahead_hi_ms
   FROM transaction_line f
   WHERE f.event = 'producer_failed'
   GROUP BY f.kafka_cluster, f.transactional_id, f.process_id, f.instance, f.client_id
@@ -67,7 +65,7 @@ WITH transaction_line AS (
     AND t.producer_id = o.producer_id AND t.epoch BETWEEN o.first_epoch AND o.last_epoch
   GROUP BY o.fenced_id
 ), fence AS (
-  SELECT o.*, n.process_id AS other_process_id, n.instance AS other_instance, n.client_id AS other_client_id, n.first_epoch AS other_epoch,
+  SELECT o.*, n.process_id AS other_process_id, n.client_id AS other_client_id, n.first_epoch AS other_epoch,
     n.is_later, n.session_id AS other_session_id, n.witness AS other_witness, n.start_lo_ms AS other_lo_ms,
     n.start_hi_ms AS other_hi_ms, a.event_id AS abort_id, a.at_lo_ms AS abort_lo_ms, a.at_hi_ms AS abort_hi_ms, a.broker,
     r.times AS refused, r.partitions AS refused_partitions, r.event_ids AS refused_ids,
