@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import io
 import logging
 import os
@@ -995,6 +996,8 @@ def _listen_for_interrupts() -> None:
     """Make Ctrl-C end the command within a second, even while it computes in a library or waits for an engine."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         return  # ignored, as for a background job of a script
+    # Registered first, so it runs last: the command has done its work then, and Python would let Ctrl-C end it as if it had not.
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     with suppress(OSError):  # closed by the caller
         _STDERR.append(os.dup(2))
     received, notify = os.pipe()
