@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -76,15 +77,18 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file() and path.name != ".lock"}
 
 
-def listening() -> None:
-    """Let a process receive Ctrl-C: the background job of a shell ignores it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+@pytest.fixture(autouse=True)
+def listening() -> Iterator[None]:
+    """Let commands receive Ctrl-C: they inherit it if the tests ignore it, as the background job of a shell does."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def interrupted(arguments: list[object], after: float) -> tuple[int, str, float]:
     """Exit code, standard error and the seconds that a command takes to end after Ctrl-C; fails where a process of it stays."""
     command = [sys.executable, "-m", "forensics", *map(str, arguments)]
-    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True, "start_new_session": True, "preexec_fn": listening}
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
     process = subprocess.Popen(command, **pipes)
     with contextlib.suppress(OSError):
         while process.poll() is None and "site-packages" not in Path(f"/proc/{process.pid}/maps").read_text():
@@ -162,7 +166,7 @@ def test_ctrl_c_ends_a_command_that_does_not_listen(tmp_path: Path):
         "def compute(*a, **k):\n    print(flush=True)\n    hashlib.pbkdf2_hmac('sha256', b'x', b'y', 10**9)\n"
         "api.open_case = compute\nsys.argv[1:] = ['report', '--case', 'x']\nfrom forensics.cli import main\nmain()"
     )
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "preexec_fn": listening}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, "-c", code], **pipes) as process:
         process.stdout.readline()
         time.sleep(1)
