@@ -12,8 +12,11 @@ from itertools import pairwise
 #: This many signs of one kind are not a coincidence.
 _FEWEST = 2
 _FEWEST_NUMBERS = 3
-#: A setting of a client, worker or broker: one line each, below the line that identifies the owner.
-_VALUE = re.compile(rb"(?P<head>[^\t]{0,300})\t[a-z][a-zA-Z0-9_]*(?:\.[a-zA-Z0-9_]+)* = ")
+#: A setting of a client, worker, connector or broker: one line each, below the line that identifies the owner. Names may have hyphens
+#: (`offset-syncs.topic.replication.factor`) and capitals (`transforms.InsertKey.type`).
+_VALUE = re.compile(rb"[^\t]{0,300}\t[A-Za-z][^\s=]* = ")
+#: The first line of a record. A value that has line breaks itself, such as a query, continues on lines without a level.
+_RECORD = re.compile(rb"\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b")
 _VALUES_OF = re.compile(rb"[Vv]alues: ?")
 #: The number that `grep -n` and `rg` put before a line, or before a line of its context.
 _NUMBER = re.compile(rb"(?:[^ :|\[\]{}\"]{1,300}[:-])?(?P<number>[0-9]{1,9})[:-]")
@@ -44,7 +47,7 @@ def filtered_by(lines: Sequence[bytes], wrappers: Sequence[str] = ()) -> str:
             return "line_numbers"
     headless = 0
     for before, line in pairwise(stripped):
-        if _is_value(line) and before and not _is_value(before) and not _VALUES_OF.search(before):
+        if _is_value(line) and not _is_value(before) and _RECORD.search(before) and not _VALUES_OF.search(before):
             headless += 1
     return "values" if headless >= _FEWEST else ""
 

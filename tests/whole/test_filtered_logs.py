@@ -47,6 +47,9 @@ HEAD, VALUE = b"[2026-11-21 07:51:21,404] INFO ", b"\trebalance.timeout.ms = 200
         # A log that begins in the middle of settings, or has them below their heads, is none; nor is one whose lines are numbered, all of them.
         ([VALUE, VALUE, HEAD + b"a (b)"], (), ""),
         ([HEAD + b"ConsumerConfig values: ", VALUE, HEAD + b"ConsumerConfig values: (a.B:372)", VALUE], (), ""),
+        # Names of settings may have hyphens, and values may have line breaks.
+        ([HEAD + b"MirrorSourceConfig values: ", VALUE, b"\toffset-syncs.topic.location = source", VALUE, b"\tk = v", b"\ta-b.c = 1", VALUE], (), ""),
+        ([HEAD + b"JdbcSourceConfig values: ", b"\tquery = SELECT a", b"  FROM b", VALUE, b"\tq = SELECT c", b"FROM d", VALUE], (), ""),
         ([b"3:" + HEAD, b"4:" + HEAD, b"5:" + HEAD, b"6:" + HEAD], ("line numbers",), ""),
     ],
 )
