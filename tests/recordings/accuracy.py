@@ -20,6 +20,9 @@ class Result:
     generations: Score = field(default_factory=Score)
     ownership: Score = field(default_factory=Score)
     clocks: Score = field(default_factory=Score)
+    producers: Score = field(default_factory=Score)
+    streams: Score = field(default_factory=Score)
+    failures: Score = field(default_factory=Score)
     verdicts: Verdicts = field(default_factory=Verdicts)
     causes: Causes = field(default_factory=Causes)
     widest_ms: float | None = None
@@ -61,7 +64,7 @@ SHOWN = 6
 HEADINGS = [
     *("recording", "generations", "ownership", "unknowable", "true overlaps", "verdicts"),
     *("false proved", "false refuted", "missed", "clocks", "widest bounds"),
-    *("causes", "left open", "false causes"),
+    *("producers", "stream tasks", "failures", "causes", "left open", "false causes"),
 ]
 
 
@@ -80,6 +83,9 @@ def cells(result: Result) -> list[str]:
         str(len(v.missed)),
         f"{c.right} of {c.total}" if c.total else "-",
         f"{result.widest_ms:.0f} ms" if result.widest_ms is not None else "-",
+        f"{result.producers.right} of {result.producers.total}" if result.producers.total else "-",
+        f"{result.streams.percent:.2f} %" if result.streams.percent is not None else "-",
+        f"{result.failures.right} of {result.failures.total}" if result.failures.total else "-",
         f"{k.right} of {k.total}" if k.total else "-",
         str(k.open),
         str(len(k.false)),
@@ -89,7 +95,14 @@ def cells(result: Result) -> list[str]:
 def notes(result: Result) -> list[str]:
     """Return everything about a recording that needs a person's attention."""
     found = [*result.faults, *(f"missed: {x}" for x in result.verdicts.missed), *(f"missed cause: {x}" for x in result.causes.missed)]
-    for title, wrong in (("generation", result.generations.wrong), ("clock", result.clocks.wrong), ("ownership", result.ownership.wrong)):
+    for title, wrong in (
+        ("generation", result.generations.wrong),
+        ("clock", result.clocks.wrong),
+        ("ownership", result.ownership.wrong),
+        ("producer", result.producers.wrong),
+        ("stream task", result.streams.wrong),
+        ("failed task", result.failures.wrong),
+    ):
         found += [f"{title}: {x}" for x in wrong[:SHOWN]]
         found += [f"{title}: {len(wrong) - SHOWN} more of the kind"] if len(wrong) > SHOWN else []
     found += [f"missing: {x}" for x in result.missing]
@@ -135,7 +148,7 @@ def markdown(tables_of: dict[str, list[Result]], thinned: list[Thinned]) -> str:
         "<!-- Written by `python tests/recordings/score.py RECORDINGS --write docs/accuracy.md`; do not edit by hand. -->",
         "# Accuracy on real Kafka clusters",
         "",
-        "Real brokers, Connect workers and consumers of ten Kafka releases (1.1 to 4.3) were run with injected faults: killed, frozen and partitioned",
+        "Real brokers, Connect workers, consumers, producers and Streams applications of ten Kafka releases (1.1 to 4.3) were run with injected faults: killed, frozen and partitioned",
         "processes, lost coordinators, skewed clocks. The ground truth was recorded independently of their logs: an external sampler checked the",
         "task threads of every worker five times a second, consumers recorded their own assignments and the records that they consumed, and the",
         "coordinator's storage was dumped. The program reads only the logs, and its views are then compared with the ground truth.",
@@ -154,6 +167,10 @@ def markdown(tables_of: dict[str, list[Result]], thinned: list[Thinned]) -> str:
         "| false refuted | refutations of an overlap that lasted at least 0.4 s |",
         "| missed | true overlaps of at least 1 s that no row proves or leaves undecided |",
         "| clocks | bounds of `clock_offset` that contain the true skew; *widest bounds* is the width of the widest |",
+        "| producers | how many epochs of transactional producers the view `producer_session` has, with process and time |",
+        "| stream tasks | sampled points (time, instance of Streams, task, role) for which the view `stream_task` is right |",
+        "| failures | how many changes of a task to FAILED in answers of the REST API the view `task_failure` has, with worker, time and innermost "
+        "exception |",
         "| causes | injected faults (a process frozen, killed, partitioned or restarted, a broker stopped, an invalid setting, ...) "
         "whose root cause the view `incident` identifies, with its subject, and with bounds that contain the times at which the fault began and ended |",
         "| left open | other faults for which `incident` names several possible causes, including the true one |",

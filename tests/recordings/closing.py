@@ -98,13 +98,20 @@ def _without(spans: list[Span], ends: list[tuple[str, str, int, int]]) -> list[S
 def working_spans(recording: Recording) -> tuple[list[Span], list[Span]]:
     """Spans in which a task certainly worked (not yet asked to stop), and those in which it possibly did (not yet closed).
 
-    Frozen time is in neither: a stopped process runs no code.
+    Frozen time is in neither: a stopped process runs no code. It may work from the moment it is resumed, before the next sample.
     """
     stops = closings(recording)
     never = recording.end_ms + 1
     running = [s for s in recording.thread_spans if s.running]
+    woken = [
+        Span(s.owner, s.resource, woke, s.end_ms, True, s.pid)
+        for s in recording.thread_spans
+        if not s.running
+        for _, woke in recording.freezes(s.owner)
+        if s.start_ms < woke < s.end_ms
+    ]
     certain = _without(running, [(c.worker, c.task, c.asked_ms, c.again_ms or never) for c in stops])
-    possible = _without(running, [(c.worker, c.task, c.closed_ms, c.again_ms or never) for c in stops if c.closed_ms is not None])
+    possible = _without(running + woken, [(c.worker, c.task, c.closed_ms, c.again_ms or never) for c in stops if c.closed_ms is not None])
     return certain, possible
 
 

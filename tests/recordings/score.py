@@ -21,6 +21,7 @@ from accuracy import HEADINGS, WAYS, Result, cells, markdown, notes
 from causes import score_causes
 from closing import log_text
 from dump_offsets import stored_generations
+from questions import score_failures, score_producers, score_streams
 from rich.console import Console
 from rich.table import Table
 from scoring import Clock, Row, score_clocks, score_generations, score_ownership
@@ -43,6 +44,9 @@ NEEDED = {
         *("from_lo", "from_hi", "to_lo", "to_hi", "ownership_a", "ownership_b"),
     ],
     "clock_offset": ["process_id", "reference_process_id", "lo_ms", "hi_ms"],
+    "producer_session": ["transactional_id", "producer_id", "first_epoch", "process_id", "start_lo", "start_hi"],
+    "stream_task": ["task", "role", "process_id", "start_lo", "start_hi", "stop_lo", "stop_hi"],
+    "task_failure": ["resource_kind", "resource", "process_id", "failed_lo", "innermost"],
     "incident": ["cause", "alternatives", "subject", "from_lo", "from_hi", "to_lo", "to_hi", "times"],
 }
 RE_PRINTED = re.compile(r"groupId=(?P<group>[^\],]+)\].*?\bgeneration(?:=|Id=| )(?:Generation\{generationId=)?(?P<number>\d+)")
@@ -101,6 +105,9 @@ def score(recording: Recording, case: Path, withhold: str | None = None) -> Resu
         result.ownership = score_ownership(recording, rows["ownership"], clock)
     result.verdicts = score_split_brain(recording, rows["split_brain"], rows["ownership"], clock)
     result.clocks, result.widest_ms = score_clocks(recording, rows["clock_offset"])
+    result.producers = score_producers(recording, rows["producer_session"], clock)
+    result.streams = score_streams(recording, rows["stream_task"], clock)
+    result.failures = score_failures(recording, rows["task_failure"], clock)
     result.causes = score_causes(recording, rows["incident"], clock, rows["process"], result.withheld)
     return result
 

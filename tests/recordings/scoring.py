@@ -145,7 +145,7 @@ def score_ownership(recording: Recording, rows: list[Row], clock: Clock) -> Scor
     dark = _alive_unknowable(recording)
     faults: Counter[str] = Counter()
     for at, worker, task, exists in recording.grid():
-        verdict = _judge_point(at, exists, bounds[worker, task])
+        verdict = judge_point(at, exists, bounds[worker, task])
         if verdict == "wide" and any(a - EDGE_MS <= at < b for a, b in dark[worker]):
             score.unknowable += 1
             continue
@@ -158,9 +158,9 @@ def score_ownership(recording: Recording, rows: list[Row], clock: Clock) -> Scor
     return score
 
 
-def _judge_point(at: int, exists: bool, bounds: list[tuple[float, float, float, float]]) -> str:
+def judge_point(at: int, exists: bool, bounds: list[tuple[float, float, float, float]], edge_ms: int = EDGE_MS) -> str:
     """`right`, or what is wrong with one point: `not owned`, `owned`, or `wide` bounds."""
-    near = any(abs(at - edge) <= EDGE_MS for four in bounds for edge in four)
+    near = any(abs(at - edge) <= edge_ms for four in bounds for edge in four)
     if any(start_hi <= at <= stop_lo for _, start_hi, stop_lo, _ in bounds):
         return "right" if exists or near else "owned"
     around = [four for four in bounds if four[0] <= at <= four[3]]

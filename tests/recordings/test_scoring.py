@@ -10,6 +10,7 @@ import pytest
 from causes import done, score_causes
 from closing import closings, working_spans
 from dump_offsets import StoredGeneration, read_dump
+from questions import score_failures, score_producers, score_streams
 from scoring import Clock, score_clocks, score_generations, score_ownership
 from truth import Recording, overlaps
 from verdicts import score_split_brain
@@ -251,3 +252,72 @@ def test_what_is_not_said_is_missed(misfortunes):
 
 def test_the_end_of_all_is_no_incident(misfortunes):
     assert causes(misfortunes, [*TRUE_CAUSES, incident("process_restarted", "w1/connect.log", 91, 91, 95, 95)]).false == []
+
+
+# --- producers, Streams, failed tasks
+
+
+@pytest.fixture
+def clients(tmp_path):
+    """p1 is given epoch 0 at 5 s; a thread of s1 has task 0_1 from 10 s to 20 s; b-0 fails on w1 between 30 s and 31 s."""
+    deeds = [
+        {"t_ms": T0, "did": "worker started", "worker": "w1", "ip": "10.0.0.1", "group": "g", "skew": None},
+        {"t_ms": T0, "did": "producer started", "producer": "p1"},
+        {"t_ms": T0, "did": "streams started", "streams": "s1", "application_id": "app"},
+        {"t_ms": T0 + 60_000, "did": "scenario ends"},
+    ]
+    trace = "org.ConnectException: x\n\tat a.B\nCaused by: java.net.SocketTimeoutException: Read timed out\n\tat c.D"
+    tasks = [{"id": 0, "state": "RUNNING", "worker_id": "10.0.0.1:8083"}, {"id": 0, "state": "FAILED", "worker_id": "10.0.0.1:8083", "trace": trace}]
+    status = [{"t_ms": T0 + t, "status": {"b": {"status": {"tasks": [task]}}}} for t, task in zip((30_000, 31_000), tasks, strict=True)]
+    (tmp_path / "truth.json").write_text(json.dumps({"version": "4.3.1", "scenario": "made_up", "deeds": deeds, "status": status}))
+    threads = [(0, []), (10, ["0_1"]), (20, [])]
+    said = {
+        "p1": [{"t_ms": T0 + 5_000, "event": "initialised", "producer_id": 7, "epoch": 0}],
+        "s1": [{"t_ms": T0 + t * 1000, "threads": [{"active": active, "standby": []}]} for t, active in threads],
+    }
+    (tmp_path / "truth").mkdir()
+    for name, lines in said.items():
+        (tmp_path / "truth" / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return Recording(tmp_path)
+
+
+def session(process="p1/producer.log", epoch=0, start=5.0):
+    times = {"start_lo": at(start), "start_hi": at(start)}
+    return {"process_id": process, "transactional_id": "t", "producer_id": 7, "first_epoch": epoch} | times
+
+
+def test_producers_are_compared_by_process_epoch_and_time(clients):
+    def compared(*rows):
+        score = score_producers(clients, list(rows), Clock(clients, []))
+        return score.right, score.total, len(score.wrong)
+
+    assert compared(session()) == (1, 1, 0)
+    assert compared(session(), session("connect.log", 3)) == (1, 1, 0)  # of another program: nothing to compare it with
+    assert compared(session("p1/producer.log", 1)) == (0, 1, 2)  # missing, and never so
+    assert compared(session(start=9.0)) == (0, 1, 2)
+    assert compared() == (0, 1, 1)
+
+
+def test_tasks_of_streams_are_compared_at_each_sample(clients):
+    def percent(start, stop, role="active"):
+        times = {"start_lo": at(start), "start_hi": at(start), "stop_lo": at(stop), "stop_hi": at(stop)}
+        row = {"process_id": "s1/streams.log", "task": "0_1", "role": role} | times
+        return score_streams(clients, [row], Clock(clients, [])).percent
+
+    assert percent(10, 20) == 100.0
+    assert percent(9.5, 20) == 100.0  # given, and still being restored
+    assert percent(10, 30) == pytest.approx(85.0, abs=1)
+    assert percent(15, 20) == pytest.approx(93.3, abs=1)
+    assert percent(10, 20, "standby") == pytest.approx(83.3, abs=4)
+
+
+def test_failed_tasks_are_compared_by_worker_time_and_cause(clients):
+    def right(process="w1/connect.log", failed=30.5, innermost="java.net.SocketTimeoutException: Read timed out"):
+        row = {"resource_kind": "task", "resource": "b-0", "process_id": process, "failed_lo": at(failed), "innermost": innermost}
+        score = score_failures(clients, [row], Clock(clients, []))
+        return score.right, score.total
+
+    assert right() == (1, 1)
+    assert right(process="w2/connect.log") == (0, 1)
+    assert right(failed=40) == (0, 1)
+    assert right(innermost="org.ConnectException: x") == (0, 1)

@@ -92,6 +92,7 @@ class Recording:
         self.version: str = truth["version"]
         self.scenario: str = truth["scenario"]
         self.deeds: list[dict] = truth["deeds"]
+        self.statuses: list[dict] = truth.get("status") or []
 
     @property
     def logs(self) -> Path:
@@ -185,16 +186,40 @@ class Recording:
                 for task in tasks:
                     yield at, line["worker"], task, task in present
 
+    def named(self, kind: str) -> list[str]:
+        """Return the names of all processes of one kind (`streams`, `producer`), in the order in which they were started."""
+        return list(dict.fromkeys(d[kind] for d in self.deeds if d["did"] == f"{kind} started"))
+
+    def said_by(self, name: str) -> list[dict]:
+        """Return the lines that a client wrote about itself until the ground truth ends."""
+        file = self.path / "truth" / f"{name}.jsonl"
+        if not file.is_file():
+            return []
+        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("{")]
+        return [x for x in lines if x.get("timestamp", x.get("t_ms", 0)) < self.end_ms]
+
+    @cached_property
+    def failed_tasks(self) -> list[tuple[str, str, int, int, str]]:
+        """Return (task, worker, time of the answer before, time of the answer, stack trace) for each change to FAILED in the REST API's answers."""
+        workers = {d["ip"]: d["worker"] for d in self.deeds if d["did"] == "worker started"}
+        found, states, since = [], {}, self.start_ms
+        for answer in self.statuses:
+            tasks = {
+                f"{connector}-{task['id']}": task
+                for connector, answered in answer["status"].items()
+                for task in (answered.get("status") or {}).get("tasks", [])
+            }
+            for name, task in tasks.items():
+                worker = workers.get(task["worker_id"].split(":")[0])
+                if task["state"] == "FAILED" and states.get(name) != "FAILED" and worker and answer["t_ms"] < self.end_ms:
+                    found.append((name, worker, since, answer["t_ms"], task.get("trace") or ""))
+            states, since = {name: task["state"] for name, task in tasks.items()}, answer["t_ms"]
+        return found
+
     @cached_property
     def own_words(self) -> dict[str, list[dict]]:
         """Return the lines that each consumer and instance of Streams wrote about itself until the ground truth ends, by its name."""
-        found = {}
-        for name in self.consumers:
-            file = self.path / "truth" / f"{name}.jsonl"
-            if file.is_file():
-                lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("{")]
-                found[name] = [x for x in lines if x.get("timestamp", x.get("t_ms", 0)) < self.end_ms]
-        return found
+        return {name: lines for name in self.consumers if (lines := self.said_by(name))}
 
     @cached_property
     def callbacks(self) -> dict[str, list[dict]]:
@@ -217,6 +242,12 @@ class Recording:
                 spans.append((since, int(deed["t_ms"])))
                 since = None
         return spans + ([(since, self.end_ms)] if since is not None else [])
+
+    def dead(self, owner: str) -> list[tuple[int, int]]:
+        """The times from which a process was killed until it was started again."""
+        kills = [int(d["t_ms"]) for d in self.deeds if d["did"].endswith(" killed") and member_of(d) == owner]
+        starts = [int(d["t_ms"]) for d in self.deeds if d["did"].endswith(" started") and member_of(d) == owner]
+        return [(kill, min([*(t for t in starts if t > kill), self.end_ms])) for kill in kills]
 
     @cached_property
     def holding_spans(self) -> list[Span]:
