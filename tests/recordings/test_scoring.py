@@ -116,7 +116,7 @@ def test_true_verdicts_are_right(recording):
     ("row", "words"),
     [
         (split("work", "proved", 20, 28), "no true overlap then"),
-        (split("thread", "proved", 20, 50), "certain for 30000 ms, truly 13000 ms"),
+        (split("thread", "proved", 20, 50), "certain for 30000 ms, truly 13200 ms"),
         (split("thread", "proved", 35, 36), "no true overlap then"),
     ],
 )

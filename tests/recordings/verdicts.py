@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from closing import longest, working_spans
 from scoring import EDGE_MS, INFINITE, MISSED_MS, SEEN_MS, Clock, Row, owner_of
@@ -44,9 +44,13 @@ class Overlaps:
         self.certain_work = overlaps(certain, self.groups)
         self.spans = {"task": _merged(recording.thread_spans), "partition": recording.holding_spans}
         threads, held = (overlaps(self.spans[k], self.groups) for k in ("task", "partition"))
+        #: What a row must show.
+        self.shown = {"task": ("thread", threads), "partition": ("held", held)}
+        #: A thread may have begun right after the sample before the first one that shows it.
+        from_sample_before = [replace(s, start_ms=s.start_ms - SAMPLE_MS) for s in self.spans["task"]]
         #: What a `proved` of (resource kind, kind) may rest on.
         self.bears_out = {
-            ("task", "thread"): threads,
+            ("task", "thread"): overlaps(from_sample_before, self.groups),
             ("task", "work"): overlaps(possible, self.groups),
             ("partition", "held"): held,
             ("partition", "thread"): held,
@@ -55,8 +59,8 @@ class Overlaps:
 
     def must_show(self, resource_kind: str) -> list[tuple[str, Overlap]]:
         """Return the overlaps that must not be missing: simultaneous threads and simultaneous holdings."""
-        kind = "thread" if resource_kind == "task" else "held"
-        return [(kind, o) for o in self.bears_out[resource_kind, kind]]
+        kind, found = self.shown[resource_kind]
+        return [(kind, o) for o in found]
 
 
 def _merged(spans: list[Span]) -> list[Span]:
