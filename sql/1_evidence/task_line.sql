@@ -26,6 +26,7 @@ CREATE OR REPLACE TEMPORARY VIEW task_line (
   member_id      COMMENT 'Worker''s member id at that time',
   generation     COMMENT 'Generation of the worker''s last assignment before the line',
   tasks_stopped  COMMENT 'The next line that reports that all tasks to be stopped have stopped: position, time, event',
+  statuses_flushed COMMENT 'The next line that reports that the worker''s writes to the status topic are complete: position, time, event',
   work_started   COMMENT 'The next line that reports that all tasks to be started have started: position, time, event',
   herder_stopped COMMENT 'The line that reports that the herder stopped: position, time, event'
 )
@@ -76,7 +77,7 @@ WITH classified_line AS (
     LEFT ANTI JOIN quiet_log q ON q.process_id = e.process_id
   )
   WHERE task IS NOT NULL OR event LIKE 'connector\\_%'
-    OR event IN ('tasks_stopped', 'work_started', 'herder_stopped')
+    OR event IN ('tasks_stopped', 'statuses_flushed', 'work_started', 'herder_stopped')
     OR client_kind = 'Worker' AND event IN ('joined', 'synced', 'worker_assigned')
 ), line_sequence AS (
   SELECT *,
@@ -120,6 +121,8 @@ WITH classified_line AS (
     lag(CASE WHEN event = 'worker_assigned' OR client_kind = 'Worker' AND event = 'synced' THEN generation END) IGNORE NULLS
       OVER before AS worker_generation,
     lag(CASE WHEN event = 'tasks_stopped' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER after AS tasks_stopped,
+    lag(CASE WHEN event = 'statuses_flushed' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER after
+      AS statuses_flushed,
     lag(CASE WHEN event = 'work_started' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER after AS work_started,
     lag(CASE WHEN event = 'herder_stopped' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER after AS herder_stopped
   FROM lifecycle_line
@@ -131,8 +134,8 @@ SELECT
   m.event_id, c.kafka_cluster, w.group_id, m.process_id, m.instance, m.resource_kind, m.resource, m.stream_pos, m.at_ms, m.event, m.kind,
   m.app_kind, m.timeout_ms, m.own_member_id,
   m.kind = 'sign' AND coalesce(m.is_work, false) OR m.kind = 'closing' AND m.timeout_ms > 0 AS is_work,
-  m.by_schedule, m.life, m.worker_member_id AS member_id, m.worker_generation AS generation, m.tasks_stopped, m.work_started,
-  m.herder_stopped
+  m.by_schedule, m.life, m.worker_member_id AS member_id, m.worker_generation AS generation, m.tasks_stopped,
+  m.statuses_flushed, m.work_started, m.herder_stopped
 FROM line_with_markers m
 JOIN process_cluster c ON c.process_id = m.process_id AND c.instance = m.instance
   AND m.stream_pos >= c.from_pos AND coalesce(m.stream_pos < c.to_pos, true)

@@ -23,8 +23,8 @@ CREATE OR REPLACE TEMPORARY VIEW ownership (
   stop_lo       COMMENT 'Certainly owned until this time',
   stop_hi       COMMENT 'Certainly no longer owned from this time on; NULL: unknown; a log that just ends does not prove an end',
   phase_end     COMMENT 'running, stopping, closing, failed or gone: its last known state',
-  stop_how      COMMENT 'Line that shows its end: stopped, client_closed, tasks_stopped, worker_stopped, started_again,
-    process_restarted, orphan_failed, revoked, lost; NULL: none',
+  stop_how      COMMENT 'Line that shows its end: stopped, client_closed, tasks_stopped, statuses_flushed, worker_stopped,
+    started_again, process_restarted, orphan_failed, revoked, lost; NULL: none',
   reference_process_id COMMENT 'Process on whose clock the bounds are',
   witness       COMMENT 'Events that prove the start and the end'
 )

@@ -169,7 +169,7 @@ WITH consumer_identity AS (
     bool_and(is_whole) AS is_whole,
     max(at_ms) FILTER (WHERE kind IN ('start', 'sign', 'leaving', 'closing') AND stream_pos <= gap_pos) AS before_gap_ms,
     min_by(work_started, stream_pos) FILTER (WHERE kind = 'start') AS work_started,
-    min_by(struct(at_ms, event_id, tasks_stopped, herder_stopped), stream_pos) FILTER (WHERE kind = 'stop') AS stop,
+    min_by(struct(at_ms, event_id, tasks_stopped, statuses_flushed, herder_stopped), stream_pos) FILTER (WHERE kind = 'stop') AS stop,
     max_by(herder_stopped, stream_pos) AS herder_stopped,
     max(failed_stop_pos) AS failed_stop_pos,
     max(stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing') AND NOT by_schedule OR kind = 'closed'
@@ -239,11 +239,15 @@ WITH consumer_identity AS (
         f.settled.event_id) END,
       CASE WHEN f.orphan IS NOT NULL THEN named_struct('at_ms', f.orphan.at_ms, 'how', 'orphan_failed', 'event_id', f.orphan.event_id) END,
       CASE WHEN f.stop.tasks_stopped IS NOT NULL AND f.resource_kind = 'task'
-        -- A thread that had closed its client before it was abandoned had left its task's code: only its last steps remained.
-        AND (f.failed_stop_pos IS NULL OR f.failed_stop_pos > f.stop.tasks_stopped.pos OR f.closed_before IS NOT NULL)
+        AND (f.failed_stop_pos IS NULL OR f.failed_stop_pos > f.stop.tasks_stopped.pos)
         -- The thread printed after it was abandoned, even if the line of that is missing.
         AND (f.last_own_pos IS NULL OR f.last_own_pos < f.stop.tasks_stopped.pos) AND f.is_seen_ending
         THEN named_struct('at_ms', f.stop.tasks_stopped.at_ms, 'how', 'tasks_stopped', 'event_id', f.stop.tasks_stopped.event_id) END,
+      -- A thread that had closed its client before it was abandoned only waits until its last status is written.
+      CASE WHEN f.closed_before IS NOT NULL AND f.stop.statuses_flushed.pos > f.failed_stop_pos
+        AND coalesce(f.last_own_pos < f.stop.statuses_flushed.pos, true)
+        THEN named_struct('at_ms', f.stop.statuses_flushed.at_ms, 'how', 'statuses_flushed', 'event_id', f.stop.statuses_flushed.event_id)
+        END,
       CASE WHEN f.next_start.at_ms IS NOT NULL AND f.failed_stop_pos IS NULL AND f.gap_pos IS NULL
         AND (f.is_seen_ending OR f.next_start.at_ms - f.stop.at_ms < f.graceful_ms)
         THEN named_struct('at_ms', f.next_start.at_ms, 'how', 'started_again', 'event_id', f.next_start.event_id) END,
