@@ -41,7 +41,8 @@ def score_producers(recording: Recording, rows: list[Row], clock: Clock) -> Scor
 def score_streams(recording: Recording, rows: list[Row], clock: Clock) -> Score:
     """Compare `stream_task` with the active and standby tasks that each thread listed in samples of its own process.
 
-    An assigned task is listed when its state is restored, so a task that is not listed yet counts as right for as long as restoring may take.
+    A thread lists an assigned task when it has restored its state. Samples of an instance that is rebalancing are left out, because it still
+    lists the tasks of the assignment before.
     """
     score, faults = Score(), Counter[str]()
     names = recording.named("streams")
@@ -56,6 +57,8 @@ def score_streams(recording: Recording, rows: list[Row], clock: Clock) -> Score:
         tasks = {(task, role) for x in samples for thread in x["threads"] for role in ("active", "standby") for task in thread[role]}
         dark = [(a - SAMPLE_MS, b + STREAMS_MS) for a, b in [*recording.freezes(name), *recording.dead(name)]]
         for sample, after in zip(samples, [*(x["t_ms"] for x in samples[1:]), recording.end_ms], strict=True):
+            if sample.get("state") == "REBALANCING":
+                continue
             listed = {(task, role) for thread in sample["threads"] for role in ("active", "standby") for task in thread[role]}
             for at in range(sample["t_ms"], after, SAMPLE_MS):
                 if any(a <= at < b for a, b in dark):
