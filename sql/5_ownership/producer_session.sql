@@ -25,21 +25,27 @@ CREATE OR REPLACE TEMPORARY VIEW producer_session (
 )
 COMMENT 'One row per time that a producer held a transactional.id.'
 AS
-WITH epoch_line AS (
+WITH producer_line AS (
+  -- A new producer asks for its first epoch, or resets it (before 2.5); one that continues names the epoch that it has.
+  SELECT *, lag(event = 'producer_initializing' AND epoch IS NULL OR event = 'producer_id_set' AND epoch < 0)
+    OVER (PARTITION BY process_id, instance, transactional_id, client_id ORDER BY stream_pos) AS is_first
+  FROM event
+  WHERE event IN ('producer_initializing', 'producer_id_set', 'transactional_id_initialized') AND transactional_id IS NOT NULL
+), epoch_line AS (
   SELECT c.kafka_cluster, e.transactional_id, e.producer_id, e.epoch, e.event_id,
     e.event = 'transactional_id_initialized' AS is_coordinator,
     CASE WHEN e.event = 'producer_id_set' THEN e.process_id END AS process_id,
     CASE WHEN e.event = 'producer_id_set' THEN e.instance END AS instance,
     CASE WHEN e.event = 'producer_id_set' THEN coalesce(e.client_id, e.thread, '-') END AS client_id,
     CASE WHEN e.event = 'producer_id_set' THEN e.stream_pos END AS own_pos,
-      CASE WHEN e.event = 'producer_id_set' THEN unix_millis(e.ts) END AS own_ms,
+    CASE WHEN e.event = 'producer_id_set' THEN unix_millis(e.ts) END AS own_ms, e.is_first,
     CASE WHEN NOT o.stepped THEN o.reference_process_id END AS reference_process_id,
     unix_millis(e.ts) - o.hi_ms AS at_lo_ms, unix_millis(e.ts) + e.resolution_ms - o.lo_ms AS at_hi_ms
-  FROM event e
+  FROM producer_line e
   JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
-  WHERE e.event IN ('producer_id_set', 'transactional_id_initialized') AND e.transactional_id IS NOT NULL AND e.epoch >= 0
+  WHERE e.event IN ('producer_id_set', 'transactional_id_initialized') AND e.epoch >= 0
 ), line_with_clock AS (
   -- The clock of the coordinator's line, if there is one.
   SELECT *, coalesce(max(CASE WHEN is_coordinator THEN reference_process_id END) OVER w, max(reference_process_id) OVER w) AS clock_id
@@ -54,11 +60,12 @@ WITH epoch_line AS (
     min_by(own_ms, struct(process_id IS NULL, process_id, own_pos)) AS own_ms,
     max(CASE WHEN is_coordinator AND reference_process_id = clock_id THEN at_lo_ms END) AS start_lo_ms,
     min(CASE WHEN reference_process_id = clock_id THEN at_hi_ms END) AS start_hi_ms,
+    coalesce(bool_or(is_first), false) AS is_first,
     array_sort(collect_set(event_id)) AS event_ids
   FROM line_with_clock
   GROUP BY kafka_cluster, transactional_id, producer_id, epoch
 ), epoch_after_previous AS (
-  SELECT *, coalesce(process_id = lag(process_id) OVER w AND instance = lag(instance) OVER w AND client_id = lag(client_id) OVER w, false)
+  SELECT *, NOT is_first AND coalesce(process_id = lag(process_id) OVER w AND instance = lag(instance) OVER w AND client_id = lag(client_id) OVER w, false)
     AS is_same_producer
   FROM granted_epoch
   WINDOW w AS (PARTITION BY kafka_cluster, transactional_id, producer_id ORDER BY epoch)

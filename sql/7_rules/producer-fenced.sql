@@ -47,6 +47,9 @@ WITH transaction_line AS (
   JOIN producer_session n ON n.kafka_cluster <=> o.kafka_cluster AND n.transactional_id = o.transactional_id
   WHERE CASE WHEN o.session_id IS NOT NULL THEN n.producer_id = o.producer_id AND n.first_epoch > o.last_epoch
     ELSE NOT (n.process_id <=> o.process_id AND n.instance <=> o.instance AND n.client_id <=> o.client_id) END
+    -- A producer that starts later did not fence it: in the same log by position, else by the clocks.
+    AND NOT coalesce(CASE WHEN n.process_id = o.process_id AND n.instance = o.instance THEN n.own_pos > o.fenced_pos
+      ELSE n.reference_process_id = o.island AND unix_millis(n.start_lo) > o.fenced_hi_ms END, false)
 ), abort AS (
   -- Between its own start and the moment when it learned that it was fenced.
   SELECT o.fenced_id, min_by(t.event_id, struct(t.at_lo_ms IS NOT NULL, t.at_lo_ms, t.event_id)) AS event_id,
@@ -68,8 +71,7 @@ WITH transaction_line AS (
   SELECT o.*, n.process_id AS other_process_id, n.client_id AS other_client_id, n.first_epoch AS other_epoch,
     n.is_later, n.session_id AS other_session_id, n.witness AS other_witness, n.start_lo_ms AS other_lo_ms,
     n.start_hi_ms AS other_hi_ms, a.event_id AS abort_id, a.at_lo_ms AS abort_lo_ms, a.at_hi_ms AS abort_hi_ms, a.broker,
-    r.times AS refused, r.partitions AS refused_partitions, r.event_ids AS refused_ids,
-    coalesce(n.process_id = o.process_id AND n.instance = o.instance AND n.client_id = o.client_id, false) AS is_own
+    r.times AS refused, r.partitions AS refused_partitions, r.event_ids AS refused_ids
   FROM last_own_session o
   LEFT JOIN candidate n ON n.fenced_id = o.fenced_id AND n.nth = 1
   LEFT JOIN abort a ON a.fenced_id = o.fenced_id
@@ -78,18 +80,17 @@ WITH transaction_line AS (
   SELECT *,
     CASE
       -- A producer that starts aborts the open transaction of its predecessor, but not because of a timeout.
-      WHEN abort_id IS NOT NULL AND (other_session_id IS NULL OR is_own OR abort_hi_ms < other_lo_ms) THEN 'timed_out'
+      WHEN abort_id IS NOT NULL AND (other_session_id IS NULL OR abort_hi_ms < other_lo_ms) THEN 'timed_out'
       WHEN other_session_id IS NULL THEN 'unknown'
       WHEN NOT is_later THEN 'perhaps_other'
       WHEN abort_id IS NOT NULL AND NOT coalesce(abort_lo_ms > other_hi_ms, false) THEN 'timed_out_or_other'
-      WHEN is_own THEN 'own_epoch'
       WHEN other_process_id IS NULL THEN 'other_without_log'
       ELSE 'other'
     END AS code
   FROM fence
 )
 SELECT
-  CASE WHEN code = 'own_epoch' THEN 'note' ELSE 'warning' END AS severity,
+  'warning' AS severity,
   CASE WHEN code IN ('unknown', 'perhaps_other', 'timed_out_or_other') OR code = 'timed_out' AND session_id IS NULL THEN 'undecided'
     ELSE 'proved' END AS verdict,
   kafka_cluster AS kafka_cluster,
