@@ -54,8 +54,14 @@ def compose(report: Report, names: Names, clock: Clock, window: str = "") -> lis
         blocks += _incident(report, story, dated, recurrence(report, names, story, by_cause(graver)))
     if more := graver[_IN_FULL:]:
         blocks += [Heading(2, count(len(more), "more incident")), _others(report, more, dated)]
-    blocks += unsettled(report, names, graver)
-    if alone := without_incident(report):
+    if not _is_without_group(report):
+        blocks += unsettled(report, names, graver)
+    alone = without_incident(report)
+    if alone and not graver:  # the first of them is the title
+        labelled = (("Why", alone[0]["explanation"]), ("Next", alone[0]["advice"]))
+        blocks += [Heading(3, ""), Table(_LABELLED, tuple(row for row in labelled if row[1]))]
+        alone = alone[1:]
+    if alone:
         rows = [(f["severity"], shorten(f["headline"], _LONGEST), f["finding_id"]) for f in alone[:_LISTED]]
         rows += [("", f"and {len(alone) - _LISTED} more: `forensics report --full`", "")] * (len(alone) > _LISTED)
         blocks += [Heading(3, "Also"), Table((Column("", fixed=True), Column(""), Column("", fixed=True)), tuple(rows))]
@@ -151,9 +157,13 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
 
 
 def _is_not_examined(report: Report) -> bool:
-    """Return True if no ownership is known, and no finding is about something else: logs of producers, which are in no group, still show who was fenced."""
-    without_group = report.examined["why"] == "no_group_lines" and any(f["severity"] != "note" for f in report.findings)
-    return not report.examined["examined"] and not without_group
+    """Return True if no ownership is known, and no finding is about something else."""
+    return not report.examined["examined"] and not _is_without_group(report)
+
+
+def _is_without_group(report: Report) -> bool:
+    """Return True if the findings are about clients that are in no group, such as producers."""
+    return report.examined["why"] == "no_group_lines" and any(f["severity"] != "note" for f in report.findings)
 
 
 def after(story: Story) -> str:
