@@ -13,18 +13,22 @@ BIN := .venv/bin
 # spark-sql and Spark's Python workers find Python through PATH.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: report test slow all lint format docs site notebook samples pictures bench lab
+.PHONY: report test test-without-spark test-spark slow all lint format docs site notebook samples pictures bench lab
 
 report: .venv/ready
 	forensics ingest --case $(CASE) $(LOGS)
 	forensics report --case $(CASE)
 
-# Two processes share the test files, longest first. Then one process runs all Spark tests, because Spark itself uses two cores.
+# Two processes share the test files, longest first. One process runs all Spark tests: afterwards, or beside them with `make -j2`.
 # `make test WHOLE=yes` also runs the tests of ten seconds or more, mostly of whole cases; it starts and builds once what all tests share.
 QUICK := $(if $(WHOLE),,and not whole)
 SPARK_TESTS = $$(grep -rl 'mark\.spark' tests --include='test_*.py')
-test: .venv/ready
+test: test-without-spark test-spark
+
+test-without-spark: .venv/ready
 	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not spark and not slow $(QUICK)"
+
+test-spark: .venv/ready
 	pytest -m "spark and not slow $(QUICK)" $(SPARK_TESTS)
 
 # Tests of several minutes: whole recordings with ground truth, and the wheel in an empty environment.
