@@ -92,7 +92,7 @@ class _Build:
         overrides: Mapping[str, int] | None,
     ) -> None:
         self._engine, self._target, self._parts, self._small = engine, target, parts, small
-        self._keeps_all = small and engine.plans_slowly and events < _KEPT_EVENTS
+        self._keeps_all = small and events < _KEPT_EVENTS
         self._views = views()
         self._thresholds = threshold_values(overrides)
         # Known properties of each table and of each view built so far; not collected if the engine plans as fast as they can be derived.
