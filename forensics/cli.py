@@ -162,7 +162,7 @@ ShowTzOption = Annotated[
 ]
 NoPagerOption = Annotated[
     bool,
-    typer.Option("--no-pager", help="Do not page, even when the output exceeds the screen. The pager is $FORENSICS_PAGER, else $PAGER, else less."),
+    typer.Option("--no-pager", help="Do not use a pager ($FORENSICS_PAGER, else $PAGER, else less) for long output."),
 ]
 EvidenceOption = Annotated[
     list[Path] | None,
@@ -313,7 +313,9 @@ def report(
     finding: Annotated[
         str, typer.Option("--finding", metavar="ID", autocompletion=_complete_id, help="Print one finding with every line of its proof.")
     ] = "",
-    notes: Annotated[bool, typer.Option("--notes", help="Print the notes.")] = False,
+    notes: Annotated[
+        bool, typer.Option("--notes", help="Print the notes: settings worth checking, and normal events that look like trouble.")
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the report to FILE instead of standard output.")
     ] = None,
@@ -335,8 +337,7 @@ def report(
 ) -> None:
     """Show what happened, who was affected and what to do, on one screen; --full also prints proofs, generations, clocks and gaps.
 
-    If LOGS are given, they are read first. Their case is kept in the user's cache, so a second run on the same logs answers from there; --case DIR puts it
-    elsewhere.
+    LOGS are first read into a case in the user's cache (--case DIR puts it elsewhere), so a second run on the same logs is quick.
 
     Example: forensics report /path/to/logs
 
@@ -601,7 +602,7 @@ def show(
         str, typer.Argument(metavar="ID", autocompletion=_complete_id, help="ID of an event, finding or ownership, or its first characters.")
     ],
     context: Annotated[
-        int, typer.Option("--context", "-C", metavar="N", min=0, max=1000, help="Number of lines to print before and after each.")
+        int, typer.Option("--context", "-C", metavar="N", min=0, max=1000, help="Number of lines to print before and after each line.")
     ] = 2,
     merge: Annotated[
         bool,
@@ -636,7 +637,7 @@ def show(
 
 @app.command(short_help="Check that a case and its evidence are unchanged.")
 def verify(
-    named: Annotated[Path | None, typer.Argument(metavar="CASE", help="The case; the same as --case.")] = None,
+    named: Annotated[Path | None, typer.Argument(metavar="CASE", help="Case folder; same as --case.")] = None,
     case: CaseOption = CASE,
     rebuild: Annotated[
         bool,
@@ -653,7 +654,7 @@ def verify(
 ) -> None:
     """Check every file of a case, and its evidence if still available, against the recorded hashes and row counts.
 
-    The exit code is 4 if the case is damaged, and 3 if evidence has changed or cannot be read. Missing evidence is only reported. Evidence that you
+    The exit code is 4 if the case is damaged, and 3 if evidence has changed or cannot be read. Missing evidence does not change the exit code. Evidence that you
     have not ingested yourself is read only below a folder given with --evidence.
 
     Example: forensics verify my-case
@@ -867,7 +868,7 @@ def mcp(
     except ModuleNotFoundError as e:
         if (e.name or "").startswith("forensics"):
             raise
-        fix = "Run `pip install 'kafka-forensics[mcp]'`, or `pip install '.[mcp]'` in a checkout."
+        fix = "Run `pip install '.[mcp]'` in the clone."
         raise ForensicsError("The MCP server's packages are not installed.", why=str(e), fix=fix) from e
     if not http:
         # Without a client, nothing would happen. Ctrl-C ends the server, which cannot be interrupted while it reads.

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from itertools import groupby
+from os.path import commonprefix
 from pathlib import Path
 from typing import get_args
 
@@ -95,8 +96,10 @@ def rules() -> str:
         _MADE,
         "# Rules\n",
         "Each rule consists of two files in `sql/7_rules/`, its facts and its words, and yields rows of [`finding`](views.md#finding). `forensics sql RULE` prints these rows, and `forensics report --rule RULE` reports them in full. "
-        "Names such as `3.9.1-worker_frozen` are recordings of real clusters, named after the release and the injected fault. In a rule's texts, *italics* stand for "
-        "facts from the logs, and [brackets] mark parts that are printed only if the logs contain these facts.\n",
+        "Names such as `3.9.1-worker_frozen` are recordings of real clusters, named after the release and the injected fault.\n",
+        "In the texts of a rule, *italics* stand for facts from the logs, and *N* for a number. A part in [brackets] is printed only if the logs show what it needs. "
+        "In [this / that], at most one of the alternatives is printed. Words are in the plural, even where the report uses the singular for one. "
+        'In a table, "…" stands for the same words as in the row above.\n',
     ]
     words = rule_words()
     for view in found:
@@ -119,42 +122,138 @@ def _worded(words: Words, view: view_files.View, samples: Iterable[str]) -> list
     rows += [(release if release.startswith("before ") else f"in {release}", text) for release, text in words.releases.items()]
     rows += [("see", ", ".join(words.see))] if words.see else []
     rows.append(("shown by", "; ".join(shown)))
-    cases = [(f"`{code}`", _in_general(case.headline), _in_general(case.advice)) for code, case in words.codes.items()]
-    return [f"## {words.name}\n", f"{words.title}. {view.about}\n", _table(("", ""), iter(rows)), _table(("case", "says", "advises"), iter(cases))]
+    return [f"## {words.name}\n", f"{words.title}. {view.about}\n", _table(("", ""), iter(rows)), _table(("case", "says", "advises"), _cases(words))]
+
+
+def _cases(words: Words) -> Iterator[tuple[str, str, str]]:
+    """Yield a row for each case: its code, headline and advice. Cases with the same texts share a row, and words of the row above are not repeated."""
+    texts: dict[tuple[str, str], list[str]] = {}
+    for code, case in words.codes.items():
+        texts.setdefault((_in_general(case.headline), _in_general(case.advice)), []).append(f"`{code}`")
+    above = ("", "")
+    for pair, codes in texts.items():
+        yield ", ".join(codes), _beyond(pair[0], above[0]), _beyond(pair[1], above[1])
+        above = pair
+
+
+def _beyond(text: str, before: str) -> str:
+    """Return a text without the long beginning and end that it shares with the one before: "…" stands for each."""
+    if text == before:
+        return "as above"
+    start = commonprefix((text, before))
+    while start and not (_is_whole(start) and start.endswith((": ", ". ", "]"))):
+        start = start[:-1]
+    if len(start) > 60 and "[" in start and (rest := text.removeprefix(start).strip()):
+        return f"…{'' if rest[0] in ',:;' else ' '}{rest}"
+    end = commonprefix((text[::-1], before[::-1]))[::-1]
+    cut = next((at for at in range(len(end)) if end[at:].startswith((". ", "] ")) and _is_whole(end[at + 1 :])), None)
+    return f"{text[: len(text) - len(end) + cut + 1]} …" if cut is not None and len(end) - cut > 100 else text
+
+
+def _is_whole(text: str) -> bool:
+    return text.count("[") == text.count("]") and text.count("*") % 2 == 0
 
 
 def _in_general(template: str) -> str:
-    """Return a template for any finding: *names* in place of the finding's facts, [brackets] around conditional parts."""
-    return "".join(map(_phrase, _TEMPLATES.parse(template.strip()).body))
+    """Return a template for any finding: *names* in place of the finding's facts, [brackets] around parts that depend on them."""
+    return " ".join(_phrases(_TEMPLATES.parse(template.strip()).body).split())
+
+
+def _phrases(body: Iterable[nodes.Node]) -> str:
+    return "".join(map(_phrase, body))
 
 
 def _phrase(node: nodes.Node | None) -> str:
-    if isinstance(node, nodes.TemplateData):
-        return node.data
-    if isinstance(node, nodes.Output):
-        return "".join(map(_phrase, node.nodes))
-    if isinstance(node, nodes.If):
-        ways = ["".join(map(_phrase, body)) for body in (node.body, *(e.body for e in node.elif_), node.else_)]
-        ways_with_text = [way for way in ways if way.strip()]
-        # Blanks at the ends belong to the sentence around it.
-        before, behind = (" " if ways_with_text and ways_with_text[at][end].isspace() else "" for at, end in ((0, 0), (-1, -1)))
-        return f"{before}[{' / '.join(way.strip() for way in ways_with_text)}]{behind}" if ways_with_text else ""
-    if isinstance(node, nodes.For):
-        return "".join(map(_phrase, node.body))
-    if isinstance(node, nodes.CondExpr):
-        both = [node.expr1, node.expr2]
-        return ("/" if all(isinstance(n, nodes.Const) for n in both) else " or ").join(dict.fromkeys(filter(None, map(_phrase, both))))
-    if isinstance(node, nodes.Const):
-        return str(node.value)
-    if isinstance(node, nodes.Filter):
-        phrase = _phrase(node.node)
-        if node.name == "count":
-            one, *several = (str(a.value) for a in node.args if isinstance(a, nodes.Const))
-            return f"{phrase} {several[0] if several else f'{one}s'}"
-        return f"{phrase} times" if node.name == "times" else phrase
-    name = node.name if isinstance(node, nodes.Name) else next((n.name for n in node.find_all(nodes.Name)), "") if node else ""
-    called = f"*{name.removesuffix('_ms').replace('_', ' ')}*" if name else ""
-    return str(node.left.value).replace("%d", called) if isinstance(node, nodes.Mod) and isinstance(node.left, nodes.Const) else called
+    """Return a part of a template in the plural; a node of another kind stands for the first fact that it names."""
+    match node:
+        case nodes.TemplateData():
+            return node.data
+        case nodes.Output():
+            return _phrases(node.nodes)
+        case nodes.If():
+            bodies = _bodies(node)
+            return _phrases(bodies[0]) if len(bodies) == 1 and (node.else_ or _is_one(node.test) is False) else _alternatives(_ways(node))
+        case nodes.For():
+            return f"{_phrases(node.body).strip()}, ..."
+        case nodes.CondExpr():
+            return _either(node)
+        case nodes.Const():
+            return str(node.value)
+        case nodes.List():
+            return " or ".join(map(_phrase, node.items))
+        case nodes.Filter():
+            return _filtered(node)
+        case nodes.Concat():
+            return _phrases(node.nodes)
+        case nodes.Add(right=nodes.Const()):
+            return _phrase(node.left)
+        case nodes.Mul() | nodes.FloorDiv() | nodes.Div() | nodes.Add():
+            sign = "×" if isinstance(node, nodes.Mul) else "or" if isinstance(node, nodes.Add) else "÷"
+            return f"{_phrase(node.left)} {sign} {_phrase(node.right)}"
+        case nodes.Mod(left=nodes.Const(value=str() as text)):
+            return text.replace("%d", _phrase(node.right))
+        case nodes.Name() | nodes.Getattr():
+            return _called(node.name if isinstance(node, nodes.Name) else node.attr)
+    return _phrase(next(node.find_all((nodes.Name, nodes.Getattr)), None)) if node else ""
+
+
+def _called(name: str) -> str:
+    return "*N*" if name == "times" or name.endswith("_count") else f"*{name.removesuffix('_ms').replace('_', ' ')}*"
+
+
+def _filtered(node: nodes.Filter) -> str:
+    fixed = {"length": "*N*", "times": "*N* times", "duration": "*duration*", "seconds": "*duration*", "clock": "*time*"}
+    if node.name != "count":
+        return fixed.get(node.name) or _phrase(node.node)
+    one, *several = (str(a.value) for a in node.args if isinstance(a, nodes.Const))
+    return f"*N* {several[0] if several else f'{one}s'}"
+
+
+def _is_one(test: nodes.Node) -> bool | None:
+    """Return whether a condition is for one thing or two (True) or for several (False); None if it is about something else."""
+    if isinstance(test, nodes.Compare) and len(test.ops) == 1 and isinstance(test.ops[0].expr, nodes.Const) and test.ops[0].expr.value in (1, 2):
+        return {"eq": True, "gt": False}.get(test.ops[0].op)
+    return None
+
+
+def _either(node: nodes.CondExpr) -> str:
+    if any(name.name == "loop" for name in node.test.find_all(nodes.Name)):
+        return ""  # between the rounds of a loop
+    is_one = _is_one(node.test)
+    if is_one is not None:
+        return _phrase(node.expr2 if is_one else node.expr1)
+    one, other = _phrase(node.expr1), _phrase(node.expr2)
+    return one if one == other else _alternatives([one, other])
+
+
+def _bodies(node: nodes.If) -> list[list[nodes.Node]]:
+    """Return the bodies of a condition, without those for one thing where another is for several."""
+    if _is_one(node.test) is False:
+        return [node.body]
+    bodies = [way.body for way in (node, *node.elif_) if not (node.else_ and _is_one(way.test))]
+    return [*bodies, node.else_] if node.else_ else bodies
+
+
+def _ways(node: nodes.If) -> list[str]:
+    """Return the alternative texts of a condition; a condition that is the whole of one of them adds its own."""
+    ways = []
+    for body in _bodies(node):
+        inner = [n for n in body if _phrase(n).strip()]
+        ways += _ways(inner[0]) if len(inner) == 1 and isinstance(inner[0], nodes.If) else [_phrases(body)]
+    return ways
+
+
+def _alternatives(ways: list[str]) -> str:
+    """Return texts of which one is printed, or none: `[this / that]`."""
+    texts = list(dict.fromkeys(way.strip() for way in ways if way.strip()))
+    if not texts:
+        return ""
+    end = ""
+    if len(texts) == 2 and (longer := max(texts, key=len)).endswith(f" {(shorter := min(texts, key=len))}"):
+        texts, end = [longer.removesuffix(shorter).strip()], f" {shorter}"
+    filled = [way for way in ways if way.strip()]
+    before, behind = (" " if filled[at][at].isspace() else "" for at in (0, -1))  # blanks at the ends belong to the sentence around it
+    return f"{before}[{' / '.join(texts)}]{end}{behind}"
 
 
 def _samples() -> dict[str, list[str]]:

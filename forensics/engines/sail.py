@@ -45,7 +45,7 @@ _AT = re.compile(r" at (?P<place>[0-9]+):[0-9]+(?= expected )")
 _SIGACTION_BYTES = 1024
 #: Signals that the server handles itself, and by which it ends.
 _TAKEN = (signal.SIGINT, signal.SIGTERM)
-_INSTALL = "pip install 'kafka-forensics[sail]' installs matching versions."
+_INSTALL = "`pip install '.[sail]'` in the clone installs matching versions."
 
 
 class Sail(Engine):

@@ -65,8 +65,8 @@ WITH producer_line AS (
   FROM line_with_clock
   GROUP BY kafka_cluster, transactional_id, producer_id, epoch
 ), epoch_after_previous AS (
-  SELECT *, NOT is_first AND coalesce(process_id = lag(process_id) OVER w AND instance = lag(instance) OVER w AND client_id = lag(client_id) OVER w, false)
-    AS is_same_producer
+  SELECT *, NOT is_first AND coalesce(process_id = lag(process_id) OVER w AND instance = lag(instance) OVER w
+      AND client_id = lag(client_id) OVER w, false) AS is_same_producer
   FROM granted_epoch
   WINDOW w AS (PARTITION BY kafka_cluster, transactional_id, producer_id ORDER BY epoch)
 ), numbered_epoch AS (

@@ -103,7 +103,8 @@ WITH connection_line AS (
   SELECT process_id, instance, from_ms, min(since_ms) AS since_ms FROM unaffected_process GROUP BY process_id, instance, from_ms
 ), lone_outage AS (
   -- An attempt to connect that fails may have begun before the others were answered, so one failure afterwards is not enough.
-  SELECT u.kafka_cluster, u.process_id, u.instance, u.from_ms, u.to_ms, u.to_lo_ms, u.to_hi_ms, u.reference_process_id, u.first_id, u.last_id,
+  SELECT u.kafka_cluster, u.process_id, u.instance, u.from_ms, u.to_ms, u.to_lo_ms, u.to_hi_ms,
+    u.reference_process_id, u.first_id, u.last_id,
     o.lo_ms, o.hi_ms, w.since_ms AS from_hi_ms
   FROM connection_outage u
   JOIN clock_offset o ON o.process_id = u.process_id AND o.is_island_reference

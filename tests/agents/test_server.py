@@ -386,5 +386,5 @@ def test_without_the_extra_it_is_said_what_to_install() -> None:
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert found.returncode == 4
     assert found.stdout == ""
-    assert "pip install 'kafka-forensics[mcp]'" in found.stderr
+    assert "pip install '.[mcp]'" in found.stderr
     assert "Traceback" not in found.stderr

@@ -99,7 +99,7 @@ def test_without_pysail_it_is_said_what_to_install(tmp_path: Path) -> None:
     done = run("sys.modules['pysail'] = None", "sql", "-e", "SELECT count(*) FROM finding", "--engine", "sail", "--case", case)
     assert done.returncode == 4, done.stderr
     assert "The engine `sail` is not installed." in done.stderr
-    assert "pip install 'kafka-forensics[sail]'" in done.stderr
+    assert "pip install '.[sail]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -111,7 +111,7 @@ def test_a_pyspark_that_pysail_does_not_know_is_said(tmp_path: Path) -> None:
     assert done.returncode == 4, done.stderr
     assert "The engine `sail` does not start." in done.stderr
     assert "PySpark 4.99.0" in done.stderr
-    assert "pip install 'kafka-forensics[sail]'" in done.stderr
+    assert "pip install '.[sail]'" in done.stderr
 
 
 @needs_sail

@@ -159,15 +159,13 @@ def test_work_that_is_assigned_and_not_done(findings, explained):
         "warning",
         "task s-0 failed in restarted/connect.log and started again after at least 21 s: IllegalStateException: no such table",
     )
-    assert explanation.startswith(
-        "“java.lang.IllegalStateException: no such table” is the innermost exception; the worker printed it as the cause of"
-    )
+    assert explanation.startswith("The innermost exception is “java.lang.IllegalStateException: no such table”, printed as the cause of")
     assert (
-        "Before it failed, within 2.00 s, it printed a warning or an error: “org.apache.kafka.common.errors.TimeoutException: too late”."
+        "Before the failure, within 2.00 s, it printed a warning or an error: “org.apache.kafka.common.errors.TimeoutException: too late”."
         in explanation
     )
     assert (
-        "A REST request from 10.0.0.9 (directly, or forwarded by a worker) restarted it. Nobody ran it for at least 21.0 s and at most 21.4 s."
+        "A REST request from 10.0.0.9 (directly, or forwarded by a worker) restarted it. No worker ran it for at least 21.0 s and at most 21.4 s."
         in explanation
     )
     assert found["herder-old"][1].startswith("the herder of herder-old/connect.log died")
