@@ -122,7 +122,7 @@ def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row])
 
 def _check(incident: Row, pairs: Sequence[Row]) -> str:
     """Return what to check after the end; empty if the incident is not over, or if nothing may have been done twice."""
-    worked = sorted({s["resource"] for s in pairs if s["verdict"] == "proved" and s["kind"] == "work"})
+    worked = sorted({s["resource"] for s in pairs if s["verdict"] == "proved" and s["kind"] == "work" and not s["facts"]["is_transactional"]})
     if incident.get("state") != "over" or not worked:
         return ""
     return f"nothing to stop; check the output of {in_words(worked, pairs)} for duplicates"
@@ -192,11 +192,12 @@ def _same_second(pairs: Iterable[Row], at: Callable[[Row], datetime | None]) -> 
 def _twice(pairs: Iterable[Row], names: Names) -> Iterator[Hit]:
     """Yield resources with two owners, proved ones first."""
     # The time for which both certainly worked is reported only for the resources on which they did.
-    of: dict[tuple[str, str, bool, str, str, str], list[Row]] = {}
+    of: dict[tuple[str, str, tuple[object, ...], str, str], list[Row]] = {}
     for s in pairs:
         a, b = names.owners(s)
-        of.setdefault((s["verdict"], s["kind"] or "", not s["work_certain_ms"], s["resource_kind"], a, b), []).append(s)
-    for (verdict, kind, _, _, a, b), same in sorted(
+        alike = (not s["work_certain_ms"], s["resource_kind"], s["facts"]["is_transactional"])
+        of.setdefault((s["verdict"], s["kind"] or "", alike, a, b), []).append(s)
+    for (verdict, kind, _, a, b), same in sorted(
         of.items(), key=lambda item: (item[0][0] != "proved", ("work", "thread", "held").index(item[0][1] or "held"), item[0][2])
     ):
         what, who = in_words(sorted({s["resource"] for s in same}), same), f"{a} and {b}" if a != b else f"{a}, twice"
@@ -205,7 +206,9 @@ def _twice(pairs: Iterable[Row], names: Names) -> Iterator[Hit]:
             there = _longest(s["there_certain_ms"] or 0 for s in same)
             working = max(s["work_certain_ms"] or 0 for s in same)
             proof = f"both working for at least {about(working)}" if working else _PROOF.get(kind, "")
-            follows = f"{count(risk, 'record')} read by both" if risk else "records may have been written twice" * (kind == "work")
+            fenced = same[0]["facts"]["is_transactional"]
+            written = "in transactions: no record is read twice with read_committed" if fenced else "records may have been written twice"
+            follows = f"{count(risk, 'record')} read by both" if risk else written * (kind == "work")
             yield Hit(what, who, there, "; ".join(x for x in (proof, follows) if x))
         else:
             longest = [s["there_possible_ms"] for s in same]

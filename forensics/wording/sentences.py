@@ -55,7 +55,9 @@ def _sentences(
         known = _called(known, names)
         return {text: render(getattr(case, text), known) for text in TEXTS}
     except jinja2.TemplateError as e:
-        raise ForensicsError(f"The words of {rule}, code `{code}`, do not fit its facts.", why=str(e), where=f"sql/{RULES}/{rule}.toml") from e
+        fix = "If another version of this program built the case's views, build them again: `forensics verify CASE --rebuild`."
+        what = f"The words of {rule}, code `{code}`, do not fit its facts."
+        raise ForensicsError(what, why=str(e), where=f"sql/{RULES}/{rule}.toml", fix=fix) from e
 
 
 def _whole(value: Any, type_: pa.DataType) -> Any:  # noqa: ANN401  (JSON)

@@ -1,7 +1,7 @@
 -- One row per pair of ownerships of one resource that needs a verdict: were there two owners at the same time?
 -- Reads: ownership_pair, overlap, owner_line, pair_sign, causal_handover, holding, process_resolution
 -- Reads: client_event, clock_offset, join_round, generation, early_end, process_life, event, process_cluster, filtered_log
--- Reads: duplicate_ledger, process_trouble
+-- Reads: duplicate_ledger, process_trouble, producer_session
 -- Grain: ownership_a, ownership_b
 -- Words: by view
 -- Public: yes
@@ -388,6 +388,8 @@ SELECT
     'handover_how', p.handover_how,
     'left_generation', p.left_generation,
     'got_generation', p.got_generation,
+    -- A source task whose workers have exactly.once.source.support (KIP-618): its id is the group's and the task's.
+    'is_transactional', x.transactional_id IS NOT NULL,
     'evidence', CASE WHEN p.verdict = 'undecided'
       THEN CASE WHEN size(p.evidence) > 1 THEN array_remove(p.evidence, 'nothing') ELSE p.evidence END END
   ) AS facts,
@@ -405,6 +407,8 @@ SELECT
   p.work_certain AS work_certain_ms,
   p.work_possible AS work_possible_ms
 FROM pair_span p
+LEFT JOIN (SELECT DISTINCT kafka_cluster, transactional_id FROM producer_session) x ON x.kafka_cluster <=> p.kafka_cluster
+  AND p.resource_kind = 'task' AND x.transactional_id = concat(p.group_id, '-', p.resource)
 -- The most severe first: the first rows are the proved ones.
 ORDER BY CASE p.verdict WHEN 'proved' THEN 0 WHEN 'undecided' THEN 1 ELSE 2 END, certain_ms DESC NULLS LAST, possible_ms DESC NULLS LAST,
   ownership_a, ownership_b

@@ -55,6 +55,7 @@ SELECT
     'a_removed_later', facts.a_removed_later,
     'b_removed_later', facts.b_removed_later,
     'b_met_a', facts.b_met_a,
+    'is_transactional', facts.is_transactional,
     'evidence', facts.evidence
   ) AS facts,
   transform(witness, (e, i) -> named_struct('role', element_at(witness_role, i + 1), 'event_id', e)) AS proof

@@ -11,7 +11,7 @@ CREATE OR REPLACE TEMPORARY VIEW incident_state (
   over_how      COMMENT 'ended; shut_down: it lasted until one of its processes was shut down (open: at the end of the logs); else NULL',
   shown_ms      COMMENT 'The logs show it until this time; NULL: it is over',
   still         COMMENT 'What is not over, the most serious first: two_owners, broker_away, process_away, rebalance, offsets_topic,
-    no_coordinator, declared, clock, not_started',
+    no_coordinator, declared, clock, not_started, failed',
   targets       COMMENT 'Processes or brokers to stop or start; for an incident that ended with a shutdown, those that were shut down'
 )
 COMMENT 'One row per incident: whether it is over when the logs end, what is still open, and which process has to be stopped or started.'
@@ -110,7 +110,7 @@ WITH run_end AS (
     CASE
       WHEN rule = 'coordinator-unavailable' AND coalesce(try_cast(get_json_object(facts, '$.is_open') AS BOOLEAN), to_ms IS NULL)
         THEN 'no_coordinator'
-      WHEN rule = 'assigned-not-working' AND to_ms IS NULL THEN 'not_started'
+      WHEN rule = 'assigned-not-working' AND to_ms IS NULL THEN CASE WHEN code LIKE 'failed%' THEN 'failed' ELSE 'not_started' END
     END,
     -- If the cause of a member's removal is unknown, so is its whereabouts, unless it returned.
     is_alone AND rule = 'session-timeout' AND code = 'stayed_away', NULL, CAST(array() AS ARRAY<STRING>)
@@ -120,7 +120,7 @@ WITH run_end AS (
   SELECT incident_id, max(to_ms) AS to_ms, bool_or(still IS NOT NULL AND NOT is_unknown) AS is_open, bool_or(is_unknown) AS is_unknown,
     -- If something is known to be open, unknown parts are not reported as open.
     array_intersect(array('two_owners', 'broker_away', 'process_away', 'rebalance', 'offsets_topic', 'no_coordinator', 'declared',
-      'clock', 'not_started'), CASE WHEN bool_or(still IS NOT NULL AND NOT is_unknown)
+      'clock', 'not_started', 'failed'), CASE WHEN bool_or(still IS NOT NULL AND NOT is_unknown)
       THEN collect_set(CASE WHEN NOT is_unknown THEN still END) ELSE collect_set(still) END) AS still,
     min(shown_ms) AS shown_ms, array_sort(array_distinct(flatten(collect_list(targets)))) AS targets
   FROM incident_part
