@@ -122,10 +122,15 @@ def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row])
 
 def _check(incident: Row, pairs: Sequence[Row]) -> str:
     """Return what to check after the end; empty if the incident is not over, or if nothing may have been done twice."""
-    worked = sorted({s["resource"] for s in pairs if s["verdict"] == "proved" and s["kind"] == "work" and not s["facts"]["is_transactional"]})
+    worked = sorted({s["resource"] for s in pairs if s["verdict"] == "proved" and s["kind"] == "work" and not _in_transactions(s)})
     if incident.get("state") != "over" or not worked:
         return ""
     return f"nothing to stop; check the output of {in_words(worked, pairs)} for duplicates"
+
+
+def _in_transactions(pair: Row) -> bool:
+    """Return True if the two owners are a source task that writes in transactions: consumers with `read_committed` read nothing of the fenced one."""
+    return bool((pair.get("facts") or {}).get("is_transactional"))
 
 
 def shortened(steps: Sequence[Step]) -> Sequence[Step]:
@@ -195,7 +200,7 @@ def _twice(pairs: Iterable[Row], names: Names) -> Iterator[Hit]:
     of: dict[tuple[str, str, tuple[object, ...], str, str], list[Row]] = {}
     for s in pairs:
         a, b = names.owners(s)
-        alike = (not s["work_certain_ms"], s["resource_kind"], s["facts"]["is_transactional"])
+        alike = (not s["work_certain_ms"], s["resource_kind"], _in_transactions(s))
         of.setdefault((s["verdict"], s["kind"] or "", alike, a, b), []).append(s)
     for (verdict, kind, _, a, b), same in sorted(
         of.items(), key=lambda item: (item[0][0] != "proved", ("work", "thread", "held").index(item[0][1] or "held"), item[0][2])
@@ -206,8 +211,9 @@ def _twice(pairs: Iterable[Row], names: Names) -> Iterator[Hit]:
             there = _longest(s["there_certain_ms"] or 0 for s in same)
             working = max(s["work_certain_ms"] or 0 for s in same)
             proof = f"both working for at least {about(working)}" if working else _PROOF.get(kind, "")
-            fenced = same[0]["facts"]["is_transactional"]
-            written = "in transactions: no record is read twice with read_committed" if fenced else "records may have been written twice"
+            written = (
+                "in transactions: no record is read twice with read_committed" if _in_transactions(same[0]) else "records may have been written twice"
+            )
             follows = f"{count(risk, 'record')} read by both" if risk else written * (kind == "work")
             yield Hit(what, who, there, "; ".join(x for x in (proof, follows) if x))
         else:
