@@ -27,6 +27,6 @@ def _package(name: str) -> Traversable:
     except ModuleNotFoundError as e:
         raise ForensicsError(
             f"The package {name} is not installed.",
-            why="`parsers/` and `sql/` become packages only by installation, even in a checkout.",
-            fix="Run `pip install -e .` in the checkout.",
+            why="`parsers/` and `sql/` become packages only by installation, even in a clone.",
+            fix="Run `pip install -e .` in the clone.",
         ) from e

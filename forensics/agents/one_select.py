@@ -103,4 +103,4 @@ def _check_words(written: str) -> None:
 
 
 def _refused(why: str, fix: str = _FIX) -> UsageError:
-    return UsageError("The statement is not run.", why=why, where="statement", fix=fix)
+    return UsageError("The statement was not run.", why=why, where="statement", fix=fix)

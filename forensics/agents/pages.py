@@ -28,7 +28,7 @@ def framed(text: str, page: int = 1) -> str:
     """
     pages = list(_pages(text))
     if not 1 <= page <= len(pages):
-        raise UsageError(f"There is no page {page}.", why=f"the answer has {count(len(pages), 'page')}", where="page", fix="Pages count from 1.")
+        raise UsageError(f"There is no page {page}.", why=f"the answer has {count(len(pages), 'page')}", where="page", fix="The first page is 1.")
     more = f" Call again with page={page + 1} for the next one." if page < len(pages) else ""
     head = (f"Page {page} of {len(pages)}.{more}",) if len(pages) > 1 else ()
     return "\n".join((*head, _BEGIN, *pages[page - 1], _END))

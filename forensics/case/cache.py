@@ -82,7 +82,7 @@ def kept_input(stream: BinaryIO, name: str = "-") -> Path:
         if not size:
             Path(written.name).unlink()
             what = "Standard input" if name == "-" else "The pipe"
-            raise UsageError(f"{what} is empty.", where=name, fix="Does the command before the pipe print anything?")
+            raise UsageError(f"{what} is empty.", where=name, fix="Check that the command before the pipe prints something.")
         folder = place / f"input-{digest.hexdigest()[:16]}"
         folder.mkdir(mode=0o700, exist_ok=True)
         Path(written.name).replace(folder / "input.log")

@@ -71,7 +71,7 @@ def refuse_strange(root: Path, called: Location) -> None:
         found = (name, what) if what else next(_strange_below(path, name), None) if name in _FOLDERS else None
         if found:
             raise CaseError(
-                f"The case in `{called}` contains an entry that no case contains; none of it is used.",
+                f"The case in `{called}` contains an unexpected entry, so nothing in it is used.",
                 why=f"`{found[0]}` {found[1]}", where=str(root / found[0]),
                 fix="If you received this case from someone else, it may be malicious. If you created this entry yourself, remove it.",
             )  # fmt: skip

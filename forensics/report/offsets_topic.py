@@ -88,7 +88,7 @@ def parse_brokers(text: str) -> dict[int, str | None]:
     if len({rack is None for rack in found.values()}) > 1:
         without = ", ".join(str(b) for b, rack in found.items() if rack is None)
         raise UsageError(
-            "Some brokers have a rack and some have none.", why=f"without: {without}", where="--brokers", fix="Give each its rack, or none."
+            "Some brokers have a rack and some have none.", why=f"without: {without}", where="--brokers", fix="Give every broker a rack, or none."
         )
     return found
 

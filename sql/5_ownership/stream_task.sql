@@ -10,13 +10,13 @@ CREATE OR REPLACE TEMPORARY VIEW stream_task (
   task          COMMENT 'Task: subtopology and partition, such as 0_3',
   role          COMMENT 'active or standby',
   process_id    COMMENT 'Process',
-  instance      COMMENT 'Which run of the process',
+  instance      COMMENT 'Number of the process run',
   thread        COMMENT 'Stream thread',
   start_pos     COMMENT 'Position of the assignment in the log of the process',
-  start_lo      COMMENT 'Assigned at this time at the earliest (reference clock of the island)',
-  start_hi      COMMENT 'Assigned at this time at the latest',
-  stop_lo       COMMENT 'Had it until this time at the least',
-  stop_hi       COMMENT 'Had it until this time at the most; NULL: no bound',
+  start_lo      COMMENT 'Earliest time of the assignment (reference clock of the island)',
+  start_hi      COMMENT 'Latest time of the assignment',
+  stop_lo       COMMENT 'Had it at least until this time',
+  stop_hi       COMMENT 'Had it at most until this time; NULL: no bound',
   stop_how      COMMENT 'reassigned, lost (it missed a rebalance), fenced, ended (the thread), restarted (the process); NULL: open',
   witness       COMMENT 'Events that show it'
 )

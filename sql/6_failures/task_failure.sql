@@ -4,7 +4,7 @@
 -- Grain: event_id
 -- Public: yes
 -- Consecutive lines about one failure are one row. Failures of a worker that is stopping have none. Work ends at the line of the
--- failure; the task stays assigned, and only a start ends the time in which nobody ran it.
+-- failure; the task stays assigned, and only a start ends the time for which it is not running.
 CREATE OR REPLACE TEMPORARY VIEW task_failure (
   event_id      COMMENT 'The first line about the failure',
   kafka_cluster COMMENT 'Kafka cluster id',
@@ -13,12 +13,12 @@ CREATE OR REPLACE TEMPORARY VIEW task_failure (
   resource      COMMENT 'Task (connector-number) or connector; NULL: the line names none',
   connector     COMMENT 'Connector',
   process_id    COMMENT 'Worker',
-  instance      COMMENT 'Which run of the process',
+  instance      COMMENT 'Number of the process run',
   event         COMMENT 'task_failed: while it ran; task_init_failed and task_start_failed: before it ran; connector_failed,
     connector_start_failed',
   failed_ts     COMMENT 'When, by the worker''s clock',
-  failed_lo     COMMENT 'It failed at this time at the earliest (reference clock)',
-  failed_hi     COMMENT 'It failed at this time at the latest',
+  failed_lo     COMMENT 'Earliest time of the failure (reference clock)',
+  failed_hi     COMMENT 'Latest time of the failure',
   message       COMMENT 'First line of the message',
   exception     COMMENT 'The outermost exception as printed; NULL: the line has none',
   innermost     COMMENT 'The innermost cause of that exception; the exception itself if no cause is printed',
@@ -34,11 +34,12 @@ CREATE OR REPLACE TEMPORARY VIEW task_failure (
   next_process_id COMMENT 'Worker that ran it next',
   next_ownership_id COMMENT 'Its ownership',
   next_start_id COMMENT 'Line of its start there',
-  next_ts       COMMENT 'It started there not before this time, by that worker''s clock',
-  idle_certain_ms COMMENT 'Nobody ran it for at least this long, milliseconds; NULL: it did not run again, or why_unknown',
-  idle_possible_ms COMMENT 'Nobody ran it for at most this long, milliseconds',
-  why_unknown   COMMENT 'Why the time in which nobody ran it is unknown: no_later_start (no line shows one), lines_missing (none does, and
-    the worker''s log lacks such lines), other_clock (an owner whose clock cannot be compared), clock_stepped, no_times; NULL: it is known',
+  next_ts       COMMENT 'Earliest time of its start there, by that worker''s clock',
+  idle_certain_ms COMMENT 'It was not running for at least this long, milliseconds; NULL: it did not run again, or why_unknown',
+  idle_possible_ms COMMENT 'It was not running for at most this long, milliseconds',
+  why_unknown   COMMENT 'Why the time for which it was not running is unknown: no_later_start (no line shows one), lines_missing (none does,
+    and the worker''s log lacks such lines), other_clock (an owner whose clock cannot be compared), clock_stepped, no_times;
+    NULL: it is known',
   watched_ms    COMMENT 'How long the log of the worker''s run continues after the failure, milliseconds',
   reference_process_id COMMENT 'Process on whose clock the bounds are',
   witness       COMMENT 'Events that prove it: what came before, the lines of the failure, the next start'
