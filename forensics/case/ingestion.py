@@ -173,7 +173,9 @@ def ingest(
             zoned = frozenset(e.origin.process_id or e.path for e in fresh if e.times.how == "layout")
             events, repeated, counted, others = (_named(written, table) for table in (EVENTS, REPEATED, COUNTED, UNRECOGNISED))
             same_time_order.restore(
-                [staged / n for n in events], [staged / n for n in (*counted, *others)], [e.path for e in fresh if e.format.profile.newest_first]
+                [staged / n for n in (*events, *repeated)],
+                [staged / n for n in (*counted, *others)],
+                [e.path for e in fresh if e.format.profile.newest_first],
             )
             ranges = separate(staged, events, repeated, counted, others, range_rows(written), zoned, {e.path: e.origin.ordinal or 0 for e in fresh})
             for r in ranges:

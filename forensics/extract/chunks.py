@@ -20,6 +20,7 @@ class Found:
         raw: its bytes.
         offset: position of its first byte in the text.
         line: number of its first line.
+        before: position of the record before it, of the same process; -1 for the first.
         ts: microseconds UTC.
         resolution_ms: resolution of `ts`, milliseconds.
         collector: time that its wrapper gives, microseconds UTC.
@@ -29,6 +30,7 @@ class Found:
     raw: bytes
     offset: int
     line: int
+    before: int
     ts: int | None
     resolution_ms: int = 1
     collector: int | None = None
@@ -46,6 +48,7 @@ class RecordBatch:
         base: position of the buffer's first byte in the text.
         begins, stops: first byte of each record in the buffer, and the byte after its last.
         lines: number of the first line of each record.
+        before: position of the record before each one in the text, -1 for the first. Most records are in no batch.
         times: microseconds UTC, `NO_TIME` if a record has none.
         resolutions: resolution of each time, milliseconds.
     """
@@ -58,6 +61,7 @@ class RecordBatch:
     begins: Ints
     stops: Ints
     lines: Ints
+    before: Ints
     times: Ints
     resolutions: Ints
 

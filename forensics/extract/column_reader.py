@@ -59,6 +59,7 @@ class _Page(NamedTuple):
         starts, ends: first and last byte of each line's text.
         limit: number of lines that begin in the range that is read.
         records: the records that begin here.
+        before: position of the record before them; -1 if there is none.
     """
 
     buffer: Buffer
@@ -68,6 +69,7 @@ class _Page(NamedTuple):
     ends: Ints
     limit: int
     records: RecordStarts
+    before: int
 
 
 class ColumnReader:
@@ -110,13 +112,13 @@ class ColumnReader:
             before: position where the record that is open at `start` begins; None if none is open.
         """
         window = Window(stream, start, end, chunk=CHUNK, longest=MAX_RECORD_BYTES)
-        line, drop = first_line, 0
+        line, drop, last = first_line, 0, -1 if before is None else before
         while True:
             more = window.advance(drop)
             if not more and not window.buffer.size:
                 return
             chunk = Chunk()
-            page = self._page(window, line, end, chunk)
+            page = self._page(window, line, end, chunk, last)
             buffer, starts, records = page.buffer, page.starts, page.records.lines
             owned = int(np.searchsorted(records, page.limit))
             first = int(records[0]) if len(records) else len(starts)
@@ -130,6 +132,7 @@ class ColumnReader:
             yield chunk
             if not more or owned < len(records):
                 return
+            last = page.at + int(starts[records[complete - 1]]) if complete else last
             drop = int(starts[upto]) if upto < len(starts) else buffer.size
             line += upto
             if complete == owned:
@@ -137,8 +140,8 @@ class ColumnReader:
                 if end is not None and page.at + buffer.size >= end:
                     return
 
-    def _page(self, window: Window, line: int, end: int | None, chunk: Chunk) -> _Page:
-        """Return the lines of a window whose first line has the number `line`; add lines that are cut to `chunk`."""
+    def _page(self, window: Window, line: int, end: int | None, chunk: Chunk, last: int) -> _Page:
+        """Return the lines of a window whose first line has the number `line`, after a record at `last`; add lines that are cut to `chunk`."""
         buffer, at = window.buffer, window.base
         starts, breaks = buffer.lines()
         for i in np.flatnonzero(breaks - starts > MAX_RECORD_BYTES).tolist():
@@ -148,7 +151,7 @@ class ColumnReader:
             chunk.cut.append(line + len(starts) - 1)
         ends = _text_ends(buffer, starts, breaks)
         limit = len(starts) if end is None else int(np.searchsorted(starts, end - at))
-        return _Page(buffer, at, line, starts, ends, limit, self._finder.find(buffer, starts, ends))
+        return _Page(buffer, at, line, starts, ends, limit, self._finder.find(buffer, starts, ends), last)
 
     def _records(self, chunk: Chunk, page: _Page, count: int, upto: int) -> RecordBatch | None:
         """Count in `chunk` the first `count` records, which end before line `upto`; return those that may become rows."""
@@ -244,7 +247,8 @@ class ColumnReader:
         known = known[index]
         which, index, stops, resolutions = which[known], index[known], stops[known], resolutions[known]
         firsts, begins = page.line + places.firsts[which], places.begins[which]
-        return RecordBatch(contents, messages, index, buffer, page.at, begins, stops, firsts, records.times[which], resolutions)
+        before = np.where(which > 0, page.at + places.begins[which - 1], page.before)
+        return RecordBatch(contents, messages, index, buffer, page.at, begins, stops, firsts, before, records.times[which], resolutions)
 
     def _contents_of(
         self, page: _Page, which: Ints, places: _Places, tails: Ints, begins: Ints, contents: list[Content | None]

@@ -1,10 +1,10 @@
 """Find lines that a log contains twice. Only their first copy is read.
 
 A part of a log may be joined twice, or two parts overlap. Or single lines appear twice at the same time, because of two appenders or a shipper that
-retries; these are doubled lines.
+retries; these are doubled lines. A few lines count as doubled only if no other record of the file is between them, whether that has a row or not.
 
 Two clients of one process may legitimately print the same message at the same time. Lines of members therefore count as copies only if they identify
-their client, or if the whole log is doubled. If few lines have copies, only adjacent ones count, because threads that do the same print the same.
+their client, or if the whole log is doubled. If few lines have copies, threads that do the same may have printed them.
 Every log has a few of these, so the reading tasks write them to files of their own: to leave them out, such a file is deleted.
 """
 
@@ -36,10 +36,10 @@ from forensics.extract.stream_summaries import (
     streams_with_doubles,
 )  # fmt: skip
 from forensics.records.timestamps import SECOND
-from forensics.records.vectorized.buffers import Ints
+from forensics.records.vectorized.buffers import Flags, Ints
 
 DOUBLED = "doubled"
-_COLUMNS = ("process_id", "stream_pos", "ts", "resolution_ms", "path", "event_id", "category", *SAME_COLUMNS)
+_COLUMNS = ("process_id", "stream_pos", "byte_offset", "ts", "resolution_ms", "path", "event_id", "category", *SAME_COLUMNS)
 #: Share of a log's different lines that appear twice in a doubled log. It is below 1 because other threads separate a few pairs.
 _ALL = 0.9
 #: From this share on, the doubling comes from what writes the log, not from its content.
@@ -72,16 +72,18 @@ def leave_out(
         A row of `range_row` for each file that has such lines, with their number in `repeats`. It says `doubled` if many lines appear twice.
     """
     names, unsure = streams_with_doubles(summaries, _PERHAPS_MANY)
-    unsure |= names.intersection(corrected)
+    unsure |= {name: ([], False) for name in names.intersection(corrected) - unsure.keys()}
     found: list[dict[str, Any]] = []
     gone: list[str] = []
-    for name in sorted(unsure):
+    for name, (cuts, backwards) in sorted(unsure.items()):
         lines = in_order(rows_of([*files, *repeated], _COLUMNS, pc.field("process_id") == name))
-        first, again, are_many = _doubles(lines, [*files, *repeated], name)
+        seen = rows_of(repeated, ("event_id",), pc.field("process_id") == name)["event_id"]
+        is_next = pc.or_(pc.is_in(lines["event_id"], seen), pc.is_in(lines["stream_pos"], pa.array(cuts, pa.int64()))).to_numpy()
+        first, again, are_many = _doubles(lines, (is_next, backwards), [*files, *repeated], name)
         if len(again):
             gone += lines["event_id"].take(pa.array(again)).to_pylist()
             found += _range_rows(lines, first, again, ranges, why=DOUBLED if are_many else None)
-    known = pc.field("process_id").isin(pa.array(sorted(names - unsure), pa.string()))
+    known = pc.field("process_id").isin(pa.array(sorted(names - unsure.keys()), pa.string()))
     lines = in_order(rows_of(repeated, ("process_id", "stream_pos", "ts", "path"), known))
     every = np.arange(lines.num_rows)
     found += _range_rows(lines, every, every, ranges, why=None)
@@ -100,15 +102,25 @@ def leave_out(
     return found
 
 
-def _doubles(lines: pa.Table, files: Sequence[Path], name: str) -> tuple[Ints, Ints, bool]:
-    """Return lines that are repeated, their repetitions, and whether their number shows that the program that writes the log prints them."""
-    pos = lines["stream_pos"].to_numpy()
+def _doubles(lines: pa.Table, nexts: tuple[Flags, bool], files: Sequence[Path], name: str) -> tuple[Ints, Ints, bool]:
+    """Return lines that are repeated, their repetitions, and whether their number shows that the program that writes the log prints them.
+
+    Args:
+        lines: lines of a stream.
+        nexts: True for each line that repeated the record just before it when it was read; and whether the log begins with its newest lines, so that
+            this was the record after it in the file, and is now before or after it.
+        files: hold the rows.
+        name: the stream.
+    """
+    pos, (is_next, backwards) = lines["stream_pos"].to_numpy(), nexts
     first, again = doubles_of(lines, lambda some: _settings(files, name, pos[some]))
     # A message that one thread prints a hundred times counts once.
     share = doubled_share(len(lines), len(again), len(np.setdiff1d(first, again)))
     if len(lines) >= _MIN_DOUBLED_IN and share >= _ALL and pc.all(pc.less(lines["resolution_ms"].fill_null(1), 1000)).as_py():
         return first, again, True
-    sure = has_one_source(lines.take(pa.array(again))) & ((again == first + 1) | (share >= _MANY))
+    places = lines["byte_offset"].to_numpy()
+    read_last = np.where(backwards & (places[first] < places[again]), first, again)
+    sure = has_one_source(lines.take(pa.array(again))) & ((again == first + 1) & is_next[read_last] | (share >= _MANY))
     return first[sure], again[sure], share >= _MANY
 
 

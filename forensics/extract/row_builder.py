@@ -149,6 +149,9 @@ class RowBuilder:
         self._others: tuple[list[Any], ...] = tuple([] for _ in _EVERY)
         self._counted: tuple[list[Any], ...] = tuple([] for _ in (*_EVERY[:-1], *_COUNTED_ONLY))
         self._joined = tuple(_Joined() for _ in _TABLE_OF)
+        #: For each record, the position of the record before it, which may have no row: by position, and as columns.
+        self._before: dict[int, int] = {}
+        self._befores: list[tuple[Ints, Ints]] = []
 
     @property
     def full(self) -> bool:
@@ -164,6 +167,7 @@ class RowBuilder:
 
     def add_batch(self, items: RecordBatch) -> None:
         """Add records that were read together, with the same result as `add` for each of them."""
+        self._befores.append((items.base + items.begins, items.before))
         kinds, places = self._classified(items)
         kind = kinds[items.which]
         for number, table in _TABLE_OF.items():
@@ -310,6 +314,7 @@ class RowBuilder:
 
     def _add_record(self, item: Found) -> None:
         record, raw, offset = item.record, item.raw, item.offset
+        self._before[offset] = item.before
         classified = self._classifier.classify(record)
         if classified.fault:
             self.note_fault(item.line, classified.fault)
@@ -361,6 +366,7 @@ class RowBuilder:
     def _add_observation(self, seen: Observation) -> None:
         """Add an observation. One line may contain several, whose IDs differ by their number in the line."""
         number = self._seen_at[1] + 1 if self._seen_at[0] == seen.offset else 0
+        self._before.setdefault(seen.offset, self._seen_at[0])
         self._seen_at = seen.offset, number
         self._count += 1
         self._bytes += len(seen.raw)
@@ -389,10 +395,10 @@ class RowBuilder:
 
     def take(self) -> Iterator[Rows]:
         """Yield the rows so far; the builder is empty afterwards."""
-        rows = list(self._taken())
+        rows, before, befores = list(self._taken()), self._before, self._befores
         self._clear()
         of_events, of_counted = (_one_batch([part.batch for part in rows if part.table == table]) for table in (EVENTS, COUNTED))
-        again = self.summaries.see(of_events, of_counted)
+        again = self.summaries.see(of_events, of_counted, [(np.array(list(before)), np.array(list(before.values()))), *befores])
         if of_events is None or not len(again):
             yield from rows
             return

@@ -36,7 +36,7 @@ SAME_COLUMNS = (*CONTENT_COLUMNS, "level", "logger", *_IDS)
 _OF_CLIENTS = frozenset({"membership", "assignment", "coordinator", "offsets", "streams"})
 _PLACED = ("process_id", "stream_pos", "ts")
 _SUMMARISED = (*_PLACED, *NAMES)
-_EVENT_COLUMNS = dict.fromkeys((*_SUMMARISED, *SAME_COLUMNS, "resolution_ms", "category", "config"))
+_EVENT_COLUMNS = dict.fromkeys((*_SUMMARISED, *SAME_COLUMNS, "resolution_ms", "category", "config", "byte_offset"))
 #: It is enough to know that a stream has more than one name.
 _ENOUGH = 2
 #: Fewer different lines that appear twice say nothing about what writes the log.
@@ -54,7 +54,8 @@ class StreamSummary(NamedTuple):
         events: number of rows of events.
         again: number of them that repeat a row just before them.
         different: number of different events that are repeated.
-        ends: time and content of the first and the last event; empty if there is none.
+        ends: the first and the last event: time and content (empty if there is none), position in its file, and that of the record before it (-1 if
+            it is the first).
         backwards: True if the log begins with its newest lines. Lines of the same time may then change places.
     """
 
@@ -66,7 +67,7 @@ class StreamSummary(NamedTuple):
     events: int = 0
     again: int = 0
     different: int = 0
-    ends: tuple[str, str] = ("", "")
+    ends: Sequence[tuple[str, int, int]] = (("", 0, 0), ("", 0, 0))
     backwards: bool = False
 
 
@@ -83,11 +84,17 @@ class StreamSummaries:
     def __init__(self, *, backwards: bool = False) -> None:
         self.found: list[StreamSummary] = []
         self._backwards = backwards
-        #: Digest of the last event of each stream.
-        self._last: dict[str, str] = {}
+        #: Digest and position of the last event of each stream.
+        self._last: dict[str, tuple[str, int]] = {}
 
-    def see(self, events: pa.RecordBatch | None, counted: pa.RecordBatch | None) -> Ints:
-        """Add a summary of rows that follow those of earlier calls; return the events that certainly repeat the event before them."""
+    def see(self, events: pa.RecordBatch | None, counted: pa.RecordBatch | None, before: Sequence[tuple[Ints, Ints]]) -> Ints:
+        """Add a summary of rows that follow those of earlier calls; return the events that repeat the record just before them in the file.
+
+        Args:
+            events: rows of events.
+            counted: rows of records that are only counted.
+            before: positions of records, and of the record before each, which may have no row.
+        """
         of_events, of_counted = (_some_columns(rows, wanted) for rows, wanted in ((events, _EVENT_COLUMNS), (counted, _SUMMARISED)))
         parts = [rows.select([c for c in _SUMMARISED if c in rows.column_names]) for rows in (of_events, of_counted) if rows.num_rows]
         if not parts:
@@ -112,26 +119,44 @@ class StreamSummaries:
             found = StreamSummary(name, first, last, jumps, names, backwards=self._backwards)
             its = mine[mine < of_events.num_rows]
             if len(its):
-                found, surely = self._with_repeats(found, of_events, its)
+                found, surely = self._with_repeats(found, of_events, its, before)
                 repeated.append(surely)
             self.found.append(found)
         return np.concatenate(repeated)
 
-    def _with_repeats(self, summary: StreamSummary, events: pa.Table, which: Ints) -> tuple[StreamSummary, Ints]:
-        """Return a summary with what the given events of its stream repeat, and those that certainly repeat the event before them."""
+    def _with_repeats(self, summary: StreamSummary, events: pa.Table, which: Ints, before: Sequence[tuple[Ints, Ints]]) -> tuple[StreamSummary, Ints]:
+        """Return a summary with what the given events of its stream repeat, and those that repeat the record just before them in the file."""
         name = str(summary.process_id)
         is_whole = len(which) == events.num_rows and bool((np.diff(which) == 1).all())
         lines = events if is_whole else events.take(pa.array(which))
         first, again = doubles_of(lines, lambda some: [str(config) for config in lines["config"].take(pa.array(some)).to_pylist()])
-        if self._last.get(name) == _digest(lines, 0):  # the event before it was seen in the previous call
+        places = lines["byte_offset"].to_numpy()
+        content, at = self._last.get(name, ("", 0))
+        if content == _digest(lines, 0):  # the event before it was seen in the previous call
             first, again = np.append(-1, first), np.append(0, again)
-        surely = again[again == first + 1] if not self._backwards else again[:0]
-        surely = surely[has_one_source(lines.take(pa.array(surely)))] if len(surely) else surely
+        if len(again):
+            one, other = np.where(first < 0, at, places[first]), places[again]
+            is_next = (again == first + 1) & ((one == other) | (_before(before, np.maximum(one, other)) == np.minimum(one, other)))
+            surely = again[is_next]
+            surely = surely[has_one_source(lines.take(pa.array(surely)))]
+        else:
+            surely = again
         left = np.setdiff1d(np.arange(len(which)), surely)
-        ends = (_digest(lines, int(left[0])), _digest(lines, int(left[-1]))) if len(left) else ("", "")
-        self._last[name] = _digest(lines, len(which) - 1)
+        if len(left):
+            of_ends = left[[0, -1]]
+            positions = (places[of_ends].tolist(), _before(before, places[of_ends]).tolist())
+            summary = summary._replace(ends=tuple(zip((_digest(lines, i) for i in of_ends.tolist()), *positions, strict=True)))
+        self._last[name] = _digest(lines, len(which) - 1), int(places[-1])
         different = len(np.setdiff1d(first, again))
-        return summary._replace(events=len(which), again=len(again), different=different, ends=ends), which[surely]
+        return summary._replace(events=len(which), again=len(again), different=different), which[surely]
+
+
+def _before(known: Sequence[tuple[Ints, Ints]], places: Ints) -> Ints:
+    """Return the positions of the records before those at the given positions."""
+    records, before = (np.concatenate(columns) for columns in zip(*known, strict=True))
+    order = np.argsort(records)
+    found: Ints = before[order[np.searchsorted(records, places, sorter=order)]]
+    return found
 
 
 def _some_columns(batch: pa.RecordBatch | None, wanted: Iterable[str]) -> pa.Table:
@@ -224,8 +249,9 @@ def doubled_share(events: int, again: int, different: int) -> float:
     return different / max(events - again, 1) if different >= _FEW else 0.0
 
 
-def streams_with_doubles(summaries: Iterable[StreamSummary], many: float) -> tuple[set[str], set[str]]:
-    """Return the streams in which events are repeated, and those of them in which not only the events that `see` returned may be left out.
+def streams_with_doubles(summaries: Iterable[StreamSummary], many: float) -> tuple[set[str], dict[str, tuple[list[int], bool]]]:
+    """Return the streams in which events are repeated; and those of them in which not only the events that `see` returned may be left out, with the
+    positions of events that repeat the last record of another summary, and whether the log begins with its newest lines.
 
     Args:
         summaries: summaries of all rows.
@@ -235,16 +261,23 @@ def streams_with_doubles(summaries: Iterable[StreamSummary], many: float) -> tup
     for summary in summaries:
         if summary.events:
             by_name[str(summary.process_id)].append(summary)
-    repeated, unsure = set(), set()
+    repeated: set[str] = set()
+    unsure: dict[str, tuple[list[int], bool]] = {}
     for name, mine in by_name.items():
         mine.sort(key=lambda summary: summary.first)
-        is_cut = any(a.ends[1] == b.ends[0] != "" for a, b in pairwise(mine))
+        cuts = [b.first[0] for a, b in pairwise(mine) if _continues(a.ends[1], b.ends[0])]
         events, again, different = (sum(counts) for counts in zip(*((s.events, s.again, s.different) for s in mine), strict=True))
-        if again or is_cut:
+        if again or cuts:
             repeated.add(name)
-            if is_cut or mine[0].backwards or doubled_share(events, again, different) >= many:
-                unsure.add(name)
+            if cuts or mine[0].backwards or doubled_share(events, again, different) >= many:
+                unsure[name] = cuts, mine[0].backwards
     return repeated, unsure
+
+
+def _continues(last: tuple[str, int, int], first: tuple[str, int, int]) -> bool:
+    """Return True if the first event of one summary repeats the last one of another, and no record is between them."""
+    (content, one, before_one), (same, other, before_other) = last, first
+    return content == same != "" and (before_other in (one, -1) or before_one == other)
 
 
 def _present(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], list[Any]]:

@@ -28,6 +28,8 @@ class WrappedReader:
         self._reader, self._zone = reader, zone
         self._assembler, self._between = Assembler(reader), Between()
         self._chunk = Chunk()
+        #: Position of the last record of each process.
+        self._last: dict[str | None, int] = {}
         self._begin()
 
     def _begin(self) -> Chunk:
@@ -102,6 +104,8 @@ class WrappedReader:
 
     def _take(self, ended: Iterable[PlacedRecord], start: int, end: int | None) -> None:
         for placed in ended:
+            before = self._last.get(placed.record.source, -1)
+            self._last[placed.record.source] = placed.offset
             if placed.offset < start or (end is not None and placed.offset >= end):
                 continue
             record = placed.record
@@ -112,7 +116,7 @@ class WrappedReader:
             if time is not None:
                 self._times.append(time)
             resolution = record.moment.resolution_ms if record.moment else 1
-            self._found.append(Found(record, placed.raw, placed.offset, placed.line, time, resolution, utc(placed.collector, self._zone)))
+            self._found.append(Found(record, placed.raw, placed.offset, placed.line, before, time, resolution, utc(placed.collector, self._zone)))
             self._bytes += len(placed.raw)
 
     def _lines(self, stream: Readable, at: int, line: int) -> Iterator[tuple[int, int, bytes, bool]]:

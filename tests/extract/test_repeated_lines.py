@@ -127,3 +127,28 @@ def test_what_a_thread_says_a_hundred_times_makes_no_doubled_log(tmp_path):
     rows, ranges = read(tmp_path, lines("01:00:00", "03:00:00"), *[found] * 100)
     assert (len(rows), whys(ranges)) == (122, [])
     assert [r["repeats"] for r in ranges if r.get("repeats")] == [99]
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+@pytest.mark.parametrize(
+    "between",
+    [
+        line("01:00:29,900", "Registered java.sql.Driver: a.B@1 to java.sql.DriverManager", f"{CONNECT}.isolation.PluginUtils"),
+        line("01:00:29,900", "Nobody knows this", f"{CONNECT}.distributed.DistributedHerder"),
+        line("01:00:29,900", "Begin snapshot", "io.debezium.Snapshotter"),
+    ],
+    ids=["counted", "unrecognised", "of no interest"],
+)
+def test_a_record_without_a_row_keeps_two_lines_apart(between: str, newest_first: bool, tmp_path):
+    """Kafka prints its advertised URI twice, with another line between. Only the file shows which lines are next to each other."""
+    uri = line("01:00:29,900", "Advertised URI: http://w1:8083/", f"{CONNECT}.rest.RestServer")
+
+    def log(*texts: str) -> str:
+        text = [*lines("01:00:00", "01:10:00", every=1).splitlines(keepends=True)]
+        text[30:30] = texts
+        return "".join(reversed(text) if newest_first else text)
+
+    for name, texts, kept in (("apart", (uri, between, uri), 2), ("next", (uri, uri, between), 1), ("both", (uri, uri, between, uri), 2)):
+        for range_bytes in (1 << 30, 700):
+            rows, _ = read(tmp_path / f"{name}-{range_bytes}", log(*texts), range_bytes=range_bytes)
+            assert [r["event"] for r in rows].count("worker_url_advertised") == kept, (name, range_bytes)
