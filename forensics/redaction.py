@@ -53,8 +53,8 @@ _SECRET_KEY = regex.compile(
     passw(?:or)?d | passwort | kennwort | contrase | passphrase | passcode | secret | credential | token | jaas | private [._-]? (?: key | pem | cert )
   | client[._-]?assertion | user[._-]?info | webhook | bearer | cookie | sessid | jsessionid | connection[._-]?string | subscription[._-]?key | account[._-]?key
   | (?: stored | server | salted )[._-]? (?: key | password ) $ | auth[._-]?bytes | code[._-]?verifier | (?: one[._-]?time | verification | security | recovery ) [._-]? code
-  | (?<![a-z]) (?: pass | pwd | pw | pin | otp | pat | sas | sig | signature | authorization | apikey | accesskey | secretkey | dsn | headers | license | hmac ) (?![a-z])
-  | (?: (?<! com ) (?<! by ) (?<! sur ) pass | pw | master.?auth | (?<![a-z]) auth ) $
+  | (?P<short> (?<![a-z]) (?: pass | pwd | pw | pin | otp | pat | sas | sig | signature | authorization | apikey | accesskey | secretkey | dsn | headers | license | hmac ) (?![a-z])
+  | (?: (?<! com ) (?<! by ) (?<! sur ) pass | pw | master.?auth | (?<![a-z]) auth ) $ )
     """,
     regex.VERBOSE,
 )
@@ -81,6 +81,8 @@ _NO_KEY = re.compile(
 _LAST_PART = re.compile(
     r"-(?:keys?|id|values?|val|text|string|info|pem|cert|json|base64|b64|hash|old|new|current|plain|data|code|phrase|encrypted|[0-9]+)$"
 )
+#: A random ID of a topic, cluster or directory as Kafka prints it. It may contain a short word by chance.
+_RANDOM_ID = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?:(?=.*[0-9])|(?=(?:.*[a-z0-9](?=[A-Z])){4}))[\w-]{22}")
 _ESCAPED_BREAK = re.compile(r"\\{1,4}[nr]")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 #: Names of Kafka's requests, after the `apiKey` of a printed request: they are not secrets.
@@ -591,6 +593,8 @@ def is_secret_key(key: str) -> bool:
         return False
     head, dash, tail = plain.rpartition("-")
     if dash and not head.startswith("-") and _SECRET_KEY.search(tail) is None and _LAST_PART.search(plain) is None:
+        return False
+    if _RANDOM_ID.fullmatch(key) and all(found["short"] for found in _SECRET_KEY.finditer(plain)):
         return False
     last = _LAST_KEY.search(plain)
     return _SECRET_KEY.search(plain) is not None or (last is not None and _OF_A_KEY.search(plain, 0, last.start()) is not None)

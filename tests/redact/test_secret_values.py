@@ -20,6 +20,7 @@ from forensics.redaction import _sifted, hide, hide_line, scrub, scrubbed, shape
         "schema.registry.basic.auth.user.info", "api.key", "azure.account.key", "delegation.token.secret.key", "gcs.credentials.json",
         "snowflake.private.key", "pwd", "db.pwd", "pass", "dbPass", "card.pin", "userPin", "http.headers", "aws.access.key.id", "sas", "azure.sas.token",
         "slack.webhook.url", "connectionString", "sentry.dsn", "Authorization", "X-Api-Key", "confluent.license", "consumer.sasl.password",
+        "db.pw", "dbPw", "userpw", "sslKeystorePasswordOld", "masterDbUser2Password1", "DbPin9ForOldPasswords1",
     ],
 )  # fmt: skip
 def test_values_of_secret_keys_are_hidden(key: str) -> None:
@@ -32,6 +33,8 @@ def test_values_of_secret_keys_are_hidden(key: str) -> None:
         "key.converter", "key.deserializer", "group.id", "partition.assignment.strategy", "transforms.k.type", "name", "ssl.keystore.location",
         "delegation.token.max.lifetime.ms", "password.encoder.iterations", "inter.worker.key.generation.algorithm", "compass", "pinned", "authorizer.class.name",
         "ssl.keystore.type", "sasl.mechanism", "signal.topic", "patterns", "passthrough",
+        # Random IDs, as Kafka prints them.
+        "MI_kDtX0RiuVZqMkWKu1pw", "MIQkDtXORiuVZqMkWKutpw", "aB3dE5gH7jK9mN1pQ3auth", "aB3dE5gH7jK-mN1pQ3pass",
     ],
 )  # fmt: skip
 def test_other_values_stay(key: str) -> None:
@@ -104,6 +107,7 @@ def test_a_shape_hides_its_examples_and_is_asked_for_them(shape) -> None:
         ("{connector.class=X, connection.password=ge heim, name=b}", "{connector.class=X, connection.password=[redacted], name=b}"),
         ("config {db.pwd=geheim}", "config {db.pwd=[redacted]}"),
         ("pwd: geheim", "pwd: [redacted]"),
+        ("topic ID MI_kDtX0RiuVZqMkWKu1pw: x", "topic ID MI_kDtX0RiuVZqMkWKu1pw: x"),
         ("-Djavax.net.ssl.keyStorePassword=geheim -Xmx1g", "-Djavax.net.ssl.keyStorePassword=[redacted] -Xmx1g"),
         (r'body "{\"password\":\"geheim\",\"user\":\"x\"}"', r'body "{\"password\":[redacted],\"user\":\"x\"}"'),
         ("{'password': 'ge heim', 'a': 1}", "{'password': [redacted], 'a': 1}"),
