@@ -28,9 +28,12 @@ from forensics.wording.files import Words, rule_words, view_words
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
+_MAX_SAMPLES = 2
 _COLUMN = re.compile(r"^\s+`?(\w+)`?\s+COMMENT\s+'((?:[^']|'')*)'", re.MULTILINE)
 _THRESHOLD = re.compile(r"((?:^--[^\n]*\n)+)DECLARE OR REPLACE VARIABLE (\w+) (\w+) DEFAULT ([^;]+);", re.MULTILINE)
 _TEMPLATES = Environment()  # noqa: S701  (nothing is rendered)
+_CODE = re.compile(r"`([^`]*)`")
+_FACT = re.compile(r"\*([A-Za-z ]+)\*")
 _MADE = "<!-- Made by `make docs`; do not edit. -->\n"
 
 
@@ -97,7 +100,7 @@ def rules() -> str:
         "# Rules\n",
         "Each rule consists of two files in `sql/7_rules/`, its facts and its words, and yields rows of [`finding`](views.md#finding). `forensics sql RULE` prints these rows, and `forensics report --rule RULE` reports them in full. "
         "Names such as `3.9.1-worker_frozen` are recordings of real clusters, named after the release and the injected fault.\n",
-        "In the texts of a rule, *italics* stand for facts from the logs, and *N* for a number. A part in [brackets] is printed only if the logs show what it needs. "
+        "In the texts of a rule, *italics* (in code, CAPITALS) stand for facts from the logs, and *N* for a number. A part in [brackets] is printed only if the logs show what it needs. "
         "In [this / that], at most one of the alternatives is printed. Words are in the plural, even where the report uses the singular for one. "
         'In a table, "…" stands for the same words as in the row above.\n',
     ]
@@ -111,7 +114,7 @@ def rules() -> str:
 def _worded(words: Words, view: view_files.View, samples: Iterable[str]) -> list[str]:
     """Return a rule's section: its words, its severities and thresholds, and the text and advice of each of its cases."""
     sql = "\n".join(view_files.statements(view.sql))
-    shown = [*(f"the sample [{name}](../sample_logs/{name}/README.md)" for name in samples), *filter(None, [words.shown])]
+    shown = filter(None, [_linked(list(samples)), words.shown])
     rows = [("answers", words.question), ("why it matters", words.why), ("needs", words.needs), ("is silent when", words.silent)]
     severities = [s for s in ("critical", "warning", "note") if f"'{s}'" in sql]
     rows.append(("severity", ", ".join(severities)))
@@ -125,18 +128,25 @@ def _worded(words: Words, view: view_files.View, samples: Iterable[str]) -> list
     return [f"## {words.name}\n", f"{words.title}. {view.about}\n", _table(("", ""), iter(rows)), _table(("case", "says", "advises"), _cases(words))]
 
 
+def _linked(samples: list[str]) -> str:
+    """Return links to the first samples, and the number of the others."""
+    links = [f"[{name}](../sample_logs/{name}/README.md)" for name in samples[:_MAX_SAMPLES]]
+    more = len(samples) - len(links)
+    return f"the sample{'s' * (len(samples) > 1)} {', '.join(links)}{f' and {more} more' * bool(more)}" if samples else ""
+
+
 def _cases(words: Words) -> Iterator[tuple[str, str, str]]:
     """Yield a row for each case: its code, headline and advice. Cases with the same texts share a row, and words of the row above are not repeated."""
     texts: dict[tuple[str, str], list[str]] = {}
     for code, case in words.codes.items():
-        texts.setdefault((_in_general(case.headline), _in_general(case.advice)), []).append(f"`{code}`")
+        texts.setdefault((in_general(case.headline), in_general(case.advice)), []).append(f"`{code}`")
     above = ("", "")
     for pair, codes in texts.items():
-        yield ", ".join(codes), _beyond(pair[0], above[0]), _beyond(pair[1], above[1])
+        yield ", ".join(codes), beyond(pair[0], above[0]), beyond(pair[1], above[1])
         above = pair
 
 
-def _beyond(text: str, before: str) -> str:
+def beyond(text: str, before: str) -> str:
     """Return a text without the long beginning and end that it shares with the one before: "…" stands for each."""
     if text == before:
         return "as above"
@@ -154,9 +164,10 @@ def _is_whole(text: str) -> bool:
     return text.count("[") == text.count("]") and text.count("*") % 2 == 0
 
 
-def _in_general(template: str) -> str:
+def in_general(template: str) -> str:
     """Return a template for any finding: *names* in place of the finding's facts, [brackets] around parts that depend on them."""
-    return " ".join(_phrases(_TEMPLATES.parse(template.strip()).body).split())
+    text = " ".join(_phrases(_TEMPLATES.parse(template.strip()).body).split())
+    return _CODE.sub(lambda code: code[1] if _FACT.fullmatch(code[1]) else _FACT.sub(lambda f: f[1].upper().replace(" ", "_"), code[0]), text)
 
 
 def _phrases(body: Iterable[nodes.Node]) -> str:

@@ -222,9 +222,9 @@ def _twice(pairs: Iterable[Row], names: Names) -> Iterator[Hit]:
 
 
 def _longest(times: Iterable[float]) -> str:
-    """Return the longest of several certain times: `at least 22 s`, or `one for at least 22 s` if others are shorter."""
+    """Return the longest of several certain times: `at least 22 s`, or `at least 22 s (longest)` if others are shorter."""
     shown = [about(ms) for ms in sorted(times)]
-    return "one for " * (shown[0] != shown[-1]) + f"at least {shown[-1]}"
+    return f"at least {shown[-1]}" + " (longest)" * (shown[0] != shown[-1])
 
 
 def _unowned(report: Report, names: Names, incident: Row) -> Iterator[Hit]:

@@ -17,7 +17,7 @@ import make_notebook
 import pyarrow.dataset as ds
 import pytest
 import typer
-from make_docs import DOCS, pages
+from make_docs import DOCS, beyond, in_general, pages
 from places import ROOT, SAMPLES
 
 from forensics import errors
@@ -173,3 +173,26 @@ def test_the_notebook_runs_and_its_outputs_are_current(monkeypatch: pytest.Monke
     monkeypatch.setattr(errors.SHELL, "reads", False)  # an earlier command in this process has set it
     given = json.loads(make_notebook.NOTEBOOK.read_text(encoding="utf-8"))
     assert make_notebook.executed(given) == given, "run `make notebook`"
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("set it to {{ session_ms // wanted }} or {{ beat_ms * wanted }}", "set it to *session* ÷ *wanted* or *beat* × *wanted*"),
+        ('{{ tasks | length | count("task") }} {{ "was" if tasks | length == 1 else "were" }} lost', "*N* tasks were lost"),
+        ("lost{% if a %} x{% elif b %} y{% else %} z{% endif %} there", "lost [x / y / z] there"),
+        ("lost {% if a %}{% if b %}x{% else %}y{% endif %}{% else %}z{% endif %} there", "lost [x / y / z] there"),
+        ("for {% if hi %}at least {{ lo_ms | duration }}{% else %}{{ lo_ms | duration }}{% endif %}", "for [at least] *duration*"),
+        ('{% for t in topics %}{{ t.name }} ({{ t.count }}){{ ", " if not loop.last }}{% endfor %}', "*name* (*count*), ..."),
+        ("`POST /connectors/{{ connector }}/restart`, `{{ subject }}`", "`POST /connectors/CONNECTOR/restart`, *subject*"),
+    ],
+)
+def test_on_the_page_of_rules_a_template_reads_as_text(template: str, text: str) -> None:
+    assert in_general(template) == text
+
+
+def test_on_the_page_of_rules_words_of_the_row_above_are_not_repeated() -> None:
+    above = "[one member / all members] had no coordinator for a time that these logs show: the broker was down"
+    assert beyond(above, above) == "as above"
+    assert beyond(above.replace("broker was down", "topic is missing"), above) == "… the topic is missing"
+    assert beyond("another text", above) == "another text"
