@@ -231,6 +231,28 @@ class Run:
         start = lambda: self.java(name, f"{name}/connect.log", CONNECT_LAYOUT, WORKER_LEVELS, main, [config], heap)  # noqa: E731
         self.member("worker", name, start, group=group, skew=None)
 
+    def mirror(self, name: str, clusters: Mapping[str, str], **settings: object) -> None:
+        """Start a node of MirrorMaker 2's own driver that copies between all clusters, each with its bootstrap servers; a setting's name has `_` for `.`."""
+        self.hosts.add(name)
+        flows = [f"{source}->{target}.enabled" for source in clusters for target in clusters if source != target]
+        config = self.config(
+            name,
+            {
+                "clusters": ",".join(clusters),
+                **{f"{alias}.bootstrap.servers": servers for alias, servers in clusters.items()},
+                **dict.fromkeys(flows, "true"),
+                **{f"{what}.storage.replication.factor": 1 for what in ("offset", "config", "status")},
+                "admin.timeout.ms": 5000,
+                "dedicated.mode.enable.internal.rest": "true",
+                "plugin.discovery": "service_load",
+                "listeners": f"http://{self.hosts.address[name]}:8083",
+                **{key.replace("_", "."): value for key, value in settings.items()},
+            },
+        )
+        main = "org.apache.kafka.connect.mirror.MirrorMaker"
+        start = lambda: self.java(name, f"{name}/mirror.log", CONNECT_LAYOUT, WORKER_LEVELS, main, [config], 384)  # noqa: E731
+        self.member("mirror", name, start)
+
     def consumer(self, name: str, group: str, topic: str, *arguments: object, share: bool = False, bootstrap: str | None = None) -> None:
         """Start Kafka's own verifiable consumer, which prints each assignment and each batch as JSON: `truth/NAME.jsonl`."""
         self.hosts.add(name)

@@ -482,6 +482,35 @@ def several_faults(run: Run, names: Names) -> None:
     run.wait(15)
 
 
+#: What MirrorMaker 2 does often enough for a run of two minutes.
+MIRRORED_SOON = {
+    "emit_checkpoints_interval_seconds": 3,
+    "sync_group_offsets_interval_seconds": 3,
+    "refresh_topics_interval_seconds": 5,
+    "refresh_groups_interval_seconds": 5,
+    "sync_group_offsets_enabled": "true",
+    "replication_factor": 1,
+    "offset-syncs_topic_replication_factor": 1,
+    "checkpoints_topic_replication_factor": 1,
+    "heartbeats_topic_replication_factor": 1,
+}
+
+
+def east_to_west(run: Run, names: Names, east: str) -> dict[str, object]:
+    """Return the settings of MirrorMaker's connectors on Connect that copy a topic from a cluster to the first one."""
+    return {
+        "source_cluster_alias": "east",
+        "target_cluster_alias": "west",
+        "source_cluster_bootstrap_servers": east,
+        "target_cluster_bootstrap_servers": run.bootstrap,
+        "topics": names.topic,
+        "groups": names.application,
+        "key_converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
+        "value_converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
+        **MIRRORED_SOON,
+    }
+
+
 @scenario(("logs/w*/connect.log", "MirrorSourceTask"), ("truth/threads.jsonl", '"stopped"'), since=(3, 6))
 def mirror_maker(run: Run, names: Names) -> None:
     """MirrorMaker 2 on three workers copies a topic and a group's offsets; a worker is frozen, then the source cluster's broker is down."""
@@ -491,25 +520,7 @@ def mirror_maker(run: Run, names: Names) -> None:
         run.worker(worker, names.group)
     run.feed(names.topic, bootstrap=east)
     run.consumer("c1", names.application, names.topic, bootstrap=east)
-    clusters = {
-        "source_cluster_alias": "east",
-        "target_cluster_alias": "west",
-        "source_cluster_bootstrap_servers": east,
-        "target_cluster_bootstrap_servers": run.bootstrap,
-        "topics": names.topic,
-        "groups": names.application,
-        "replication_factor": 1,
-        "offset-syncs_topic_replication_factor": 1,
-        "checkpoints_topic_replication_factor": 1,
-        "heartbeats_topic_replication_factor": 1,
-        "sync_group_offsets_enabled": "true",
-        "emit_checkpoints_interval_seconds": 3,
-        "sync_group_offsets_interval_seconds": 3,
-        "refresh_topics_interval_seconds": 5,
-        "refresh_groups_interval_seconds": 5,
-        "key_converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
-        "value_converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
-    }
+    clusters = east_to_west(run, names, east)
     for name, kind, tasks in zip((names.source, *names.sinks), ("Source", "Checkpoint", "Heartbeat"), (3, 1, 1), strict=True):
         run.connector("w1", name, f"org.apache.kafka.connect.mirror.Mirror{kind}Connector", tasks_max=tasks, **clusters)
     settled(run, (names.source, 3), (names.sinks[0], 1), (names.sinks[1], 1))
@@ -519,3 +530,25 @@ def mirror_maker(run: Run, names: Names) -> None:
     run.wait(8)
     run.restart("broker-2")
     run.wait(12)
+
+
+@scenario(("logs/m*/mirror.log", "Kafka MirrorMaker started"), ("logs/w1/connect.log", "MirrorSourceTask"), since=(3, 6))
+def mirror_maker_twice(run: Run, names: Names) -> None:
+    """Two nodes of MirrorMaker's own driver copy both ways; a Connect worker copies one way too; then the source cluster's broker is down."""
+    run.brokers()
+    east = run.brokers()
+    run.feed(names.topic, bootstrap=east)
+    run.consumer("c1", names.application, names.topic, bootstrap=east)
+    for node in ("m1", "m2"):
+        run.mirror(node, {"west": run.bootstrap, "east": east}, topics=names.topic, groups=names.application, tasks_max=3, **MIRRORED_SOON)
+    run.until("the driver copies", lambda: run.log_has("m1", "replicating") or run.log_has("m2", "replicating"), 240)
+    run.wait(15)
+    run.worker("w1", names.group)
+    clusters = east_to_west(run, names, east) | {"admin_timeout_ms": 5000}
+    for name, kind, tasks in zip((names.source, names.sinks[0]), ("Source", "Checkpoint"), (2, 1), strict=True):
+        run.connector("w1", name, f"org.apache.kafka.connect.mirror.Mirror{kind}Connector", tasks_max=tasks, **clusters)
+    settled(run, (names.source, 2), (names.sinks[0], 1))
+    run.kill("broker-2")
+    run.wait(40)
+    run.restart("broker-2")
+    run.wait(15)

@@ -177,3 +177,5 @@ DECLARE OR REPLACE VARIABLE failure_before_ms BIGINT DEFAULT 60000;
 DECLARE OR REPLACE VARIABLE restart_answered_ms BIGINT DEFAULT 10000;
 -- Connect workers whose numbers of connectors and tasks differ by this or more are uneven: each of the two kinds may differ by one.
 DECLARE OR REPLACE VARIABLE uneven_tasks INT DEFAULT 3;
+-- Periodic work of MirrorMaker that takes longer than the interval between its runs, and at least this long, falls behind, milliseconds.
+DECLARE OR REPLACE VARIABLE mirror_slow_ms BIGINT DEFAULT 10000;

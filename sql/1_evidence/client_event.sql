@@ -60,6 +60,13 @@ WITH member_event AS (
   WHERE group_id IS NOT NULL AND client_id IS NULL AND NOT is_worker
   GROUP BY process_id, instance, coalesce(task, thread, '-')
   HAVING count(DISTINCT group_id) = 1
+), own_cluster AS (
+  -- A JVM may have members in several clusters: MirrorMaker 2, an application that reads from two. Their own lines show the cluster of each.
+  SELECT process_id, instance, group_id, max(kafka_cluster_id) AS kafka_cluster
+  FROM event
+  WHERE kafka_cluster_id IS NOT NULL AND group_id IS NOT NULL AND client_kind IN ('Worker', 'Consumer')
+  GROUP BY process_id, instance, group_id
+  HAVING count(DISTINCT kafka_cluster_id) = 1
 ), logged_join AS (
   SELECT DISTINCT process_id, instance, is_worker, coalesce(client_id, task, thread, '-') AS who
   FROM member_event
@@ -69,7 +76,7 @@ WITH member_event AS (
 )
 SELECT
   e.event_id,
-  c.kafka_cluster,
+  coalesce(k.kafka_cluster, c.kafka_cluster) AS kafka_cluster,
   coalesce(e.group_id, w.group_id, o.only_one) AS group_id,
   e.process_id,
   e.instance,
@@ -111,6 +118,8 @@ JOIN process_cluster c ON c.process_id = e.process_id
 LEFT JOIN worker_group w ON w.process_id = e.process_id AND w.instance = e.instance AND e.is_worker
 LEFT JOIN single_group o ON o.process_id = e.process_id AND o.instance = e.instance AND o.who = coalesce(e.task, e.thread, '-')
   AND e.client_id IS NULL AND NOT e.is_worker
+LEFT JOIN own_cluster k ON k.process_id = e.process_id AND k.instance = e.instance
+  AND k.group_id = coalesce(e.group_id, w.group_id, o.only_one)
 LEFT JOIN logged_join s ON s.process_id = e.process_id AND s.instance = e.instance AND s.is_worker = e.is_worker
   AND s.who = coalesce(e.client_id, e.task, e.thread, '-') AND e.event IN ('join_answered', 'sync_answered')
 LEFT JOIN logged_assignment n ON n.process_id = e.process_id AND n.instance = e.instance

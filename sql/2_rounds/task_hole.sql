@@ -16,12 +16,18 @@ CREATE OR REPLACE TEMPORARY VIEW task_hole (
 )
 COMMENT 'One row per place where the order of a task''s lines is impossible in a Connect worker.'
 AS
-WITH task_run AS (
+WITH one_herder_line AS (
+  -- The connectors of MirrorMaker's driver have the same names in all of its herders, so their tasks cannot be distinguished.
+  SELECT t.*
+  FROM task_line t
+  LEFT ANTI JOIN (SELECT process_id, instance FROM client_event WHERE is_worker GROUP BY process_id, instance
+    HAVING count(DISTINCT group_id) > 1) m ON m.process_id = t.process_id AND m.instance = t.instance
+  WHERE t.resource_kind = 'task'
+), task_run AS (
   SELECT process_id, instance, resource, life, max(stream_pos) AS last_pos,
     min(stream_pos) FILTER (WHERE kind = 'start') AS start_pos, min_by(event_id, stream_pos) FILTER (WHERE kind = 'start') AS start_id,
     bool_or(kind IN ('stop', 'failed', 'failed_stop', 'stopped', 'orphan_failed', 'closing', 'closed', 'leaving')) AS is_ended
-  FROM task_line
-  WHERE resource_kind = 'task'
+  FROM one_herder_line
   GROUP BY process_id, instance, resource, life
 ), consecutive_runs AS (
   SELECT process_id, instance, start_pos, start_id,
@@ -39,15 +45,14 @@ WITH task_run AS (
     max(CASE WHEN kind IN ('stop', 'failed', 'orphan_failed') THEN stream_pos END) OVER before AS ordered_pos,
     max(CASE WHEN kind = 'failed_stop' THEN stream_pos END) OVER (PARTITION BY process_id, instance, resource
       ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS given_up_pos
-  FROM task_line
-  WHERE resource_kind = 'task'
+  FROM one_herder_line
   WINDOW before AS (PARTITION BY process_id, instance, resource, life ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), unstarted_task AS (
   SELECT t.process_id, t.instance, t.resource, min(t.stream_pos) AS to_pos, min_by(t.event_id, t.stream_pos) AS event_id
-  FROM task_line t
-  LEFT SEMI JOIN (SELECT DISTINCT process_id, instance FROM task_line WHERE resource_kind = 'task' AND kind = 'start') s
+  FROM one_herder_line t
+  LEFT SEMI JOIN (SELECT DISTINCT process_id, instance FROM one_herder_line WHERE kind = 'start') s
     ON s.process_id = t.process_id AND s.instance = t.instance
-  WHERE t.resource_kind = 'task' AND t.life = 0 AND t.instance > 0 AND t.kind IN ('sign', 'stop', 'leaving', 'closing')
+  WHERE t.life = 0 AND t.instance > 0 AND t.kind IN ('sign', 'stop', 'leaving', 'closing')
     AND NOT t.by_schedule
   GROUP BY t.process_id, t.instance, t.resource
 ), gap AS (
