@@ -12,7 +12,7 @@ WITH mirror_line AS (
     CASE WHEN e.event = 'mirror_group_sync_failed' THEN 'sync of a group''s offsets' ELSE e.operation END AS work,
     e.event LIKE 'mirror\\_%sync\\_failed' AS is_failed_line, coalesce(e.cause LIKE 'took too long%', false) AS is_late,
     coalesce(e.message LIKE '%currently using this group%', false) AS is_in_use,
-    coalesce(e.root_error, e.error, e.cause) AS error
+    coalesce(e.root_error, e.error, regexp_extract(e.cause, '^\\w+(Exception|Error)$', 0)) AS error
   FROM event e
   WHERE e.event LIKE 'mirror\\_%' OR e.event = 'kafka_cluster_id' AND (e.task IS NOT NULL OR e.client_kind = 'Worker')
 ), printed_setting AS (
@@ -66,7 +66,7 @@ WITH mirror_line AS (
     -- At INFO, work that exceeded the limit prints its duration twice.
     greatest(count_if(is_slow AND event = 'mirror_synced'), count_if(is_late)) AS slow, max(duration_ms) AS longest_ms,
     array_sort(collect_set(work)) AS works, bool_and(is_in_use) AS is_in_use, array_sort(collect_set(group_id)) AS groups,
-    max_by(error, -stream_pos) FILTER (WHERE is_failure AND error IS NOT NULL) AS error,
+    max_by(error, -stream_pos) FILTER (WHERE is_failure AND error <> '') AS error,
     slice(array_sort(collect_list(struct(stream_pos, event_id, is_failure))), 1, 8) AS lines
   FROM trouble_line
   GROUP BY process_id, instance, spell
