@@ -61,7 +61,7 @@ WITH member_event AS (
   GROUP BY process_id, instance, coalesce(task, thread, '-')
   HAVING count(DISTINCT group_id) = 1
 ), own_cluster AS (
-  -- A JVM may have members in several clusters: MirrorMaker 2, an application that reads from two. Their own lines show the cluster of each.
+  -- A JVM may have members in several clusters: MirrorMaker 2, an application that reads from two. Each prints its own cluster.
   SELECT process_id, instance, group_id, max(kafka_cluster_id) AS kafka_cluster
   FROM event
   WHERE kafka_cluster_id IS NOT NULL AND group_id IS NOT NULL AND client_kind IN ('Worker', 'Consumer')

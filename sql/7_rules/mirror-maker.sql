@@ -67,7 +67,7 @@ WITH mirror_line AS (
     greatest(count_if(is_slow AND event = 'mirror_synced'), count_if(is_late)) AS slow, max(duration_ms) AS longest_ms,
     array_sort(collect_set(work)) AS works, bool_and(is_in_use) AS is_in_use, array_sort(collect_set(group_id)) AS groups,
     max_by(error, -stream_pos) FILTER (WHERE is_failure AND error <> '') AS error,
-    slice(array_sort(collect_list(struct(stream_pos, event_id, is_failure))), 1, 8) AS lines
+    slice(sort_array(collect_list(struct(stream_pos, event_id, is_failure))), 1, 8) AS lines
   FROM trouble_line
   GROUP BY process_id, instance, spell
 ), ended_trouble AS (
