@@ -204,6 +204,8 @@ class Recording:
         workers = {d["ip"]: d["worker"] for d in self.deeds if d["did"] == "worker started"}
         found, states, since = [], {}, self.start_ms
         for answer in self.statuses:
+            if "error" in answer["status"]:  # the worker did not answer
+                continue
             tasks = {
                 f"{connector}-{task['id']}": task
                 for connector, answered in answer["status"].items()
