@@ -273,13 +273,13 @@ class Run:
         self.member("feeder", "feeder", start, topic=topic)
         self.until("the feeder writes", lambda: self.truth_has("feeder", "producer_send_success"))
 
-    def app(self, kind: str, name: str, main: str, heap: int = 160, **settings: object) -> None:
+    def app(self, kind: str, name: str, main: str, heap: int = 160, levels: dict[str, str] | None = None, **settings: object) -> None:
         """Start one of our own programs (`lab/apps`); it writes its truth to `truth/NAME.jsonl`. A setting's name has `_` for `.`."""
         self.hosts.add(name)
         truth = self.folder / "truth" / f"{name}.jsonl"
         config = self.config(name, {"bootstrap.servers": self.bootstrap, **{key.replace("_", "."): value for key, value in settings.items()}})
-        start = lambda: self.java(name, f"{name}/{kind}.log", BROKER_LAYOUT, {}, main, [config, truth], heap)  # noqa: E731
-        self.member(kind, name, start, **settings)
+        start = lambda: self.java(name, f"{name}/{kind}.log", BROKER_LAYOUT, levels or {}, main, [config, truth], heap)  # noqa: E731
+        self.member(kind, name, start, **settings, group=settings.get("group_id"))
 
     def watch(self, *groups: str) -> None:
         """Start the program that asks the brokers for transactions, offsets and members of groups, on a host that nothing cuts off."""

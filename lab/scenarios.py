@@ -372,6 +372,13 @@ def assigned(run: Run, name: str, times: int = 1) -> Callable[[], bool]:
     return lambda: count() >= before + times
 
 
+def held_by(run: Run, name: str) -> list[int]:
+    """Return the partitions that a consumer was last given, by their numbers."""
+    path = run.folder / "truth" / f"{name}.jsonl"
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if "partitions_assigned" in line] if path.exists() else []
+    return sorted(p["partition"] for p in lines[-1]["partitions"]) if lines else [0]
+
+
 def consume(run: Run, names: Names, name: str, *arguments: str) -> None:
     """Start a consumer, or start it again with other arguments, and wait until it has partitions."""
     ready = assigned(run, name)
@@ -415,6 +422,52 @@ def assignors_rolled(run: Run, names: Names) -> None:
     run.until("c4 is refused", lambda: run.members["c4"].process.state == "gone")
     roll(run, names, "--assignment-strategy", f"{COOPERATIVE},{RANGE}")
     roll(run, names, "--assignment-strategy", COOPERATIVE)
+
+
+def read(run: Run, names: Names, name: str, **levels: str) -> None:
+    """Start a consumer that can be kept from reading what it has, and wait until it has partitions."""
+    ready = assigned(run, name)
+    levels = {f"org.apache.kafka.clients.consumer.{key}": level for key, level in levels.items()}
+    fault = cluster.KAFKA / name
+    session = {"session_timeout_ms": 6000, "heartbeat_interval_ms": 1500}
+    commit = {"auto_commit_interval_ms": 1000, "auto_offset_reset": "earliest"}
+    run.app("consumer", name, "PartitionReader", levels=levels, group_id=names.application, topic=names.topic, fault=fault, **session, **commit)
+    run.until(f"{name} has partitions", ready, 90)
+    run.wait(3)
+
+
+def hinder(run: Run, name: str, how: str, seconds: float, then: Callable[[], object] = lambda: None) -> None:
+    """Keep a consumer from reading for some time; before that ends, do something."""
+    file = cluster.KAFKA / f"{name}.{how}"
+    file.write_text("", encoding="utf-8")
+    run.did("consumer hindered", consumer=name, how=how)
+    run.wait(seconds)
+    then()
+    file.unlink()
+    run.did("consumer no longer hindered", consumer=name, how=how)
+
+
+@scenario(
+    ("logs/c1/consumer.log", "Pausing partitions"),
+    ("logs/c2/consumer.log", "pause flag in partitions"),
+    ("logs/c2/consumer.log", "RecordDeserializationException"),
+    ("truth/c3.jsonl", '"unblocked"'),
+)
+def partition_stuck(run: Run, names: Names) -> None:
+    """Consumers keep their partitions and do not read them: paused (once at DEBUG, once at INFO), a record that cannot be read, a blocked thread."""
+    run.brokers()
+    run.feed(names.topic, 60)
+    run.watch(names.application)
+    read(run, names, "c1", **{"internals.ClassicKafkaConsumer": "DEBUG", "internals.ConsumerCoordinator": "DEBUG"})
+    read(run, names, "c2")
+    hinder(run, "c1", f"paused-{held_by(run, 'c1')[0]}", 12)
+    run.wait(4)
+    hinder(run, "c2", f"paused-{held_by(run, 'c2')[0]}", 10, lambda: read(run, names, "c3"))
+    run.wait(5)
+    hinder(run, "c3", "blocked", 15)
+    run.wait(4)
+    hinder(run, "c2", "unreadable", 20, (cluster.KAFKA / "c2.skip").touch)
+    run.wait(8)
 
 
 @scenario(

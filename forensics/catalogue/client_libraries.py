@@ -73,9 +73,9 @@ def interpretations(message: str, pairs: Pairs | None) -> Iterator[Interpretatio
     yield Interpretation(message, pairs)
 
 
-def places(text: str, beginnings: re.Pattern[str]) -> Iterator[tuple[int, str]]:
-    """Yield the positions where words may begin in the first line of a text, each with its beginning."""
-    stop = text.find("\n")
+def places(text: str, beginnings: re.Pattern[str], *, whole: bool = False) -> Iterator[tuple[int, str]]:
+    """Yield the positions where words may begin, each with its beginning: in the first line of a text, or in all its lines (a stack trace)."""
+    stop = -1 if whole else text.find("\n")
     for found in islice(beginnings.finditer(text, 0, len(text) if stop < 0 else stop), _MAX_PLACES):
         yield found.start(), found[0]
 

@@ -145,7 +145,7 @@ def read(event: EventPattern, message: str, fields: Mapping[str, Field], pairs: 
         return convert(found, fields) if found else None
     prefixes = requirements(event.pattern).prefixes
     for text_read in interpretations(message, pairs):
-        for at, _ in places(text_read.text, beginnings(prefixes)):
+        for at, _ in places(text_read.text, beginnings(prefixes), whole=event.multiline):
             if (
                 stands_alone(text_read.text, at, are_distinctive(prefixes, event.keys))
                 and (captures := read_at(event, text_read, at, fields)) is not None

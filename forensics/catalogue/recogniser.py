@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import regex
@@ -76,13 +77,17 @@ class _Anywhere:
         }
         self._cover = cover_of(self.texts)
         self._find = beginnings(self.texts)
+        self._deep = tuple(text for text, blocks in self._blocks.items() if any(block.multiline for block, _ in blocks))
+        self._find_deep = beginnings(self._deep)
 
     def read(self, message: str, pairs: Pairs | None) -> Recognised | None:
         """Return the event of a message by the words in it."""
         if not any(piece in message for piece in self._cover) or not any(text in message for text in self.texts):
             return None
+        is_deep = "\n" in message and any(text in message for text in self._deep)
         for text_read in interpretations(message, pairs):
-            for at, text in places(text_read.text, self._find):
+            deeper = places(text_read.text, self._find_deep, whole=True) if is_deep else ()
+            for at, text in chain(places(text_read.text, self._find), deeper):
                 for block, distinctive in self._blocks[text]:
                     captures = read_at(block, text_read, at, self._fields) if stands_alone(text_read.text, at, distinctive) else None
                     if captures is not None:
