@@ -179,3 +179,7 @@ DECLARE OR REPLACE VARIABLE restart_answered_ms BIGINT DEFAULT 10000;
 DECLARE OR REPLACE VARIABLE uneven_tasks INT DEFAULT 3;
 -- Periodic work of MirrorMaker that takes longer than the interval between its runs, and at least this long, falls behind, milliseconds.
 DECLARE OR REPLACE VARIABLE mirror_slow_ms BIGINT DEFAULT 10000;
+-- A partition that is not read shows it by at least this number of equal lines, while others of its group move as often.
+DECLARE OR REPLACE VARIABLE stuck_steps INT DEFAULT 3;
+-- A position that stands still this many times as long as those of the other partitions of its group at most is unusual.
+DECLARE OR REPLACE VARIABLE stuck_times INT DEFAULT 3;

@@ -77,7 +77,7 @@ class _Anywhere:
         }
         self._cover = cover_of(self.texts)
         self._find = beginnings(self.texts)
-        self._deep = tuple(text for text, blocks in self._blocks.items() if any(block.multiline for block, _ in blocks))
+        self._deep = tuple(text for text, blocks in self._blocks.items() if any(block.multiline for block, _ in blocks))  # in all lines
         self._find_deep = beginnings(self._deep)
 
     def read(self, message: str, pairs: Pairs | None) -> Recognised | None:
@@ -89,6 +89,8 @@ class _Anywhere:
             deeper = places(text_read.text, self._find_deep, whole=True) if is_deep else ()
             for at, text in chain(places(text_read.text, self._find), deeper):
                 for block, distinctive in self._blocks[text]:
+                    if not block.multiline and "\n" in text_read.text[:at]:
+                        continue
                     captures = read_at(block, text_read, at, self._fields) if stands_alone(text_read.text, at, distinctive) else None
                     if captures is not None:
                         return Recognised.of(block, captures, text_read.text[at:].partition("\n")[0].rstrip())

@@ -26,7 +26,7 @@ WITH occurrence_with_cause AS (
       WHEN o.rule IN ('session-timeout', 'poll-timeout', 'config-lag', 'sink-group-shared') THEN 2
       WHEN o.rule = 'rebalance-storm' THEN 3
       WHEN o.rule IN ('rebalance-waits-for-ghost', 'slow-rebalance', 'heartbeat-rebalancing') THEN 4
-      WHEN o.rule IN ('unassigned-tasks', 'zombie-task', 'assigned-not-working') THEN 5
+      WHEN o.rule IN ('unassigned-tasks', 'zombie-task', 'assigned-not-working', 'stuck-partition') THEN 5
       WHEN o.rule IN ('split-brain-task', 'split-brain-partition') THEN 6
       WHEN o.rule IN ('stale-commit', 'offset-reset') THEN 7
     END AS level
