@@ -67,14 +67,17 @@ WITH partition_line AS (
   GROUP BY kafka_cluster, group_id, resource, at_offset
 ), usual_stillness AS (
   -- How long the other partitions of the group that move stood still at most, on average. Producers may fill partitions in turn.
-  SELECT *, (sum(longest_ms) OVER w - longest_ms) DIV nullif(count(*) OVER w - 1, 0) AS usual_ms
+  SELECT *, (sum_ms - longest_ms) DIV nullif(partitions - 1, 0) AS usual_ms
   FROM (
-    SELECT kafka_cluster, group_id, resource, max(to_ms - from_ms) AS longest_ms
-    FROM still_span
-    GROUP BY kafka_cluster, group_id, resource
-    HAVING count(*) > stuck_steps
+    SELECT *, sum(longest_ms) OVER w AS sum_ms, count(*) OVER w AS partitions
+    FROM (
+      SELECT kafka_cluster, group_id, resource, max(to_ms - from_ms) AS longest_ms
+      FROM still_span
+      GROUP BY kafka_cluster, group_id, resource
+      HAVING count(*) > stuck_steps
+    )
+    WINDOW w AS (PARTITION BY kafka_cluster, group_id)
   )
-  WINDOW w AS (PARTITION BY kafka_cluster, group_id)
 ), unusual_stillness AS (
   SELECT s.*
   FROM still_span s
