@@ -98,7 +98,7 @@ def _check_words(written: str) -> None:
         is_call = after.token_type == TokenType.L_PAREN and word.text[:1].isidentifier()
         if is_call and word.text.upper() not in _WORDS and (before is None or before.token_type != TokenType.ALIAS):
             raise _refused(
-                f"the function `{word.text[:200]}` is not allowed here", "Use Spark SQL's ordinary functions of texts, numbers, times and lists."
+                f"the function `{word.text[:200]}` is not allowed here", "Use Spark SQL's ordinary functions for text, numbers, times and lists."
             )
 
 

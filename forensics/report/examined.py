@@ -30,7 +30,7 @@ _WHY = {
     "no_group_lines": "Kafka or its clients wrote these logs, but none of the {records} shows a generation or an assignment of a group: the loggers that print "
     "them were off, their level was too high, or such lines are not in this part of the logs.",
     "no_coordinator": "No group formed in these logs: members waited for a coordinator and found none (see Findings), so none of them got an assignment.",
-    "cut_lines": f"The lines of these logs are truncated, and the rest of them does not show assignments or running tasks. {UNCUT}",
+    "cut_lines": f"The lines of these logs are truncated, and what remains does not show assignments or running tasks. {UNCUT}",
     "brokers_only": "The logs are brokers' logs. They show when groups rebalanced, but not the assignments: these are in the logs of Connect workers "
     "and consumers.",
     "filtered": "These logs look like grep output, in which a missing line proves nothing. Send the whole files.",
@@ -39,7 +39,7 @@ _WHY = {
     "no_assignments": "The logs name groups, but show neither assignments nor running tasks.",
     "share_groups": "All groups in these logs are share groups (KIP-932): their members share each partition by design, so no partition has a single owner.",
     "no_signs": "The logs show assignments, but no task, connector or consumer that then worked: they end too early, or begin too late.",
-    "one_log": "There is only {only} of the members of {owned}; to compare two owners, the logs of both are needed. {known}",
+    "one_log": "Of the members of {owned}, there is only {only}; to compare two owners, the logs of both are needed. {known}",
     "group": "The logs do not show ownership in {groups}.",
     "window": "No ownership is known in the selected time. The whole case has {ownerships}.",
 }

@@ -137,7 +137,7 @@ def generations(group: Row, names: Names, clock: Clock, *, changes: bool) -> lis
     found: list[Row] = group["generations"]
     unfinished = [_unfinished(row, group, names, clock) for row in group["open_rebalance"]]
     if not found:
-        seen = Para(f"{count(len(group['members']), 'member')} seen; the logs show the beginning of none of its generations.", tone="dim")
+        seen = Para(f"{count(len(group['members']), 'member')} seen; the logs do not show how any of its generations began.", tone="dim")
         return [seen, *([Table(_columns(changes=changes), tuple(unfinished))] if unfinished else [])]
     blocks: list[Block] = [Para(_summary(group, names))]
     shares: dict[tuple[int, int], list[Row]] = defaultdict(list)
@@ -446,7 +446,7 @@ def _read_twice(group: Row, names: Names) -> Iterator[Block]:
     if not twice:
         return
     total = sum(d["records_lo"] for d in twice)
-    yield Para(f"At least {count(total, 'record')} read twice; the most:", tone="dim")
+    yield Para(f"At least {count(total, 'record was', 'records were')} read twice. The partitions with the most:", tone="dim")
     rows = tuple(
         (
             d["resource"],

@@ -244,13 +244,13 @@ def _missing(rows: list[Row], clock: Clock) -> list[Block]:
     if len(cells) <= _MEMBERS_IN_WORDS:
         for (name, host, group, *_), number in zip(cells, map(members_of, members), strict=True):
             where = ", ".join([f"at {host}"] * bool(host) + [f"group {group}"] * bool(group))
-            who, ids = ("A member named", "appears only in others' lines; no log has a line with its id") if number == 1 else (
-                f"{number:,} members named", "appear only in others' lines; no log has a line with their ids"
+            who, ids = ("A member named", "appears only in other processes' lines; no log has a line with its id") if number == 1 else (
+                f"{number:,} members named", "appear only in other processes' lines; no log has a line with their ids"
             )  # fmt: skip
             blocks.append(Para(f"{who} {name} {f'({where}) ' if where else ''}{ids}.", tone="warn"))
     else:
         total = sum(map(members_of, members))
-        blocks.append(Para(f"{total:,} members appear only in others' lines; no log has lines with their ids:", tone="warn"))
+        blocks.append(Para(f"{total:,} members appear only in other processes' lines; no log has lines with their ids:", tone="warn"))
         columns = (Column("member"), Column("at"), Column("group"), Column("named from", fixed=True), Column("to", fixed=True))
         blocks.append(Table(columns, tuple(cells[:_ROWS])))
     if (more := len(rows) - len(members) - _ROWS) > 0 or (more := len(members) - _ROWS) > 0:

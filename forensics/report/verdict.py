@@ -320,7 +320,8 @@ def _incident(
     if strongest["verdict"] == "proved" and strongest["margin_ms"] is not None:
         known = " The known jump is taken into account." * jumped
         yield Para(
-            f"both existed at the same time, {unless_jumped(strongest['margin_ms'], jumped=jumped)} between these lines.{known}", label="How sure"
+            f"{'both held it' if strongest['resource_kind'] == 'partition' else 'both existed'} at the same time, {unless_jumped(strongest['margin_ms'], jumped=jumped)} between these lines.{known}",
+            label="How sure",
         )
     if strongest["missing"]:
         requests = merged([(r["missing"], r) for r in sorted(rows, key=lambda r: r is not strongest) if r["missing"]])

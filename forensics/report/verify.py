@@ -122,7 +122,7 @@ def _case(case: Case, found: list[Fault]) -> tuple[str, list[Block], Tone]:
         for part in ("tables", "views")
     }
     blocks: list[Block] = [
-        Para(f"{count(len(recorded_files), 'file')}, {rows['tables']:,} rows in tables and {rows['views']:,} in views, by the manifest.")
+        Para(f"{count(len(recorded_files), 'file')}, {rows['tables']:,} rows in tables and {rows['views']:,} in views, according to the manifest.")
     ]
     if not found:
         return "The case is intact", blocks, "good"
@@ -148,5 +148,5 @@ def _evidence(checked: list[Checked]) -> tuple[str, list[Block], Tone]:
     if states[NOT_OPENED]:
         return "Not all of the evidence was checked", blocks, "warn"
     if states[GONE]:
-        return "The evidence that is still there is unchanged", blocks, "warn"
+        return "The evidence that is still available is unchanged", blocks, "warn"
     return "The evidence is unchanged", blocks, "good"

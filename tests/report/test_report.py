@@ -351,18 +351,18 @@ def test_many_members_without_a_log_are_one_table() -> None:
     views["coverage"] = [named | {"process_id": f"member c-{n} at /10.0.0.{n}"} for n in range(2)]
     views["coverage"].append(named | {"process_id": "coordinator of orders", "note": "4 of its generations appear in no broker log"})
     written = flat(as_text(views=views))
-    assert "A member named c-1 (at 10.0.0.1, group orders) appears only in others' lines; no log has a line with its id." in written
+    assert "A member named c-1 (at 10.0.0.1, group orders) appears only in other processes' lines; no log has a line with its id." in written
     assert "The coordinator's log for orders is missing: 4 of its generations appear in no broker log." in written
     # All consumers of an application may have one name.
     several = views | {"coverage": [named | {"process_id": "member app-1", "facts": {"group_id": "orders", "members": 2}}]}
-    told = "2 members named app-1 (group orders) appear only in others' lines; no log has a line with their ids."
+    told = "2 members named app-1 (group orders) appear only in other processes' lines; no log has a line with their ids."
     assert told in flat(as_text(views=several))
     assert made(several).examined["members_without_log"] == 2
     views["coverage"][-1] |= {"facts": {"generations": 4, "all_generations": 9}}
     assert "Lines of the coordinator's log for orders are missing:" in flat(as_text(views=views))
     views["coverage"] = [named | {"process_id": f"member c-{n} at /10.0.0.{n}"} for n in range(11)]
     written = flat(as_text(views=views))
-    assert "11 members appear only in others' lines; no log has lines with their ids:" in written
+    assert "11 members appear only in other processes' lines; no log has lines with their ids:" in written
     assert "c-10 10.0.0.10 orders 10:00:01.000 10:00:50.000" in written
 
 
@@ -559,7 +559,7 @@ def test_a_group_tells_what_its_rebalances_went_by_with_and_what_was_read_twice(
     written = as_text(200)
     assert "detecting a lost member" in written
     assert "session.timeout.ms = 6000 instead of 10000 would have detected it 4.00 s sooner" in written
-    assert "At least 1 record read twice" in written
+    assert "At least 1 record was read twice" in written
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])

@@ -36,7 +36,7 @@ def blame(group: Row) -> tuple[Markup | None, int]:
     if not longest:
         return None, 0
     maximum = max(sum(parts[key].values()) for key in longest)
-    drawing = Drawing(_WIDTH, _ROW * len(longest) + 4, f"Where the time of {count(len(longest), 'rebalance')} went", "chart")
+    drawing = Drawing(_WIDTH, _ROW * len(longest) + 4, f"Time spent in {count(len(longest), 'rebalance')}", "chart")
     for n, key in enumerate(longest):
         y, x = n * _ROW + 3, _GUTTER
         drawing.text(_GUTTER - 8, y + 12, f"generation {key[1]}", "resource", "end")
@@ -62,7 +62,7 @@ def clocks(report: Report, names: Names, styles: ProcessStyles) -> Markup | None
     low, high = min(0, *(c["lo_ms"] for c in rows)), max(0, *(c["hi_ms"] for c in rows))
     room = _WIDTH - _GUTTER - _RIGHT - 60
     scale = room / ((high - low) or 1)
-    drawing = Drawing(_WIDTH, _ROW * len(rows) + 22, "How far each clock is ahead of the reference's, at least and at most", "chart")
+    drawing = Drawing(_WIDTH, _ROW * len(rows) + 22, "How far each clock is ahead of the reference clock: lower and upper bound", "chart")
     zero = _GUTTER + 10 - low * scale
     drawing.line(zero, 0, zero, _ROW * len(rows) + 4, "zero")
     drawing.text(zero, _ROW * len(rows) + 18, "the reference's clock", "tick", "middle")
@@ -94,7 +94,7 @@ def coverage(report: Report, scene: Scene, styles: ProcessStyles, reference: Ref
         share = (min(max(at, scene.first), scene.last) - scene.first) / (scene.last - scene.first)
         return _GUTTER + 60 + share * (_WIDTH - _GUTTER - 60 - _RIGHT)
 
-    drawing = Drawing(_WIDTH, _ROW * len(shown) + 4, "Which time each file covers", "chart")
+    drawing = Drawing(_WIDTH, _ROW * len(shown) + 4, "Time that each file covers", "chart")
     for n, f in enumerate(shown):
         y = n * _ROW + 3
         left, right = place(f["process_id"], f["first_ts"]), place(f["process_id"], f["last_ts"])

@@ -68,7 +68,7 @@ class Lines {
     const around = numbers.length ? numbers : this.near(span);
     const shown = this.chosen(around);
     const witnesses = new Set(numbers);
-    if (!numbers.length) more.push("This page does not carry its lines; `forensics show` prints them. These are the lines around it.");
+    if (!numbers.length) more.push("This page does not contain its lines; `forensics show` prints them. These are the lines around it.");
     note.textContent = more.join(" · ");
     const rows = [];
     let before = null;
