@@ -49,7 +49,8 @@ def compose(report: Report, names: Names, clock: Clock, window: str = "") -> lis
     for number, story in enumerate(graver[:_IN_FULL], 1):
         if len(graver) > 1:
             day = f", {story.incident['from_lo'].astimezone(report.zone):%-d %b}" if dated and story.incident["from_lo"] else ""
-            text = f"{number} of {len(graver)}{day}: {shorten(story.headline, _LONGEST)}{after(story)}"
+            text = shorten(story.headline, _LONGEST) + after(story)
+            text = f"{number} of {len(graver)}{day}" + f": {text}" * (text not in words)  # the title may have it already
             blocks.append(Heading(2, text, _TONES[story.incident["severity"]]))
         blocks += _incident(report, story, dated, recurrence(report, names, story, by_cause(graver)))
     if more := graver[_IN_FULL:]:

@@ -144,14 +144,16 @@ def thinned_lines(results: list[Thinned]) -> list[str]:
 
 def markdown(tables_of: dict[str, list[Result]], thinned: list[Thinned]) -> str:
     """Return the page `docs/accuracy.md`, without names of paths or machines."""
+    releases = sorted({r.recording.version for results in tables_of.values() for r in results}, key=lambda v: [int(n) for n in v.split(".")])
     lines = [
         "<!-- Written by `python tests/recordings/score.py RECORDINGS --write docs/accuracy.md`; do not edit by hand. -->",
         "# Accuracy on real Kafka clusters",
         "",
-        "Real brokers, Connect workers, consumers, producers and Streams applications of ten Kafka releases (1.1 to 4.3) were run with injected faults: killed, frozen and partitioned",
-        "processes, lost coordinators, skewed clocks. The ground truth was recorded independently of their logs: an external sampler checked the",
-        "task threads of every worker five times a second, consumers recorded their own assignments and the records that they consumed, and the",
-        "coordinator's storage was dumped. The program reads only the logs, and its views are then compared with the ground truth.",
+        f"Real brokers, Connect workers, consumers, producers and Streams applications of {len(releases)} Kafka releases ({releases[0]} to {releases[-1]}) were",
+        "run with injected faults: killed, frozen and partitioned processes, lost coordinators, skewed clocks. The ground truth was recorded independently of",
+        "their logs: an external sampler checked the task threads of every worker five times a second, clients recorded their own assignments, records and",
+        "epochs, and the coordinator's storage was dumped. The program reads only the logs, and its views are then compared with the ground truth.",
+        "`make lab` makes such recordings.",
         "",
         "| column | meaning |",
         "|---|---|",
