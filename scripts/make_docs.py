@@ -167,7 +167,8 @@ def _is_whole(text: str) -> bool:
 def in_general(template: str) -> str:
     """Return a template for any finding: *names* in place of the finding's facts, [brackets] around parts that depend on them."""
     text = " ".join(_phrases(_TEMPLATES.parse(template.strip()).body).split())
-    return _CODE.sub(lambda code: code[1] if _FACT.fullmatch(code[1]) else _FACT.sub(lambda f: f[1].upper().replace(" ", "_"), code[0]), text)
+    text = _CODE.sub(lambda code: code[1] if _FACT.fullmatch(code[1]) else _FACT.sub(lambda f: f[1].upper().replace(" ", "_"), code[0]), text)
+    return re.sub(r"\[(\w+) / \1\]", r"\1", text)
 
 
 def _phrases(body: Iterable[nodes.Node]) -> str:
