@@ -6,10 +6,10 @@ This is the plain reference implementation, one line at a time. `extract.column_
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 from forensics.errors import reason_of
 from forensics.records.exports import read_row
@@ -158,6 +158,20 @@ class Line:
 Start = tuple[Layout, re.Match[str]] | Mapping[str, Any]
 
 
+class Fields(NamedTuple):
+    """Where the fields of a record are in its lines: the spans of the groups of its matches.
+
+    Attributes:
+        heads: the match of its head, and of the head that continues in its second line, if it does.
+        tail: the line of the message that ends with a tail, and the tail; None if no line does.
+        texts: the lines of its message.
+    """
+
+    heads: tuple[re.Match[str], ...]
+    tail: tuple[int, re.Match[str]] | None
+    texts: list[str]
+
+
 class RecordReader:
     """A reader of the lines of one file.
 
@@ -287,23 +301,10 @@ class RecordReader:
         layout, match = start
         if layout.columns:
             return self._held(layout, match, lines)
-        found = match.groupdict()
-        texts = [lines[0] if layout.whole else lines[0][match.end() :], *lines[1:]]
-        if layout.second:
-            second = self.layouts.compiled(layout.second).match(texts[1]) if len(texts) > 1 else None
-            if second:
-                found.update(second.groupdict())
-                texts = [texts[1][second.end() :], *texts[2:]]
-        begin = self.layouts.tail_begin(layout)
-        for i, text in enumerate(texts) if layout.tails else ():
-            tail = self.layouts.find_tail(layout, text) if begin in text else None
-            if tail is None:
-                continue
-            named = tail.groupdict()
-            if i == 0 or "." in (named.get("logger") or ""):
-                texts[i] = text[: tail.start()]
-                found.update(named)
-                break
+        heads, tail, texts = self.fields(layout, match, lines)
+        found: dict[str, Any] = {}
+        for part in (*heads, *([tail[1]] if tail else [])):
+            found.update(part.groupdict())
         time = found.get("ts")
         moment = layout.time.read(time) if time and layout.time else None
         line = found.get("line")
@@ -319,6 +320,20 @@ class RecordReader:
             source=found.get("source"),
             no_time=bool(time and layout.time and moment is None),
         )
+
+    def fields(self, layout: Layout, match: re.Match[str], lines: Sequence[str]) -> Fields:
+        """Return where the fields of a record are that `match` begins, which is not an object or a row of a table."""
+        texts = [lines[0] if layout.whole else lines[0][match.end() :], *lines[1:]]
+        second = self.layouts.compiled(layout.second).match(texts[1]) if layout.second and len(texts) > 1 else None
+        if second:
+            texts = [texts[1][second.end() :], *texts[2:]]
+        heads, begin = (match, second) if second else (match,), self.layouts.tail_begin(layout)
+        for i, text in enumerate(texts) if layout.tails else ():
+            tail = self.layouts.find_tail(layout, text) if begin in text else None
+            if tail is not None and (i == 0 or "." in (tail.groupdict().get("logger") or "")):
+                texts[i] = text[: tail.start()]
+                return Fields(heads, (i, tail), texts)
+        return Fields(heads, None, texts)
 
     def _held(self, layout: Layout, match: re.Match[str], lines: list[str]) -> Record:
         """Return the record in a row of a table; its message may be the whole record as its writer printed it."""
@@ -447,6 +462,7 @@ class PlacedRecord:
         offset, line: position of its first byte and its line number in the content, from 0 and 1.
         raw: the bytes of its lines only, at most `MAX_RECORD_BYTES`.
         collector: time of the first line's wrapper.
+        lines: its lines in the file.
     """
 
     record: Record
@@ -454,17 +470,45 @@ class PlacedRecord:
     line: int
     raw: bytes
     collector: Moment | None
+    lines: RecordLines
 
 
 @dataclass(slots=True)
-class _Open:
-    start: Start
-    first: Line
+class Piece:
+    """A line of the file as part of a record.
+
+    Attributes:
+        offset: position of its first byte.
+        raw: its bytes.
+        line: the line without its wrappers.
+        texts: lines of the record in it; several if an object contains a whole record.
+        continues: True if the first of them continues the last one of the piece before.
+    """
+
     offset: int
-    line: int
+    raw: bytes
+    line: Line
     texts: list[str]
-    raws: list[bytes]
-    unended: bool = False
+    continues: bool = False
+
+
+@dataclass(slots=True)
+class RecordLines:
+    """The lines of a record: how it starts, its pieces in the file, and the number of the first of these lines."""
+
+    start: Start
+    number: int
+    pieces: list[Piece]
+
+    @property
+    def texts(self) -> list[str]:
+        """Return its lines without wrappers; a line that was split is whole again."""
+        whole: list[str] = []
+        for piece in self.pieces:
+            if piece.continues:
+                whole[-1] += piece.texts[0]
+            whole.extend(piece.texts[piece.continues :])
+        return whole
 
 
 class Assembler:
@@ -475,18 +519,20 @@ class Assembler:
 
     Attributes:
         fault: number of the first line that could not be processed, and the reason; None if there is none.
+        taken: True if the line processed last belongs to a record.
     """
 
     def __init__(self, reader: RecordReader) -> None:
         self._reader = reader
         self.fault: tuple[int, str] | None = None
-        self._open: dict[str | None, _Open] = {}
+        self.taken = False
+        self._open: dict[str | None, RecordLines] = {}
         self._latest: str | None = None
         self._headed: str | None = None
 
     def has_open(self, start: int, end: int | None) -> bool:
         """Return True if a record that begins in a range is still open."""
-        return any(start <= o.offset and (end is None or o.offset < end) for o in self._open.values())
+        return any(start <= at and (end is None or at < end) for at in (lines.pieces[0].offset for lines in self._open.values()))
 
     def feed(self, offset: int, number: int, raw: bytes, text: str | None = None) -> tuple[list[PlacedRecord], bool]:
         """Process the next line.
@@ -500,6 +546,7 @@ class Assembler:
         Returns:
             Records that it ends, and False if it belongs to no record although it is not blank.
         """
+        self.taken = False
         try:
             whole = decode(raw[:MAX_RECORD_BYTES]) if text is None else text
             heading = self._reader.heading(whole)
@@ -513,7 +560,7 @@ class Assembler:
             return self.close(), True
         line.source = "/".join(filter(None, (self._headed, line.source))) or None
         key = line.source
-        if line.wrapped and key in self._open and self._open[key].unended:
+        if line.wrapped and key in self._open and self._open[key].pieces[-1].line.unended:
             start = None
         if start is None and line.wrapped and self._reader.profile.untimed:
             start = _bare(line.text)
@@ -521,8 +568,8 @@ class Assembler:
             return [], True  # between two hits of grep with context
         if start is not None:
             done = [self._finish(key)] if key in self._open else []
-            self._open[key] = _Open(start, line, offset, number, line.text.split("\n"), [raw], line.unended)  # an object may contain a whole record
-            self._latest = key
+            self._open[key] = RecordLines(start, number, [Piece(offset, raw, line, line.text.split("\n"))])  # an object may contain a whole record
+            self._latest, self.taken = key, True
             return done, True
         if not line.wrapped and key not in self._open:
             key = self._latest  # a terminal broke the line of the last writer
@@ -530,14 +577,12 @@ class Assembler:
         if open_ is None:
             is_header = number == 1 and self._reader.profile.is_table
             return [], is_header or not line.text.strip()
-        if offset - open_.offset >= MAX_RECORD_BYTES:
+        first, last = open_.pieces[0], open_.pieces[-1]
+        if offset - first.offset >= MAX_RECORD_BYTES:
             return [self._finish(key)], not line.text.strip()
-        texts = (line.text.removeprefix(open_.first.bare) if open_.first.bare else line.text).split("\n")
-        if open_.unended:
-            open_.texts[-1] += texts.pop(0)
-        open_.texts.extend(texts)
-        open_.raws.append(raw)
-        open_.unended = line.unended
+        texts = (line.text.removeprefix(first.line.bare) if first.line.bare else line.text).split("\n")
+        open_.pieces.append(Piece(offset, raw, line, texts, last.line.unended))
+        self.taken = True
         return [], True
 
     def close(self) -> list[PlacedRecord]:
@@ -545,14 +590,97 @@ class Assembler:
         return [self._finish(key) for key in list(self._open)]
 
     def _finish(self, key: str | None) -> PlacedRecord:
-        open_ = self._open.pop(key)
-        record = self._reader.finish(open_.start, open_.texts)
-        record.source = open_.first.source or record.source
-        record.level = record.level or open_.first.level
-        collector = open_.first.collector or record.collector
+        lines = self._open.pop(key)
+        first = lines.pieces[0]
+        record = self._reader.finish(lines.start, lines.texts)
+        record.source = first.line.source or record.source
+        record.level = record.level or first.line.level
+        collector = first.line.collector or record.collector
         if self._reader.profile.collected and not record.no_time and (record.moment is None or record.moment.wall_us is None):
             record.moment = replace(collector, resolution_ms=max(collector.resolution_ms, _COLLECTED_MS)) if collector else record.moment
-        return PlacedRecord(record, open_.offset, open_.line, b"".join(open_.raws)[:MAX_RECORD_BYTES], collector)
+        raw = b"".join(piece.raw for piece in lines.pieces)[:MAX_RECORD_BYTES]
+        return PlacedRecord(record, first.offset, lines.number, raw, collector, lines)
+
+
+class Between:
+    """The text between runs of zero bytes, line by line. No record continues across such a run, so it ends the open records."""
+
+    def __init__(self) -> None:
+        self._cut = False
+
+    def split(self, raw: bytes) -> Iterator[tuple[int, bytes, bool]]:
+        """Yield each written part of a line: its position, its bytes, and whether a run of zero bytes precedes it."""
+        if not self._cut and ZERO_RUN not in raw:
+            yield 0, raw, False
+            return
+        at = 0
+        for run in (*_ZERO_RUNS.finditer(raw), None):
+            part = raw[at : run.start() if run else None]
+            rest = part.lstrip(b"\0") if self._cut else part
+            if rest.strip(b"\r\n") or (run is None and rest):
+                yield at + len(part) - len(rest), rest, self._cut
+                self._cut = False
+            if run:
+                at, self._cut = run.end(), True
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideLine:
+    """A line that belongs to no record.
+
+    Attributes:
+        offset, line: position of its first byte and its number, as in `PlacedRecord`.
+        raw: its bytes.
+        fits: False if it is expected to belong to one.
+    """
+
+    offset: int
+    line: int
+    raw: bytes
+    fits: bool
+
+
+class TextLine(NamedTuple):
+    """A line of a text.
+
+    Attributes:
+        offset: position of its first byte.
+        raw: its bytes.
+        parts: position and bytes of its parts between gaps of zero bytes, and whether such a gap precedes each.
+    """
+
+    offset: int
+    raw: bytes
+    parts: Sequence[tuple[int, bytes, bool]]
+
+    def with_texts(self, texts: dict[int, str]) -> str:
+        """Return the line with other texts, by position, for its parts; they are removed from `texts`. The zero bytes between them stay."""
+        line, end = [], self.offset
+        for offset, part, _ in self.parts:
+            line += [self.raw[end - self.offset : offset - self.offset].decode("latin-1"), texts.pop(offset)]
+            end = offset + len(part)
+        return "".join([*line, self.raw[end - self.offset :].decode("latin-1").rstrip("\r\n")])
+
+
+def text_lines(lines: Iterable[bytes]) -> Iterator[TextLine]:
+    """Yield the lines of a text with their parts."""
+    between, at = Between(), 0
+    for raw in lines:
+        yield TextLine(at, raw, [(at + place, part, cut) for place, part, cut in between.split(raw)])
+        at += len(raw)
+
+
+def records_in(lines: Iterable[TextLine], reader: RecordReader) -> Iterator[PlacedRecord | OutsideLine]:
+    """Yield the records of a text, each when it is complete, and the lines that belong to none."""
+    assembler = Assembler(reader)
+    for number, line in enumerate(lines, 1):
+        for offset, part, cut in line.parts:
+            yield from assembler.close() if cut else ()
+            ended, fits = assembler.feed(offset, number, part)
+            yield from ended
+            if not assembler.taken:
+                yield OutsideLine(offset, number, part, fits)
+    yield from assembler.close()
 
 
 def read_records(
@@ -568,18 +696,12 @@ def read_records(
     Returns:
         Records by their first byte.
     """
-    assembler, between = Assembler(reader), Between()
     done: list[PlacedRecord] = []
-    offset = 0
-    for number, raw in enumerate(_lines(content), 1):
-        for place, part, cut in between.split(raw):
-            done.extend(assembler.close() if cut else ())
-            ended, fits = assembler.feed(offset + place, number, part)
-            done.extend(ended)
-            if not fits:
-                unfit(offset + place, number, part)
-        offset += len(raw)
-    done.extend(assembler.close())
+    for found in records_in(text_lines(_lines(content)), reader):
+        if isinstance(found, PlacedRecord):
+            done.append(found)
+        elif not found.fits:
+            unfit(found.offset, found.line, found.raw)
     return sorted(done, key=lambda r: r.offset)
 
 
@@ -606,28 +728,6 @@ def _lines(content: bytes) -> Iterable[bytes]:
 def without_zero_runs(data: bytes) -> bytes:
     """Return the bytes without runs of zero bytes."""
     return _ZERO_RUNS.sub(b"", data) if ZERO_RUN in data else data
-
-
-class Between:
-    """The text between runs of zero bytes, line by line. No record continues across such a run, so it ends the open records."""
-
-    def __init__(self) -> None:
-        self._cut = False
-
-    def split(self, raw: bytes) -> Iterator[tuple[int, bytes, bool]]:
-        """Yield each written part of a line: its position, its bytes, and whether a run of zero bytes precedes it."""
-        if not self._cut and ZERO_RUN not in raw:
-            yield 0, raw, False
-            return
-        at = 0
-        for run in (*_ZERO_RUNS.finditer(raw), None):
-            part = raw[at : run.start() if run else None]
-            rest = part.lstrip(b"\0") if self._cut else part
-            if rest.strip(b"\r\n") or (run is None and rest):
-                yield at + len(part) - len(rest), rest, self._cut
-                self._cut = False
-            if run:
-                at, self._cut = run.end(), True
 
 
 def decode(raw: bytes) -> str:

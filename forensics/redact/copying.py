@@ -28,10 +28,10 @@ from forensics.inventory.evidence import LOG, READ, UNREADABLE, Evidence
 from forensics.inventory.inventory import find_evidence
 from forensics.inventory.source_options import SourceOptions
 from forensics.records.layouts import Layouts, packaged
-from forensics.records.line_reader import RecordReader
+from forensics.records.line_reader import PlacedRecord, RecordLines, RecordReader, records_in, text_lines
 from forensics.redact.copy_paths import copy_paths
 from forensics.redact.pseudonyms import Pseudonyms, partition_of
-from forensics.redact.records import Collector, Counts, GroupedRecord, RecordRewriter, group_records, message_only
+from forensics.redact.records import Collector, Counts, RecordRewriter
 from forensics.redact.snapshots import SnapshotRewriter, observations
 from forensics.redact.text import Names, Rewriter
 from forensics.redact.vocabulary import Vocabulary, vocabulary_of
@@ -311,9 +311,9 @@ class _Redaction:
         if evidence.format.kind == LOG:
             reader = self._reader(evidence)
             known = self._known[evidence.path] = bytearray()
-            for whole in group_records(_Lines(stream), reader):
-                if whole.start is not None:
-                    known.append(_collected(collector, reader, whole))
+            for found in records_in(text_lines(_Lines(stream)), reader):
+                if isinstance(found, PlacedRecord):
+                    known.append(_collected(collector, reader, found.lines))
         else:
             for seen in observations(evidence.format.kind, _all(stream)):
                 collector.take_captures(seen.captures)
@@ -412,10 +412,10 @@ class _Redaction:
         }  # fmt: skip
 
 
-def _collected(collector: Collector, reader: RecordReader, whole: GroupedRecord) -> bool:
+def _collected(collector: Collector, reader: RecordReader, whole: RecordLines) -> bool:
     """Collect the names of a record; return True if it matches an event."""
     try:
-        return collector.collect(reader.finish(whole.start, whole.texts)) if whole.start else collector.collect(message_only(whole.texts))
+        return collector.collect(reader.finish(whole.start, whole.texts))
     except Exception:  # the record is withheld
         return False
 

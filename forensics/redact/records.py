@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from forensics.catalogue.converters import to_string
@@ -17,8 +19,21 @@ from forensics.catalogue.patterns import compiled, subject
 from forensics.catalogue.prefixes import Prefixes, captures_of_thread
 from forensics.catalogue.recogniser import Recognised, Recogniser
 from forensics.records.kafka_words import kafka_words
-from forensics.records.layouts import strip_colours
-from forensics.records.line_reader import MAX_RECORD_BYTES, Line, Record, RecordReader, Start, decode
+from forensics.records.layouts import Layout, strip_colours
+from forensics.records.line_reader import (
+    MAX_RECORD_BYTES,
+    Line,
+    OutsideLine,
+    Piece,
+    Record,
+    RecordLines,
+    RecordReader,
+    Start,
+    TextLine,
+    decode,
+    records_in,
+    text_lines,
+)  # fmt: skip
 from forensics.redact.assignment_bytes import rewritten_decimals
 from forensics.redact.text import Names, Rewriter, kind_of_setting, names_something
 from forensics.redaction import scrub
@@ -70,80 +85,6 @@ class Counts:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
-@dataclass(slots=True)
-class Piece:
-    """A line of the file as part of a record.
-
-    Attributes:
-        raw: the original line.
-        line: the line without its wrappers; None if it could not be read.
-        texts: lines of the record in it; several if an object contains a whole record.
-    """
-
-    raw: str
-    line: Line | None
-    texts: list[str] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class GroupedRecord:
-    """A record with its lines; or lines that belong to no record, without a start."""
-
-    start: Start | None
-    pieces: list[Piece] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)
-    size: int = 0
-
-    @property
-    def texts(self) -> list[str]:
-        """Return the record's lines without wrappers."""
-        return [text for piece in self.pieces for text in piece.texts]
-
-
-def group_records(lines: Iterable[bytes], reader: RecordReader) -> Iterator[GroupedRecord]:
-    """Yield the records of a text, and the lines that belong to none. Lines of several processes may alternate; a record is yielded once complete."""
-    open_: dict[str | None, GroupedRecord] = {}
-    latest: str | None = None
-    untimed = reader.profile.untimed
-    for number, raw in enumerate(lines):
-        text = decode(raw[:MAX_RECORD_BYTES])
-        try:
-            line: Line | None = reader.unwrap(text)
-            start = reader.start(line) if line else None
-        except Exception:  # a faulty line does not stop the others
-            line, start = None, None
-        if line is None:
-            yield GroupedRecord(None, [Piece(text, None, [text])], [number])
-            continue
-        key = line.source
-        if start is None and line.wrapped and untimed and line.text[:1] not in ("", " ", "\t"):
-            start = _NO_HEAD
-        piece = Piece(text, line, line.text.split("\n"))
-        if start is not None:
-            if key in open_:
-                yield open_.pop(key)
-            open_[key] = GroupedRecord(start, [piece], [number], len(raw))
-            latest = key
-            continue
-        if not line.wrapped and key not in open_:
-            key = latest
-        whole = open_.get(key)
-        if whole is None or whole.size > MAX_RECORD_BYTES:
-            if whole is not None:
-                yield open_.pop(key)
-            yield GroupedRecord(None, [piece], [number])
-            continue
-        if bare := whole.pieces[0].line.bare if whole.pieces[0].line else "":
-            piece.texts = line.text.removeprefix(bare).split("\n")
-        whole.pieces.append(piece)
-        whole.numbers.append(number)
-        whole.size += len(raw)
-    yield from open_.values()
-
-
-_NO_HEAD: Start = {}
-
-
 def message_only(texts: Sequence[str]) -> Record:
     """Return a record without a head: a wrapped line of a file without times."""
     return Record("message only", message="\n".join(texts).rstrip())
@@ -160,7 +101,6 @@ class Collector:
     def __init__(self, recogniser: Recogniser, names: Names) -> None:
         self._recogniser, self._names = recogniser, names
         self._fields = recogniser.catalogue.fields
-        self._seen: set[int] = set()
 
     def collect(self, record: Record) -> bool:
         """Collect the names of a record; return True if it matches an event."""
@@ -276,40 +216,50 @@ class RecordRewriter:
             raw: its lines.
             known: True for each record that matches an event; unknown for records after the end.
         """
-        waiting: dict[int, str] = {}
-        given = 0
-        at = -1
-        for whole in group_records(raw, self._reader):
-            at += whole.start is not None
-            self._may_be_known = at < len(known) and bool(known[at])
-            for number, text in zip(whole.numbers, self.rewrite(whole), strict=True):
-                waiting[number] = text
-            while given in waiting:
-                yield waiting.pop(given)
-                given += 1
-        for number in sorted(waiting):
-            yield waiting[number]
+        waiting: deque[TextLine] = deque()
+        done: dict[int, str] = {}
 
-    def rewrite(self, whole: GroupedRecord) -> list[str]:
-        """Return the lines of a record, each without names; their number stays."""
-        self.counts.lines += len(whole.pieces)
-        if whole.start is None:
-            strange = [bool(piece.raw.strip()) for piece in whole.pieces]
-            self.counts.strange += sum(strange)
-            return [WITHHELD if withheld else piece.raw for piece, withheld in zip(whole.pieces, strange, strict=True)]
+        def read() -> Iterator[TextLine]:
+            for line in text_lines(raw):
+                waiting.append(line)
+                self.counts.lines += 1
+                yield line
+
+        number = 0
+        for found in records_in(read(), self._reader):
+            if isinstance(found, OutsideLine):
+                done[found.offset] = self._outside(found)
+            else:
+                self._may_be_known = number < len(known) and bool(known[number])
+                number += 1
+                done.update(zip((piece.offset for piece in found.lines.pieces), self.rewrite(found.lines), strict=True))
+            while waiting and all(offset in done for offset, *_ in waiting[0].parts):
+                yield waiting.popleft().with_texts(done)
+        yield from (line.with_texts(done) for line in waiting)
+
+    def _outside(self, found: OutsideLine) -> str:
+        """Return a line that belongs to no record: blank, the heading or the separator of a tool, or withheld."""
+        text = decode(found.raw[:MAX_RECORD_BYTES])
+        name = self._reader.heading(text) if found.fits else None
+        if name is not None:
+            text = text.replace(name, self._rewriter.source(name)) if name else text
+        if not text.strip() or found.fits and (text.strip() == "--" or name is not None) and not self._rewriter.leaks(text):
+            return text
+        self.counts.strange += 1
+        return WITHHELD
+
+    def rewrite(self, whole: RecordLines) -> list[str]:
+        """Return the lines of a record in its file, each without names; their number stays. A line that was split is whole again in its first part."""
         self.counts.records += 1
-        texts = self._texts(whole)
-        result, at = [], 0
+        texts, result = iter(self._texts(whole)), []
         for piece in whole.pieces:
-            mine = texts[at : at + len(piece.texts)]
-            at += len(piece.texts)
-            result.append(self._wrapped(piece, mine))
+            begun = [""] * piece.continues
+            result.append(self._wrapped(piece, [*begun, *islice(texts, len(piece.texts) - len(begun))]))
         return result
 
-    def _texts(self, whole: GroupedRecord) -> list[str]:
+    def _texts(self, whole: RecordLines) -> list[str]:
         start, texts = whole.start, whole.texts
-        assert start is not None  # noqa: S101  (for the type checker)
-        old = self._read(start, texts)
+        old = self._reader.finish(start, list(texts))
         known = self._known(old) if self._may_be_known and not old.fault else None
         if known:
             new = self._attempt(start, old, texts, known)
@@ -327,11 +277,6 @@ class RecordRewriter:
             self.counts.unrecognised += 1
         return self._withheld(start, old, texts)
 
-    def _read(self, start: Start, texts: list[str]) -> Record:
-        if start is _NO_HEAD:
-            return message_only(texts)
-        return self._reader.finish(start, list(texts))
-
     def _known(self, record: Record) -> Recognised | None:
         try:
             found = self._recogniser.recognise(record.logger, record.message, record.thread, record.context, record.pairs)
@@ -341,7 +286,7 @@ class RecordRewriter:
 
     def _again(self, texts: list[str]) -> Record | None:
         start = self._reader.start(Line(texts[0]))
-        return self._read(start, texts) if start is not None else message_only(texts)
+        return self._reader.finish(start, list(texts)) if start is not None else message_only(texts)
 
     def _attempt(self, start: Start, old: Record, texts: list[str], known: Recognised | None) -> list[str] | None:
         try:
@@ -420,41 +365,28 @@ class RecordRewriter:
             prefix = self._prefix(old.message[: len(old.message) - len(rest)])
         self._kept_prefix = prefix
         message = f"{prefix}{WITHHELD}"
-        if isinstance(start, Mapping) and start is not _NO_HEAD:
+        if isinstance(start, Mapping):
             return [self._json(start, [message]), *self._blank(texts[1:])]
-        head, tail, at = self._ends(start, texts)
-        new = self._blank(texts)
-        new[0] = head + (message if at == 0 else "") + tail.get(0, "")
-        if at == 1:
-            new[1] = tail.get(-1, "") + message
-        for i, text in tail.items():
-            if i > 0:
-                new[i] = text
-        return new
+        bodies, heads, tail = self._parts(start, texts)
+        lines = [message, *self._blank(bodies[1:])]
+        if tail[0]:
+            lines[tail[0]] = ""
+        return self._joined(lines, heads, tail)
 
-    def _ends(self, start: Start, texts: list[str]) -> tuple[str, dict[int, str], int]:
-        """Return the rewritten head, the tails by line (that of a second head under -1), and the line where the message begins."""
-        if start is _NO_HEAD or isinstance(start, Mapping):
-            return "", {}, 0
+    def _parts(self, start: tuple[Layout, re.Match[str]], texts: list[str]) -> tuple[list[str], list[str], tuple[int, str]]:
+        """Return the lines of a record's message, the rewritten heads before it, and the line that ends with a tail and this tail, rewritten."""
         layout, match = start
         if layout.columns:
             raise ValueError("rows of tables cannot be split")  # noqa: TRY003
-        head = "" if layout.whole else self._head(match)
-        tails: dict[int, str] = {}
-        at = 0
-        if layout.second and len(texts) > 1:
-            second = self._reader.layouts.compiled(layout.second).match(texts[1])
-            if second:
-                tails[-1] = self._head(second)
-                at = 1
-        begin = self._reader.layouts.tail_begin(layout)
-        for i, text in enumerate(texts) if layout.tails else ():
-            part = text[match.end() :] if i == 0 and not layout.whole else text
-            tail = self._reader.layouts.find_tail(layout, part) if begin in part else None
-            if tail is not None and (i == 0 or "." in (tail.groupdict().get("logger") or "")):
-                tails[i] = self._head(tail)
-                break
-        return head, tails, at
+        heads, tail, bodies = self._reader.fields(layout, match, texts)
+        first = "" if layout.whole else self._head(heads[0])
+        return bodies, [first, *map(self._head, heads[1:])], (tail[0], self._head(tail[1])) if tail else (0, "")
+
+    @staticmethod
+    def _joined(lines: list[str], heads: list[str], tail: tuple[int, str]) -> list[str]:
+        """Return the lines of a record, given those of its message, its heads and its tail."""
+        lines[tail[0]] += tail[1]
+        return [*heads[:-1], heads[-1] + lines[0], *lines[1:]]
 
     def _head(self, match: re.Match[str]) -> str:
         """Return the text that a layout prints around a message, without names."""
@@ -470,7 +402,7 @@ class RecordRewriter:
         return "".join(result)
 
     def _part(self, name: str, text: str) -> str:
-        if name in ("ts", "level", "line"):
+        if name in ("ts", "level", "line", "unended"):
             return text
         if name == "thread":
             return self._rewriter.thread(text)
@@ -503,42 +435,16 @@ class RecordRewriter:
     # --- messages
 
     def _record(self, start: Start, old: Record, texts: list[str], known: Recognised | None) -> list[str]:
-        if isinstance(start, Mapping) and start is not _NO_HEAD:
+        if isinstance(start, Mapping):
             message = scrub(old.message).split("\n")
             first = self._json(start, self._message(message, known))
             return [first, *self._blank(texts[1:])]
-        layout_head, tails, at = self._ends(start, texts)
-        bodies = self._bodies(start, texts, tails)
+        bodies, heads, tail = self._parts(start, texts)
         scrubbed = scrub("\n".join(bodies)).split("\n")
         if len(scrubbed) != len(bodies):
             return []
         new = self._message(scrubbed, known)
-        if len(new) != len(texts) - at:
-            return []
-        lines = [*([""] * at), *new]
-        if at == 1:
-            lines[1] = tails[-1] + lines[1]
-        lines[0] = layout_head + lines[0]
-        for i, tail in tails.items():
-            if i >= 0:
-                lines[i] += tail
-        return lines
-
-    def _bodies(self, start: Start, texts: list[str], tails: Mapping[int, str]) -> list[str]:
-        """Return the lines of the message only."""
-        if start is _NO_HEAD or isinstance(start, Mapping):
-            return list(texts)
-        layout, match = start
-        bodies = [texts[0] if layout.whole else texts[0][match.end() :], *texts[1:]]
-        if -1 in tails:
-            second = self._reader.layouts.compiled(layout.second).match(texts[1])
-            bodies = [texts[1][second.end() :] if second else texts[1], *texts[2:]]
-        for i in tails:
-            if i >= 0:
-                j = i - (1 if -1 in tails else 0)
-                tail = self._reader.layouts.find_tail(layout, bodies[j])
-                bodies[j] = bodies[j][: tail.start()] if tail else bodies[j]
-        return bodies
+        return self._joined(new, heads, tail) if len(new) == len(bodies) else []
 
     def _message(self, lines: list[str], known: Recognised | None) -> list[str]:
         message = "\n".join(lines)
@@ -685,11 +591,8 @@ class RecordRewriter:
     def _wrapped(self, piece: Piece, texts: list[str]) -> str:
         """Return a line with its wrappers, without names."""
         text = "\n".join(texts)
-        line = piece.line
-        if line is None:
-            return WITHHELD
-        old = "\n".join(piece.texts)
-        raw = strip_colours(piece.raw) if self._reader.profile.colours else piece.raw
+        line, old, raw = piece.line, "\n".join(piece.texts), decode(piece.raw[:MAX_RECORD_BYTES])
+        raw = strip_colours(raw) if self._reader.profile.colours else raw
         if raw.endswith(old):
             return self._before(raw[: len(raw) - len(old)], line) + text
         try:
