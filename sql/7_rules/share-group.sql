@@ -3,7 +3,8 @@
 -- Only failures are printed: no line shows that a later write succeeded, nor that a record was delivered again.
 WITH share_line AS (
   SELECT c.kafka_cluster, e.group_id, e.process_id, e.event_id, e.operation, e.partition, e.member_id,
-    unix_millis(e.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms, regexp_replace(coalesce(e.root_error, e.error), '([a-z0-9_]+[.])+([A-Z])', '$2') AS error,
+    unix_millis(e.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms,
+    regexp_replace(coalesce(e.root_error, e.error), '([a-z0-9_]+[.])+([A-Z])', '$2') AS error,
     CASE WHEN e.event = 'share_session_failed' THEN 'session_lost' WHEN e.operation RLIKE '^write' THEN 'state_not_written'
       ELSE 'state_not_loaded' END AS code
   FROM event e
