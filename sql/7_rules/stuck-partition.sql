@@ -1,5 +1,5 @@
 -- One row per partition, or sink task, that its owner kept and did not read for long.
--- Reads: event, offset_line, process_cluster, clock_offset
+-- Reads: event, offset_line, process_cluster, clock_offset, log_hole
 -- Some lines prove it: the same record fails again and again, a position cannot be set, a partition is paused while others move. Where
 -- only positions show it, a partition that had moved stands still while others of its group move; it may have had no new records.
 WITH partition_line AS (
@@ -28,14 +28,20 @@ WITH partition_line AS (
     AND l.stream_pos >= c.from_pos AND coalesce(l.stream_pos < c.to_pos, true)
   JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
   WINDOW w AS (PARTITION BY l.process_id, resource ORDER BY l.stream_pos, l.event_id)
-), hindrance AS (
-  -- Lines that say the same of one partition. An offset that fails again was not passed in between, whoever owned the partition.
-  SELECT kafka_cluster, owner_group AS group_id, resource, event AS kind, at_offset, count(*) AS times,
-    min(struct(reference_ms, event_id, process_id)) AS first,
-    max(struct(reference_ms, event_id, process_id, part, coalesce(error, message) AS said)) AS last
+), hindering_line AS (
+  -- An offset that fails for long while its owner keeps the partition was not passed in between. A later owner may return to it.
+  SELECT *, at_offset IS NULL OR count(*) OVER w >= stuck_steps AND max(reference_ms) OVER w - min(reference_ms) OVER w >= unassigned_ms
+      AS is_one_owner
   FROM line_in_order
   WHERE NOT is_change
-  GROUP BY kafka_cluster, owner_group, resource, event, at_offset, CASE WHEN at_offset IS NULL THEN concat(process_id, ' ', part) END
+  WINDOW w AS (PARTITION BY process_id, resource, part, event, at_offset)
+), hindrance AS (
+  SELECT kafka_cluster, owner_group AS group_id, resource, event AS kind, at_offset, is_one_owner, count(*) AS times,
+    min(struct(reference_ms, event_id, process_id)) AS first,
+    max(struct(reference_ms, event_id, process_id, part, coalesce(error, message) AS said)) AS last
+  FROM hindering_line
+  GROUP BY kafka_cluster, owner_group, resource, event, at_offset, is_one_owner,
+    CASE WHEN is_one_owner THEN concat(process_id, ' ', part) END
 ), hindered_span AS (
   SELECT h.*, h.first.reference_ms AS from_ms, n.event AS ended_how, n.event_id AS ended_id,
     CASE WHEN h.kind IN ('partitions_paused', 'record_unreadable', 'position_out_of_range')
@@ -88,11 +94,13 @@ WITH partition_line AS (
   FROM hindered_span h
   JOIN advance a ON a.kafka_cluster = h.kafka_cluster AND a.group_id = h.group_id AND a.resource <> h.resource
     AND a.reference_ms BETWEEN h.from_ms AND h.to_ms
+  -- The line that resumes it may be missing.
+  LEFT ANTI JOIN log_hole o ON o.process_id = h.first.process_id
   WHERE h.kind = 'partitions_paused' AND h.to_ms - h.from_ms >= unassigned_ms
   GROUP BY h.first.event_id, h.resource
 ), any_span AS (
   SELECT h.kafka_cluster, h.group_id, h.resource, h.first.process_id AS process_id, h.last.process_id AS last_process_id, h.at_offset,
-    h.times, h.from_ms, h.to_ms, h.last.said AS said, h.ended_how, coalesce(p.others_moved, 0) AS others_moved,
+    h.is_one_owner, h.times, h.from_ms, h.to_ms, h.last.said AS said, h.ended_how, coalesce(p.others_moved, 0) AS others_moved,
     CASE h.kind WHEN 'partitions_paused' THEN 'paused' WHEN 'pauses_dropped' THEN 'was_paused' WHEN 'task_retrying' THEN 'sink_retries'
       WHEN 'fetch_failed' THEN 'fetch_fails' WHEN 'record_unreadable' THEN 'unreadable' ELSE 'no_position' END AS code,
     array(named_struct('role', 'first', 'event_id', h.first.event_id),
@@ -103,8 +111,8 @@ WITH partition_line AS (
   WHERE h.kind = 'pauses_dropped'
     OR h.to_ms - h.from_ms >= unassigned_ms AND (h.kind = 'partitions_paused' OR h.times >= stuck_steps)
   UNION ALL
-  SELECT s.kafka_cluster, s.group_id, s.resource, s.last.process_id, s.last.process_id, s.at_offset, s.times, s.from_ms, s.to_ms, NULL,
-    NULL, s.others_moved, 'stands_still' AS code, array(named_struct('role', 'first position', 'event_id', s.first.event_id),
+  SELECT s.kafka_cluster, s.group_id, s.resource, s.last.process_id, s.last.process_id, s.at_offset, true, s.times, s.from_ms, s.to_ms,
+    NULL, NULL, s.others_moved, 'stands_still' AS code, array(named_struct('role', 'first position', 'event_id', s.first.event_id),
       named_struct('role', 'same position', 'event_id', s.last.event_id))
   FROM unusual_stillness s
   LEFT ANTI JOIN hindered_span h ON h.kafka_cluster = s.kafka_cluster AND h.group_id = s.group_id AND h.resource = s.resource
@@ -113,12 +121,13 @@ WITH partition_line AS (
   -- One finding for each partition and kind: the longest time.
   SELECT *, count(*) OVER (PARTITION BY kafka_cluster, group_id, resource, code) AS spans,
     row_number() OVER (PARTITION BY kafka_cluster, group_id, resource, code ORDER BY to_ms - from_ms DESC, from_ms, process_id) AS nth,
-    coalesce(code = 'unreadable' AND at_offset IS NOT NULL OR code = 'no_position' OR code = 'paused' AND others_moved > 0, false)
+    is_one_owner AND (code = 'unreadable' AND at_offset IS NOT NULL OR code = 'no_position' OR code = 'paused' AND others_moved > 0)
       AS is_proved
   FROM any_span
 )
 SELECT
-  CASE WHEN is_proved AND (ended_how IS NULL OR to_ms - from_ms >= unassigned_long_ms) THEN 'warning' ELSE 'note' END AS severity,
+  CASE WHEN (is_proved OR code = 'unreadable') AND (ended_how IS NULL OR to_ms - from_ms >= unassigned_long_ms) THEN 'warning'
+    ELSE 'note' END AS severity,
   CASE WHEN is_proved THEN 'proved' ELSE 'undecided' END AS verdict,
   kafka_cluster AS kafka_cluster,
   group_id AS group_id,
@@ -130,6 +139,7 @@ SELECT
     'process_id', process_id,
     'last_process_id', CASE WHEN last_process_id <> process_id THEN last_process_id END,
     'offset', at_offset,
+    'is_one_owner', is_one_owner,
     'times', times,
     'spans', spans,
     'lasted_ms', to_ms - from_ms,
