@@ -22,7 +22,7 @@ from forensics.extract.split_counts import GAP_US, NOTHING
 from forensics.extract.splits import byte_of
 from forensics.extract.stream_lines import StreamLines
 from forensics.extract.stream_segments import Segment, segments_of
-from forensics.extract.stream_summaries import CONTENT_COLUMNS, JITTER, StreamSummary, streams_to_read
+from forensics.extract.stream_summaries import JITTER, StreamSummary, streams_to_read
 from forensics.records.timestamps import SECOND
 from forensics.records.vectorized.buffers import Ints
 
@@ -122,7 +122,7 @@ def find(files: Iterable[Path], summaries: Iterable[StreamSummary], zoned: froze
 
 def _repairs(whole: StreamLines, *, zoned: bool) -> list[Repair]:
     """Return the repairs of one stream."""
-    again = repeats(whole.ts, [whole.column(name) for name in CONTENT_COLUMNS], JITTER)
+    again = repeats(whole.ts, whole.contents, JITTER)
     lines = whole.without((begin, end) for begin, end, _ in again)
     segments = segments_of(lines, zoned=zoned)
     found = [_repair(lines, segments, n) for n, s in enumerate(segments) if n or s.moved or s.until]

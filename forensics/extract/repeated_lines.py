@@ -10,7 +10,7 @@ Every log has a few of these, so the reading tasks write them to files of their 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -152,12 +152,12 @@ def _range_rows(lines: pa.Table, first: Ints, again: Ints, ranges: Sequence[Mapp
         yield {**row, **NOTHING, "process_id": one["process_id"], "range_start": begin + 1, **times, **how, "repeats": len(mine)}
 
 
-def repeats(times: Ints, contents: Sequence[pa.Array], back: int) -> list[tuple[int, int, int]]:
+def repeats(times: Ints, contents: Callable[[], Sequence[pa.Array]], back: int) -> list[tuple[int, int, int]]:
     """Find where a log goes back in time and repeats lines, because a part was joined twice or two parts overlap.
 
     Args:
         times: times of all lines.
-        contents: columns that are equal for lines with the same content.
+        contents: returns columns that are equal for lines with the same content.
         back: minimum step back in time, microseconds.
 
     Returns:
@@ -166,7 +166,7 @@ def repeats(times: Ints, contents: Sequence[pa.Array], back: int) -> list[tuple[
     backs = (np.flatnonzero(np.diff(times) <= -back) + 1).tolist()
     if not 0 < len(backs) < MAX_PARTS:
         return []
-    keys = np.stack([times, *(codes_of(column) for column in contents)])
+    keys = np.stack([times, *(codes_of(column) for column in contents())])
     order = np.lexsort(keys)
     begins = np.flatnonzero(np.append(True, (np.diff(keys[:, order], axis=1) != 0).any(axis=0)))
     first = np.empty(len(times), np.int64)

@@ -27,7 +27,7 @@ _WORK = frozenset({"membership", "assignment", "task", "connector", "coordinator
 _WHO = (*NAMES, "member_id")
 #: Events in which a leader names the members to which it assigns.
 _OF_OTHERS = frozenset({"leader_assigning", "leader_assigned", "leader_revocations_impossible", "assignment_conflict"})
-_COLUMNS = ("stream_pos", "ts", "path", "category", "component", "group_id", "generation", *CONTENT_COLUMNS, *_WHO)
+_COLUMNS = ("stream_pos", "ts", "event", "path", "category", "component", "group_id", "generation", *_WHO)
 _Bools = npt.NDArray[np.bool_]
 
 
@@ -37,11 +37,11 @@ class StreamLines:
     Args:
         name: the name of the stream.
         rows: rows of the lines.
-        ids: returns the IDs of their events, if there are any.
+        more: returns other columns of them.
     """
 
-    def __init__(self, name: str, rows: pa.Table, ids: Callable[[], pa.ChunkedArray]) -> None:
-        self.name, self._rows, self._find_ids = name, rows, ids
+    def __init__(self, name: str, rows: pa.Table, more: Callable[[Sequence[str]], pa.Table]) -> None:
+        self.name, self._rows, self._more = name, rows, more
 
     @classmethod
     def read(cls, name: str, files: Iterable[Path], *, alone: bool) -> StreamLines:
@@ -56,8 +56,8 @@ class StreamLines:
         def some(columns: Sequence[str]) -> pa.Table:
             return in_order(rows_of(files, columns, None if alone else pc.field("process_id") == name))
 
-        # Most streams have no repair and do not need the IDs.
-        return cls(name, some(_COLUMNS), lambda: some(["stream_pos", "ts", "event_id"])["event_id"])
+        # Most streams have no repair and need neither the IDs nor the messages.
+        return cls(name, some(_COLUMNS), lambda columns: some(["stream_pos", "ts", *columns]))
 
     def without(self, parts: Iterable[tuple[int, int]]) -> StreamLines:
         """Return the lines that are in none of the given parts."""
@@ -67,7 +67,7 @@ class StreamLines:
         if here.all():
             return self
         left = pa.array(here)
-        return StreamLines(self.name, self._rows.filter(left), lambda: self._ids.filter(left))
+        return StreamLines(self.name, self._rows.filter(left), lambda columns: self._more(columns).filter(left))
 
     @cached_property
     def pos(self) -> Ints:
@@ -82,6 +82,11 @@ class StreamLines:
     def column(self, name: str) -> pa.Array:
         """Return one column of the lines."""
         return joined(self._rows[name])
+
+    def contents(self) -> list[pa.Array]:
+        """Return columns that are equal for lines with the same content."""
+        rows = self._more(CONTENT_COLUMNS)
+        return [joined(rows[name]) for name in CONTENT_COLUMNS]
 
     @cached_property
     def paths(self) -> pa.Array:
@@ -182,7 +187,7 @@ class StreamLines:
 
     @cached_property
     def _ids(self) -> pa.ChunkedArray:
-        return self._find_ids()
+        return self._more(["event_id"])["event_id"]
 
     def events(self, which: Iterable[int], most_frequent: int | None = None) -> tuple[str, ...]:
         """Return the IDs of the first events among the given lines; a line that is only counted has none."""
