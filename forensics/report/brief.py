@@ -370,7 +370,7 @@ def how_sure(report: Report) -> str:
         proved = len(graver) - len(open_)
         which = f"{proved} of {len(graver)}" if open_ else "both" if proved == 2 else f"all {proved}"
         kinds = [severity for severity in SEVERITIES if severity in {f["severity"] for f in graver}]
-        what = f"findings ({' or '.join(kinds)})" if len(kinds) > 1 else "warnings" if kinds == ["warning"] else f"{kinds[0]} findings"
+        what = "warnings" if kinds == ["warning"] else f"{' and '.join(kinds)} findings"
         parts.append(f"{which} {what} {'is' if proved == 1 else 'are'} proved by log lines")
     if len(causes) == 1:
         # Logs show that a process froze, but seldom why.
