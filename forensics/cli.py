@@ -143,7 +143,7 @@ AssumeSkewOption = Annotated[
         "--assume-skew",
         metavar="MS",
         min=0,
-        help="Assume that all clocks agree within MS milliseconds where the logs do not show their offsets. The report states this assumption, and the case keeps it.",
+        help="Assume that all clocks agree within MS milliseconds where the logs do not show their offsets. The case stores this assumption, and the report states it.",
     ),
 ]
 TzOption = Annotated[
@@ -168,7 +168,7 @@ EvidenceOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--evidence", metavar="DIR",
-        help="Present location of the evidence: a folder, a file or s3://BUCKET/PREFIX. The evidence of a case from someone else is read only there. Repeatable.",
+        help="Current location of the evidence: a folder, a file or s3://BUCKET/PREFIX. The evidence of a case from someone else is read only there. Repeatable.",
     ),
 ]  # fmt: skip
 CASE = Path("forensics-case")
@@ -305,7 +305,7 @@ def report(
         typer.Option("--format", help="Report format (default: by the extension of FILE: .html, .md, .json; else text)."),
     ] = None,
     proof: Annotated[
-        ProofLines, typer.Option("--proof", help="Lines shown of each proof: the three most informative ones, or all. With --rule always all.")
+        ProofLines, typer.Option("--proof", help="Lines of each proof to show: the three most informative, or all. --rule always shows all.")
     ] = ProofLines.telling,
     full: Annotated[
         bool, typer.Option("--full", help="Print everything: proofs, findings, generations, clocks, and what the logs do not show.")
@@ -488,8 +488,8 @@ def timeline(
         list[str] | None,
         typer.Option("--resource", metavar="NAME", autocompletion=_complete_resource, help="Only this task, connector or partition. Repeatable."),
     ] = None,
-    since: Annotated[str, typer.Option("--since", metavar="TIME", help="Draw from this time on; times as for report.")] = "",
-    until: Annotated[str, typer.Option("--until", metavar="TIME", help="Draw up to this time; times as for report.")] = "",
+    since: Annotated[str, typer.Option("--since", metavar="TIME", help="Draw from this time on, in the same formats as for report.")] = "",
+    until: Annotated[str, typer.Option("--until", metavar="TIME", help="Draw up to this time, in the same formats as for report.")] = "",
     tz: TzOption = "",
     no_pager: NoPagerOption = False,
     case: CaseOption = CASE,
@@ -518,8 +518,8 @@ def timeline(
 def export(
     to: Annotated[ExportFormat, typer.Option("--to", help="perfetto: a trace for ui.perfetto.dev; timesketch: JSON lines.")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Output file; - means standard output.")],
-    since: Annotated[str, typer.Option("--since", metavar="TIME", help="Export from this time on; times as for report.")] = "",
-    until: Annotated[str, typer.Option("--until", metavar="TIME", help="Export up to this time; times as for report.")] = "",
+    since: Annotated[str, typer.Option("--since", metavar="TIME", help="Export from this time on, in the same formats as for report.")] = "",
+    until: Annotated[str, typer.Option("--until", metavar="TIME", help="Export up to this time, in the same formats as for report.")] = "",
     group: Annotated[
         list[str] | None, typer.Option("--group", metavar="ID", autocompletion=_complete_group, help="Only this group. Repeatable.")
     ] = None,
@@ -553,7 +553,7 @@ def export(
 @app.command(short_help="Print the rows of a view, a rule or your own SQL.")
 def sql(
     name: Annotated[str, typer.Argument(metavar="[NAME]", autocompletion=_complete_query, help="A view or a rule; see --list.")] = "",
-    expression: Annotated[str, typer.Option("-e", metavar="TEXT", help="SQL over the case's views.")] = "",
+    expression: Annotated[str, typer.Option("-e", metavar="TEXT", help="SQL to run on the case's views.")] = "",
     file: Annotated[Path | None, typer.Option("-f", metavar="FILE", help="Read the SQL from a file.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the views and rules with the meaning of their rows.")] = False,
     columns: Annotated[list[str] | None, typer.Option("--columns", metavar="A,B", help="Only these columns, in this order. Repeatable.")] = None,
@@ -643,7 +643,7 @@ def verify(
         bool,
         typer.Option(
             "--rebuild",
-            help="Rebuild damaged views from the case's tables if those are intact. For a moved case, update open.sql to its present path.",
+            help="Rebuild damaged views from the case's tables if those are intact. For a moved case, update open.sql to its current path.",
         ),
     ] = False,
     evidence: EvidenceOption = None,
@@ -798,7 +798,7 @@ def offsets_topic(
     topic: Annotated[str, typer.Option("--topic", metavar="NAME", help="Name of the internal topic.")] = "__consumer_offsets",
     factor: Annotated[int | None, typer.Option("--replication-factor", metavar="N", help="Generate a reassignment to N replicas.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the reassignment to FILE.")] = None,
-    kafka_version: Annotated[str, typer.Option("--kafka-version", metavar="VERSION", help="Kafka release whose commands are printed.")] = "4.0",
+    kafka_version: Annotated[str, typer.Option("--kafka-version", metavar="VERSION", help="Kafka release to print commands for.")] = "4.0",
     throttle: Annotated[
         int, typer.Option("--throttle", metavar="BYTES", min=1024, help="Maximum replication traffic, bytes per second.")
     ] = 10_000_000,
@@ -857,7 +857,7 @@ def mcp(
 ) -> None:
     """Serve a case to AI agents as a Model Context Protocol server with read-only tools: brief, findings, timeline, lines, sql, explain.
 
-    Agents start this command themselves and talk to it on standard input and output.
+    Agents start this command themselves and talk to it over standard input and output.
 
     Example: forensics mcp --case my-case
 

@@ -36,7 +36,7 @@ _CAUSES = {
     "woke_after_freeze": "{a} resumed after a freeze",
     "learnt_too_late": "{a} learned that it was no longer a member only after {b} had started",
     "kept_running_through_lost_coordinator": "{a} kept running after it had lost its coordinator",
-    "left_by_poll_timeout": "{a} had left the group because it polled too late, and still held it when {b} started",
+    "left_by_poll_timeout": "{a} had left the group because it exceeded the poll timeout, and still held it when {b} started",
     "graceful_stop_failed": "{a} was asked to stop and did not stop in time",
     "same_generation_assigned_twice": "one generation assigned it to both",
     "restart_of_task_not_owned": "{b} started it without owning it",

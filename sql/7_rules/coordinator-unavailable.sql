@@ -1,5 +1,5 @@
 -- One row per outage of a group's coordinator (one row for all members that lost it), one per process that never reached a broker, and one
--- per broker that processes without INFO lines could not reach.
+-- per broker that processes could not reach if their logs have no INFO lines.
 -- Reads: group_outage, join_round, process, clock_offset, worker_setting, broker_absence, cluster_broker
 -- Reads: offsets_topic, offsets_replica, broker_generation, fact_line, broker_missed, client_event, filtered_log
 -- Times are on the reference clock. A member's own lines are compared with its own span of the outage, by its own clock.

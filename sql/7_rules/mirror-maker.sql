@@ -1,4 +1,4 @@
--- One row per stretch in which periodic work of MirrorMaker 2 failed or fell behind, and per two connectors that copied the same partitions
+-- One row per period in which periodic work of MirrorMaker 2 failed or fell behind, and per two connectors that copied the same partitions
 -- at the same time.
 -- Reads: event, config_value, process_life, process_cluster, worker_group, filtered_log, clock_offset
 -- A flow is `source->target`, by the aliases of the two clusters; only cluster ids prove that two flows of this name are the same.

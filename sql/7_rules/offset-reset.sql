@@ -1,4 +1,4 @@
--- One row per group and time in which consumers started neither at a committed offset nor at the very beginning.
+-- One row per group and time at which consumers started neither at a committed offset nor at the very beginning.
 -- Reads: fact_line, partition_holding, setting, clock_offset, generation
 -- Times are the middle of their bounds on the reference clock. A statement that one line was before another holds for the whole bounds.
 WITH position_reset AS (

@@ -1,4 +1,4 @@
--- One row for each time that a member missed its poll timeout and left.
+-- One row for each time that a member exceeded its poll timeout and left.
 -- Reads: client_event, clock_offset, config_value, coordinator_outage
 WITH line_with_previous AS (
   SELECT c.*, coalesce(c.member_id, lag(c.member_id) IGNORE NULLS OVER w) AS who,

@@ -1,4 +1,4 @@
--- One row per transactional producer that was fenced, with what fenced it.
+-- One row per transactional producer that was fenced, and what fenced it.
 -- Reads: event, process_cluster, clock_offset, producer_session
 -- Epochs decide without clocks whether another producer followed. Clocks decide only between that and an aborted transaction.
 WITH transaction_line AS (

@@ -1,4 +1,4 @@
--- One row per worker, target and kind of failure of REST requests that a Connect worker could not forward to its leader or another worker.
+-- One row per worker, target and kind of failure: REST requests that a Connect worker could not forward to its leader or another worker.
 -- Reads: event, process_cluster, worker_group, worker_setting, member, clock_offset, process_life
 WITH clock_lead AS (
   SELECT process_id, reference_process_id, (lo_ms + hi_ms) DIV 2 AS ahead_ms FROM clock_offset WHERE is_island_reference

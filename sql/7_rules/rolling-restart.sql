@@ -1,7 +1,7 @@
 -- One row per rolling restart of a group: two or more of its processes left it on purpose, one after another, and came back.
 -- Reads: client_event, restart, clock_offset, generation, unowned, member_setting
 -- A process that leaves a second time within storm_gap_ms begins another one; more often than that it is a storm. A member that was
--- removed for its silence, or left because it polled too late, did not leave on purpose.
+-- removed because its session timed out, or left because it exceeded the poll timeout, did not leave on purpose.
 WITH member_step AS (
   SELECT e.*, o.lo_ms + (o.hi_ms - o.lo_ms) DIV 2 AS ahead_ms,
     lead(struct(event, at_ms, event_id)) OVER (PARTITION BY e.process_id, group_id, client ORDER BY stream_pos, event_id) AS next

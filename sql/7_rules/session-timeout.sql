@@ -1,4 +1,4 @@
--- One row per member that the broker removed for missing heartbeats, by the broker's log or, without one, by the member's own.
+-- One row per member that the broker removed for missing heartbeats, according to the broker's log or, without one, the member's own.
 -- Reads: event, process_cluster, member, config_value, client_event, clock_offset, generation, removed_member, process_life
 -- Reads: coordinator_outage, namesake, shared_log, filtered_log
 -- Other rules report a member that had left, or had stopped polling, before the broker removed it.

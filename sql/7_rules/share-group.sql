@@ -1,6 +1,6 @@
--- One row per stretch in which brokers could not store or load the progress of a share group, or its members lost their share sessions.
+-- One row per period in which brokers could not store or load the progress of a share group, or its members lost their share sessions.
 -- Reads: event, process_cluster, clock_offset
--- Only failures are printed: no line shows that a later write succeeded, nor that a record was delivered again.
+-- Only failures are logged: no line shows that a later write succeeded, nor that a record was delivered again.
 WITH share_line AS (
   SELECT c.kafka_cluster, e.group_id, e.process_id, e.event_id, e.operation, e.partition, e.member_id,
     unix_millis(e.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms,

@@ -1,7 +1,7 @@
--- One row per partition, or sink task, that its owner kept and did not read for long.
+-- One row per partition that its owner kept but did not read for a long time, or sink task that kept retrying.
 -- Reads: event, offset_line, process_cluster, clock_offset, log_hole
--- Some lines prove it: the same record fails again and again, a position cannot be set, a partition is paused while others move. Where
--- only positions show it, a partition that had moved stands still while others of its group move; it may have had no new records.
+-- Some lines prove it: the same record fails again and again, a position cannot be set, a partition is paused while others advance.
+-- Where only positions show it, a partition that had advanced stops while others of its group advance; it may have had no new records.
 WITH partition_line AS (
   SELECT process_id, instance, event, stream_pos, unix_millis(ts) AS at_ms, event_id, group_id, resource, message, error,
     CASE WHEN event IN ('record_unreadable', 'position_out_of_range') THEN `offset` END AS at_offset,

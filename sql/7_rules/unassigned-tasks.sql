@@ -1,4 +1,4 @@
--- One row for each time in which tasks that had run had no owner.
+-- One row for each period in which tasks that had been running had no owner.
 -- Reads: ownership, unowned, clock_offset, join_round, member_setting, process_life
 WITH task_ownership AS (
   SELECT kafka_cluster, group_id, resource, process_id, reference_process_id, witness, generation, ownership_id,

@@ -1,4 +1,4 @@
--- One row per group whose last generation left members without work, or piled the tasks of a Connect group on some workers.
+-- One row per group whose last generation left members without work, or put most tasks of a Connect group on few workers.
 -- Reads: generation, member_generation, open_rebalance
 -- Only generations whose members and their assignments are all in the logs count, and only if these assignments are all that the group
 -- had before: a cooperative rebalance takes partitions away one generation before it gives them to others.
