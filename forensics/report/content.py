@@ -60,13 +60,16 @@ def first_screen(report: Report) -> Document:
 
 
 def one_finding(report: Report, finding_id: str) -> Document:
-    """Return one finding with every line of its proof.
+    """Return one finding, or those of an incident, with every line of their proofs.
 
     Raises:
-        UsageError: no finding has this ID, or several begin with it.
+        UsageError: no finding and no incident has this ID, or several begin with it.
     """
     found = [f for f in report.findings if f["finding_id"].startswith(finding_id)] if finding_id else []
-    if len(found) != 1:
+    of_incident = [f for f in report.findings if (f.get("incident_id") or "").startswith(finding_id)] if finding_id and not found else []
+    if len({f["incident_id"] for f in of_incident}) == 1:
+        found = of_incident
+    elif len(found) != 1:
         known = [f["finding_id"] for f in report.findings]
         why = f"{len(found)} ids begin with it" if found else "the report has no finding of this id"
         raise UsageError(

@@ -235,8 +235,15 @@ def why_not_examined(report: Report) -> str:
     return _WHY[facts["why"]].format(**values)
 
 
+def is_without_group(report: Report) -> bool:
+    """Return True if the findings are about clients that are in no group, such as producers."""
+    return report.examined["why"] == "no_group_lines" and any(f["severity"] != "note" for f in report.findings)
+
+
 def not_examined(report: Report, clock: Clock) -> list[Block]:
     """Return blocks that say why nothing was examined, and what to turn on or to add."""
+    if is_without_group(report):
+        return [Para("These logs are of clients in no group, such as producers, so there is nothing to own.", label="Why")]
     facts, text = report.examined, why_not_examined(report)
     if facts["why"] == "share_groups":
         return [Para(text, label="Why")]

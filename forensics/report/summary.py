@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report import brief, collect, verdict
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
-from forensics.report.examined import basis, why_not_examined
+from forensics.report.examined import basis, is_without_group, why_not_examined
 from forensics.report.incidents import MERGED_CAUSES, ended, in_one
 from forensics.report.model import EARLIEST
 from forensics.report.resources import and_more, in_words
@@ -55,7 +55,7 @@ def compose(report: Report, names: Names, clock: Clock, window: str = "") -> lis
         blocks += _incident(report, story, dated, recurrence(report, names, story, by_cause(graver)))
     if more := graver[_IN_FULL:]:
         blocks += [Heading(2, count(len(more), "more incident")), _others(report, more, dated)]
-    if not _is_without_group(report):
+    if not is_without_group(report):
         blocks += unsettled(report, names, graver)
     alone = without_incident(report)
     if alone and not graver:  # the first of them is the title
@@ -159,12 +159,7 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
 
 def _is_not_examined(report: Report) -> bool:
     """Return True if no ownership is known, and no finding is about something else."""
-    return not report.examined["examined"] and not _is_without_group(report)
-
-
-def _is_without_group(report: Report) -> bool:
-    """Return True if the findings are about clients that are in no group, such as producers."""
-    return report.examined["why"] == "no_group_lines" and any(f["severity"] != "note" for f in report.findings)
+    return not report.examined["examined"] and not is_without_group(report)
 
 
 def after(story: Story) -> str:

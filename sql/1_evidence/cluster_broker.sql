@@ -43,6 +43,8 @@ WITH replica_fetcher AS (
   ) m ON m.process_id = f.process_id
   WHERE f.event IN ('connection_failed', 'node_disconnected', 'request_timed_out') AND f.client_kind IN ('Consumer', 'Producer', 'Worker')
     AND (f.node_id BETWEEN 0 AND 1000000000 OR f.node_id BETWEEN 2000000000 AND 2147483647)
+    -- The clients of MirrorMaker's tasks are named by source and target, and connect to either.
+    AND coalesce(f.client_id NOT LIKE '%->%', true)
 )
 SELECT kafka_cluster, broker_id, max(process_id) AS process_id
 FROM broker_id_source WHERE broker_id IS NOT NULL GROUP BY kafka_cluster, broker_id

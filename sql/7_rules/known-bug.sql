@@ -4,7 +4,7 @@
 -- parsers/known_bugs.toml lists the affected releases of each bug. This rule finds the evidence in the log.
 WITH proved_overlap AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, process_a, process_b, cause, ownership_a, unix_millis(from_lo) AS from_lo_ms,
-    unix_millis(coalesce(to_hi, from_hi)) AS to_hi_ms,
+    unix_millis(coalesce(to_hi, from_hi)) AS to_hi_ms, facts.a_start_hi_at_ms AS a_start_ms,
     transform(witness, w -> named_struct('role', 'shows the two owners', 'event_id', w)) AS proof
   FROM split_brain
   WHERE verdict = 'proved'
@@ -82,6 +82,8 @@ WITH proved_overlap AS (
   JOIN worker_line c ON c.process_id = s.process_a AND c.event = 'poll_timeout' AND c.group_id = s.group_id
   JOIN clock_offset o ON o.process_id = c.process_id AND o.is_island_reference
   WHERE s.resource_kind = 'task' AND c.at_ms - o.lo_ms BETWEEN s.from_lo_ms - bug_long_ms AND s.to_hi_ms
+    -- The task already ran then, and was not asked to stop afterwards.
+    AND s.a_start_ms <= c.at_ms AND NOT s.cause <=> 'graceful_stop_failed'
   UNION ALL
   SELECT 'KAFKA-9849' AS bug, f.process_id, f.kafka_cluster, f.worker_group_id, f.process_id, f.reference_ms, f.event_id,
     array(

@@ -17,12 +17,12 @@ WITH line_with_previous AS (
   WHERE key = 'max.poll.interval.ms'
   GROUP BY process_id, client_id
 ), coordinator_loss AS (
-  -- A consumer that looks for its coordinator does so inside poll().
+  -- A consumer that looks for its coordinator does so inside poll(). It has no time to poll between finding it and the timeout.
   SELECT p.event_id, max(o.lost_ms) AS lost_ms,
     max_by(element_at(o.witness, 1), struct(o.lost_ms IS NOT NULL, o.lost_ms, o.client)) AS lost_id
   FROM poll_timeout_leave p
   JOIN coordinator_outage o ON o.process_id = p.process_id AND o.instance = p.instance AND o.group_id = p.group_id AND o.client = p.client
-    AND p.at_ms BETWEEN o.lost_ms AND coalesce(o.found_ms, o.closed_ms, o.last_ms)
+    AND p.at_ms BETWEEN o.lost_ms AND coalesce(o.found_ms, o.closed_ms, o.last_ms) + coordinator_together_ms
   WHERE o.was_member
   GROUP BY p.event_id
 )

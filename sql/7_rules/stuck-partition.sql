@@ -126,7 +126,8 @@ WITH partition_line AS (
   FROM any_span
 )
 SELECT
-  CASE WHEN (is_proved OR code = 'unreadable') AND (ended_how IS NULL OR to_ms - from_ms >= unassigned_long_ms) THEN 'warning'
+  -- A record that cannot be read is a fault even if the consumer went on soon.
+  CASE WHEN code = 'unreadable' OR is_proved AND (ended_how IS NULL OR to_ms - from_ms >= unassigned_long_ms) THEN 'warning'
     ELSE 'note' END AS severity,
   CASE WHEN is_proved THEN 'proved' ELSE 'undecided' END AS verdict,
   kafka_cluster AS kafka_cluster,

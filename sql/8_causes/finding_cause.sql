@@ -68,9 +68,9 @@ WITH occurrence_with_cause AS (
   SELECT *,
     concat_ws('|', rule, severity, verdict, coalesce(kafka_cluster, '-'), coalesce(group_id, '-'), code,
       CASE WHEN alike < CASE WHEN rule LIKE 'split-brain-%' THEN repeat_resources ELSE repeat_times END
-        -- The pair of processes, the earlier owner first, distinguishes proved findings.
+        -- The pair of processes, the earlier owner first, distinguishes proved findings. So does the producer that fenced another.
         THEN concat_ws('|', coalesce(subject, '-'), CASE WHEN verdict = 'proved' THEN concat_ws('|',
-          get_json_object(facts, '$.process_a'), get_json_object(facts, '$.process_b')) END)
+          get_json_object(facts, '$.process_a'), get_json_object(facts, '$.process_b'), get_json_object(facts, '$.other_process_id')) END)
       END) AS kind
   FROM counted_occurrence
 ), occurrence_finding AS (
