@@ -40,7 +40,7 @@ COMMENT 'One row per generation in the log of its coordinator.'
 AS
 WITH group_line AS (
   SELECT
-    c.kafka_cluster, e.process_id, e.group_id, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.generation,
+    c.kafka_cluster, e.process_id, e.instance, e.group_id, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.generation,
       e.old_generation, e.offsets_partition,
     -- Members that did not join in time are printed as a list.
     coalesce(e.member_id, CASE WHEN e.event = 'member_expired' THEN get(e.members, 0) END) AS member_id,
@@ -61,14 +61,16 @@ WITH group_line AS (
   FROM group_line
 ), line_of_generation AS (
   -- Each rebalance adds one to the generation. A rebalance prepared from another old generation led to a generation whose Stabilized line
-  -- is missing.
-  SELECT *, event = 'rebalance_preparing' AND coalesce(old_generation + 1 = coming, true) AS is_preparation,
+  -- is missing. A rebalance ends with the process of its coordinator.
+  SELECT *, event = 'rebalance_preparing' AND coalesce(old_generation + 1 = coming AND instance = coming_instance, true) AS is_preparation,
     event = 'assignment_from_leader' AND coalesce(generation = coming, true) AS is_assignment,
     max(CASE WHEN event = 'rebalance_preparing' AND old_generation + 1 <> coming THEN stream_pos END)
       OVER (PARTITION BY process_id, kafka_cluster, group_id, phase) AS other_pos
   FROM (
     SELECT *, max(CASE WHEN event = 'group_stabilized' THEN generation END)
-      OVER (PARTITION BY process_id, kafka_cluster, group_id, phase) AS coming
+      OVER (PARTITION BY process_id, kafka_cluster, group_id, phase) AS coming,
+      max(CASE WHEN event = 'group_stabilized' THEN instance END)
+        OVER (PARTITION BY process_id, kafka_cluster, group_id, phase) AS coming_instance
     FROM line_with_phase
   )
 ), join_phase AS (
