@@ -204,7 +204,7 @@ def test_the_lock_of_a_case_is_no_second_name_of_the_readers_file(world: World) 
     (world.case / ".lock").unlink(missing_ok=True)
     os.link(world.outside / ".bashrc", world.case / ".lock")
     before = state(world.outside)  # its number of names is another now, its inode the same
-    with pytest.raises(CaseError, match="no case contains"), case_folder.writing(world.case):
+    with pytest.raises(CaseError, match="unexpected entry"), case_folder.writing(world.case):
         pass
     assert state(world.outside) == before
 
