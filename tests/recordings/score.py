@@ -141,6 +141,7 @@ def main() -> int:
     parser.add_argument(
         "--write", type=Path, metavar="FILE", help="write the page of results here (with and without the brokers' logs, and with lines removed)"
     )
+    parser.add_argument("--thin", nargs="*", metavar="NAME", help="with --write, remove lines only from recordings whose names contain one of these")
     args = parser.parse_args()
     console = Console(stderr=False, width=200 if not sys.stdout.isatty() else None)
     with tempfile.TemporaryDirectory() as scratch:
@@ -148,7 +149,9 @@ def main() -> int:
         wanted = [None, "broker"] if args.write and not args.withhold else [args.withhold]
         results = {withhold: run(args.recordings, args.names, cases, withhold, console) for withhold in wanted}
         thinned = (
-            [thin(r, cases / f"{r.name}-thinned", [w for w in WAYS if w]) for r in recordings(args.recordings, args.names)] if args.write else []
+            [thin(r, cases / f"{r.name}-thinned", [w for w in WAYS if w]) for r in recordings(args.recordings, args.thin or args.names)]
+            if args.write
+            else []
         )
     if args.write:
         titles = {withhold: f"Without the logs of {withhold}s" if withhold else "With all logs" for withhold in wanted}
