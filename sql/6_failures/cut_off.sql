@@ -62,6 +62,8 @@ WITH connection_line AS (
     s.from_ms - o.lo_ms AS from_hi_ms,
     s.to_ms - o.hi_ms AS to_lo_ms,
     s.to_ms - o.lo_ms AS to_hi_ms,
+    o.lo_ms AS clock_lo_ms,
+    o.hi_ms AS clock_hi_ms,
     o.reference_process_id AS reference_process_id,
     s.first_id AS first_id,
     s.last_id AS last_id
@@ -103,23 +105,20 @@ WITH connection_line AS (
   SELECT process_id, instance, from_ms, min(since_ms) AS since_ms FROM unaffected_process GROUP BY process_id, instance, from_ms
 ), lone_outage AS (
   -- An attempt to connect that fails may have begun before the others were answered, so one failure afterwards is not enough.
-  SELECT u.kafka_cluster, u.process_id, u.instance, u.from_ms, u.to_ms, u.to_lo_ms, u.to_hi_ms,
-    u.reference_process_id, u.first_id, u.last_id,
-    o.lo_ms, o.hi_ms, w.since_ms AS from_hi_ms
+  SELECT u.process_id, u.instance, u.from_ms, w.since_ms
   FROM connection_outage u
-  JOIN clock_offset o ON o.process_id = u.process_id AND o.is_island_reference
   JOIN unaffected_since w ON w.process_id = u.process_id AND w.instance = u.instance AND w.from_ms = u.from_ms
   JOIN failure_stretch f ON f.process_id = u.process_id AND f.instance = u.instance AND f.stretch = u.stretch
-    AND f.at_ms - o.lo_ms >= w.since_ms
-  GROUP BY u.kafka_cluster, u.process_id, u.instance, u.from_ms, u.to_ms, u.to_lo_ms, u.to_hi_ms, u.reference_process_id, u.first_id,
-    u.last_id, o.lo_ms, o.hi_ms, w.since_ms
+    AND f.at_ms - u.clock_lo_ms >= w.since_ms
+  GROUP BY u.process_id, u.instance, u.from_ms, w.since_ms
   HAVING max(f.at_ms) - min(f.at_ms) >= unreachable_ms
 )
-SELECT u.kafka_cluster, u.process_id, u.instance, u.from_ms, u.to_ms, i.before_ms - u.hi_ms AS before_lo_ms, u.from_hi_ms, u.to_lo_ms,
-  i.after_ms - u.lo_ms AS after_hi_ms, u.reference_process_id, u.first_id, u.last_id
-FROM lone_outage u
+SELECT u.kafka_cluster, u.process_id, u.instance, u.from_ms, u.to_ms, i.before_ms - u.clock_hi_ms AS before_lo_ms,
+  w.since_ms AS from_hi_ms, u.to_lo_ms, i.after_ms - u.clock_lo_ms AS after_hi_ms, u.reference_process_id, u.first_id, u.last_id
+FROM connection_outage u
+JOIN lone_outage w ON w.process_id = u.process_id AND w.instance = u.instance AND w.from_ms = u.from_ms
 JOIN surrounding_response i ON i.process_id = u.process_id AND i.instance = u.instance AND i.from_ms = u.from_ms AND i.before_ms IS NOT NULL
 LEFT ANTI JOIN connection_outage v ON v.kafka_cluster = u.kafka_cluster AND v.process_id <> u.process_id
-  AND v.reference_process_id = u.reference_process_id AND v.from_lo_ms <= u.to_hi_ms AND v.to_hi_ms >= u.from_hi_ms
+  AND v.reference_process_id = u.reference_process_id AND v.from_lo_ms <= u.to_hi_ms AND v.to_hi_ms >= w.since_ms
 LEFT ANTI JOIN process_ending b ON b.is_broker AND b.reference_process_id = u.reference_process_id
-  AND b.from_lo_ms <= u.to_hi_ms AND b.to_hi_ms >= u.from_hi_ms
+  AND b.from_lo_ms <= u.to_hi_ms AND b.to_hi_ms >= w.since_ms
