@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 
-from scoring import INFINITE, Clock, Row, Score, judge_point, owner_of
+from scoring import INFINITE, Clock, Row, Score, bounds_of, judge_point, owner_of
 from truth import SAMPLE_MS, STREAMS_MS, Recording
 
 #: The REST API shows a failure when its worker has read it from the status topic; it was asked about twice a second.
@@ -48,10 +48,7 @@ def score_streams(recording: Recording, rows: list[Row], clock: Clock) -> Score:
     names = recording.named("streams")
     bounds: dict[tuple[str, str, str], list[tuple[float, float, float, float]]] = defaultdict(list)
     for row in rows:
-        p = row["process_id"]
-        start_lo, stop_hi = clock.true_ms(p, row["start_lo"], -INFINITE), clock.true_ms(p, row["stop_hi"], INFINITE)
-        spans = bounds[owner_of(p, names) or "", str(row["task"]), str(row["role"])]
-        spans.append((start_lo, clock.true_ms(p, row["start_hi"], int(start_lo)), clock.true_ms(p, row["stop_lo"], int(stop_hi)), stop_hi))
+        bounds[owner_of(row["process_id"], names) or "", str(row["task"]), str(row["role"])].append(bounds_of(row, clock))
     for name in names:
         samples = [x for x in recording.said_by(name) if "threads" in x]
         tasks = {(task, role) for x in samples for thread in x["threads"] for role in ("active", "standby") for task in thread[role]}

@@ -129,6 +129,13 @@ def _alive_unknowable(recording: Recording) -> dict[str, list[tuple[int, int]]]:
     return spans
 
 
+def bounds_of(row: Row, clock: Clock) -> tuple[float, float, float, float]:
+    """Return the bounds of a row's start and of its end as true milliseconds; where an inner bound is unknown, it is the outer one."""
+    p = row["process_id"]
+    start_lo, stop_hi = clock.true_ms(p, row["start_lo"], -INFINITE), clock.true_ms(p, row["stop_hi"], INFINITE)
+    return start_lo, clock.true_ms(p, row["start_hi"], int(start_lo)), clock.true_ms(p, row["stop_lo"], int(stop_hi)), stop_hi
+
+
 def score_ownership(recording: Recording, rows: list[Row], clock: Clock) -> Score:
     """Compare every sampled point (time, worker, task) with the ownerships of the case."""
     score = Score()
@@ -136,12 +143,7 @@ def score_ownership(recording: Recording, rows: list[Row], clock: Clock) -> Scor
     for row in rows:
         owner = owner_of(row["process_id"], recording.workers)
         if row["resource_kind"] == "task" and owner:
-            p = row["process_id"]
-            start_lo = clock.true_ms(p, row["start_lo"], -INFINITE)
-            stop_hi = clock.true_ms(p, row["stop_hi"], INFINITE)
-            bounds[owner, str(row["resource"])].append(
-                (start_lo, clock.true_ms(p, row["start_hi"], int(start_lo)), clock.true_ms(p, row["stop_lo"], int(stop_hi)), stop_hi)
-            )
+            bounds[owner, str(row["resource"])].append(bounds_of(row, clock))
     dark = _alive_unknowable(recording)
     faults: Counter[str] = Counter()
     for at, worker, task, exists in recording.grid():
