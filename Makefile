@@ -19,14 +19,15 @@ report: .venv/ready
 	forensics ingest --case $(CASE) $(LOGS)
 	forensics report --case $(CASE)
 
-# Two processes share the test files, longest first. One process runs all Spark tests: afterwards, or beside them with `make -j2`.
+# Three processes share the test files, longest first: tests wait for browsers, commands and cases that another test builds, so two leave a core idle.
+# One process runs all Spark tests: afterwards, or beside them with `make -j2`.
 # `make test WHOLE=yes` also runs the tests of ten seconds or more, mostly of whole cases; it starts and builds once what all tests share.
 QUICK := $(if $(WHOLE),,and not whole)
 SPARK_TESTS = $$(grep -rl 'mark\.spark' tests --include='test_*.py')
 test: test-without-spark test-spark
 
 test-without-spark: .venv/ready
-	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not spark and not slow $(QUICK)"
+	pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not spark and not slow $(QUICK)"
 
 test-spark: .venv/ready
 	pytest -m "spark and not slow $(QUICK)" $(SPARK_TESTS)
