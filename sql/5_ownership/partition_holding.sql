@@ -7,7 +7,10 @@
 -- through its heartbeat thread and revokes its partitions in its next poll, so it held them when it left. Spring's monitor later reports
 -- the missing poll and the assigned partitions. A partition that is missing from a later list of all owned partitions was revoked before,
 -- by a missing line. Partitions that a consumer held when its log begins follow from later lines (open_partition). A member that its
--- coordinator hears from in the generation that assigned a partition still holds it, even if it prints nothing.
+-- coordinator hears from in the generation that assigned a partition still holds it, even if it prints nothing. A KIP-848 consumer whose
+-- assignment is known only from the line that compares it with its partitions holds the new ones later, when it leaves that state; before,
+-- it revokes others, commits, and waits for its application to poll. If such a line revokes a partition, and no other line does, it is
+-- certainly held until that line.
 CREATE OR REPLACE TEMPORARY VIEW partition_holding (
   kafka_cluster COMMENT 'Kafka cluster',
   group_id      COMMENT 'Group',
@@ -22,9 +25,10 @@ CREATE OR REPLACE TEMPORARY VIEW partition_holding (
     not',
   from_pos      COMMENT 'Position of the assignment, or just before the consumer''s first line',
   start_ms      COMMENT 'Assigned, or the consumer''s first line if the log begins later (milliseconds since 1970)',
+  start_hi_ms   COMMENT 'Certainly held from this time on; NULL: no line shows that it was held',
   start_how     COMMENT 'seen: a line assigns it; open: the log begins later',
   start_id      COMMENT 'Event of the assignment; NULL: the log begins later',
-  start_sign_id COMMENT 'Event at start_ms',
+  start_sign_id COMMENT 'Event at start_hi_ms',
   shown_id      COMMENT 'Event that shows that it held the partition, if the log begins later; NULL: it does not',
   stop_lo_ms    COMMENT 'Certainly held until this time',
   stop_hi_ms    COMMENT 'Certainly no longer held from this time on; NULL: unknown',
@@ -113,8 +117,8 @@ WITH last_open_line AS (
   WHERE event = 'assignment_given_up' AND coalesce(next_event, 'partitions_assigned') = 'partitions_assigned'
 ), partition_change AS (
   SELECT o.kafka_cluster, o.group_id, o.process_id, o.instance, o.client, o.task, o.member_id, o.generation, o.from_pos - 1 AS stream_pos,
-    o.from_ms AS at_ms, o.from_id AS event_id, l.last_line_ms, o.resource, 'given' AS what, false AS is_late, o.before_generation,
-    o.shown_id
+    o.from_ms AS at_ms, o.from_id AS event_id, l.last_line_ms, o.resource, 'given' AS what, false AS is_late, false AS is_announced,
+    o.before_generation, o.shown_id
   FROM open_partition o
   JOIN last_open_line l ON l.process_id = o.process_id AND l.instance = o.instance AND l.group_id = o.group_id AND l.client = o.client
   UNION ALL
@@ -125,23 +129,24 @@ WITH last_open_line AS (
     CASE g.event WHEN 'partitions_assigned' THEN 'given' WHEN 'partitions_revoked' THEN 'revoked' ELSE 'lost' END AS what,
     -- A KIP-848 member first prints the partitions that it is about to revoke. If there is only its listener's line, and it does not leave,
     -- that first line is missing.
-    k.event_id IS NOT NULL AND g.generation IS NULL AND NOT g.next_event <=> 'leaving' AS is_late,
-    NULL, NULL
+    k.event <=> 'partitions_revoked' AND g.generation IS NULL AND NOT g.next_event <=> 'leaving' AS is_late,
+    k.event <=> 'reconciling' AS is_announced, NULL, NULL
   FROM assignment_line g
   JOIN last_open_line l ON l.process_id = g.process_id AND l.instance = g.instance AND l.group_id = g.group_id AND l.client = g.client
   LEFT JOIN (
-    SELECT event_id FROM event WHERE event = 'partitions_revoked' AND logger LIKE '%ConsumerRebalanceListenerInvoker'
+    SELECT event_id, event FROM event
+    WHERE event = 'partitions_revoked' AND logger LIKE '%ConsumerRebalanceListenerInvoker' OR event = 'reconciling'
   ) k ON k.event_id = g.event_id
   WHERE g.event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost')
   UNION ALL
   SELECT g.kafka_cluster, g.group_id, l.process_id, l.instance, l.client, g.task, CAST(NULL AS STRING), CAST(NULL AS BIGINT), l.stream_pos,
     l.at_ms, l.event_id,
-    CAST(NULL AS BIGINT), explode(array_except(g.partitions, l.partitions)), 'not_listed', true, NULL, NULL
+    CAST(NULL AS BIGINT), explode(array_except(g.partitions, l.partitions)), 'not_listed', true, false, NULL, NULL
   FROM owned_list l JOIN all_assigned g ON g.process_id = l.process_id AND g.instance = l.instance AND g.client = l.client
   WHERE l.is_sure
   UNION ALL
   SELECT g.kafka_cluster, g.group_id, u.process_id, u.instance, u.client, g.task, CAST(NULL AS STRING), CAST(NULL AS BIGINT), u.stream_pos,
-    u.at_ms, u.event_id, CAST(NULL AS BIGINT), explode(g.partitions), 'lost', false, NULL, NULL
+    u.at_ms, u.event_id, CAST(NULL AS BIGINT), explode(g.partitions), 'lost', false, false, NULL, NULL
   FROM unlisted_loss u JOIN all_assigned g ON g.process_id = u.process_id AND g.instance = u.instance AND g.client = u.client
 ), change_sequence AS (
   -- A KIP-848 consumer prints in one line the partitions that it owned and those that it receives.
@@ -174,8 +179,29 @@ WITH last_open_line AS (
   FROM owned_list
   WHERE NOT is_sure
   GROUP BY process_id, instance, client
+), reconciled_list AS (
+  -- All partitions of a KIP-848 consumer at the moment when it has reconciled its assignment, or lists them; and those that it revokes.
+  SELECT process_id, instance, client, sort_array(collect_list(struct(stream_pos, at_ms, event_id, partitions, revoked))) AS lists
+  FROM (
+    SELECT process_id, instance, client, stream_pos, at_ms, event_id, partitions, CAST(array() AS ARRAY<STRING>) AS revoked
+    FROM owned_list
+    UNION ALL
+    SELECT process_id, instance, client_id, stream_pos, unix_millis(ts), event_id, CAST(array() AS ARRAY<STRING>), revoked_partitions
+    FROM event
+    WHERE event = 'reconciling' AND client_kind = 'Consumer' AND client_id IS NOT NULL AND size(revoked_partitions) > 0
+    UNION ALL
+    SELECT process_id, instance, client_id, stream_pos, unix_millis(ts), event_id, target, CAST(array() AS ARRAY<STRING>)
+    FROM (
+      SELECT process_id, instance, client_id, stream_pos, ts, event_id, state_from, state_to, lag(assigned_partitions) IGNORE NULLS
+        OVER (PARTITION BY process_id, instance, client_id ORDER BY stream_pos) AS target
+      FROM event
+      WHERE event IN ('reconciling', 'member_state_changed') AND client_kind = 'Consumer' AND client_id IS NOT NULL
+    )
+    WHERE state_from = 'RECONCILING' AND state_to IN ('ACKNOWLEDGING', 'STABLE') AND target IS NOT NULL
+  )
+  GROUP BY process_id, instance, client
 ), holding_start AS (
-  SELECT c.*, a.marks, d.lists,
+  SELECT c.*, a.marks, d.lists, r.lists AS later_lists,
     get(filter(k.lines, x -> x.stream_pos > c.stream_pos AND (c.next_made IS NULL OR x.stream_pos < c.next_made.stream_pos)), 0) AS closing,
     get(filter(s.lines, x -> x.stream_pos > c.stream_pos), 0) AS stopping, p.next_start_ms, p.next_start_id
   FROM holding_change c
@@ -183,6 +209,7 @@ WITH last_open_line AS (
   LEFT JOIN sink_stop s ON s.process_id = c.process_id AND s.instance = c.instance AND s.group_id = c.group_id
   LEFT JOIN rejoin_or_close a ON a.process_id = c.process_id AND a.instance = c.instance AND a.client = c.client
   LEFT JOIN doubtful_list d ON d.process_id = c.process_id AND d.instance = c.instance AND d.client = c.client
+  LEFT JOIN reconciled_list r ON r.process_id = c.process_id AND r.instance = c.instance AND r.client = c.client
   LEFT JOIN process_life p ON p.process_id = c.process_id AND p.instance = c.instance
   WHERE c.what = 'given'
 ), holding_end AS (
@@ -219,6 +246,11 @@ WITH last_open_line AS (
     instance
 ), bounded_end AS (
   SELECT e.*,
+    CASE WHEN NOT e.is_announced THEN struct(e.at_ms, e.event_id)
+      ELSE get(transform(filter(e.later_lists, x -> x.stream_pos > e.stream_pos AND (e.end_line IS NULL OR x.stream_pos <= e.end_line.pos)
+        AND array_contains(x.partitions, e.resource)), x -> struct(x.at_ms AS at_ms, x.event_id AS event_id)), 0) END AS held,
+    CASE WHEN NOT coalesce(e.end_line.is_own, false) THEN get(filter(e.later_lists, x -> x.stream_pos > e.stream_pos
+      AND (e.end_line IS NULL OR x.stream_pos < e.end_line.pos) AND array_contains(x.revoked, e.resource)), 0).at_ms END AS revoked_ms,
     -- A whole stretch is missing, perhaps with its end and another start.
     exists(coalesce(h.gaps, array()), x -> x.to_pos > e.stream_pos AND (e.end_line IS NULL OR x.from_pos < e.end_line.pos))
       OR exists(coalesce(e.lists, array()), x -> x.stream_pos > e.stream_pos AND (e.end_line IS NULL OR x.stream_pos < e.end_line.pos)
@@ -230,9 +262,11 @@ WITH last_open_line AS (
   SELECT b.*, get(filter(reverse(u.lines), x -> x.stream_pos > b.stream_pos AND coalesce(x.stream_pos < b.end_line.pos, true)), 0).at_ms
       AS monitored_ms,
     -- Up to 2.6 a consumer closes without a line, so only its own lines prove that it still existed.
-    CASE WHEN has_gap THEN at_ms WHEN asked_ms IS NOT NULL THEN greatest(at_ms, asked_ms) WHEN end_line.is_own THEN end_line.at_ms
-      WHEN end_line IS NULL THEN last_line_ms ELSE at_ms END AS own_ms,
-    CASE WHEN NOT has_gap AND asked_ms IS NULL AND NOT coalesce(end_line.is_own, false) THEN m.alive_ms END AS heard_ms, m.removed_id
+    CASE WHEN held IS NULL THEN NULL WHEN has_gap THEN held.at_ms WHEN asked_ms IS NOT NULL THEN greatest(held.at_ms, asked_ms)
+      WHEN end_line.is_own THEN end_line.at_ms WHEN revoked_ms IS NOT NULL THEN greatest(held.at_ms, revoked_ms)
+      WHEN end_line IS NULL THEN greatest(held.at_ms, last_line_ms) ELSE held.at_ms END AS own_ms,
+    CASE WHEN NOT has_gap AND asked_ms IS NULL AND revoked_ms IS NULL AND NOT coalesce(end_line.is_own, false)
+      THEN m.alive_ms END AS heard_ms, m.removed_id
   FROM bounded_end b
   LEFT JOIN member_heard m ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.member_id = b.member_id
     AND m.process_id = b.process_id
@@ -240,17 +274,22 @@ WITH last_open_line AS (
   LEFT JOIN poll_monitor u ON u.process_id = b.process_id AND u.instance = b.instance AND u.resource = b.resource
 ), certain_holding AS (
   SELECT *, coalesce(heard_ms > seen_ms AND heard_ms <= coalesce(end_line.at_ms, next_start_ms, heard_ms), false) AS is_heard
-  FROM (SELECT *, CASE WHEN has_gap OR asked_ms IS NOT NULL THEN own_ms ELSE greatest(own_ms, monitored_ms) END AS seen_ms FROM certain_end)
+  FROM (
+    SELECT *, CASE WHEN coalesce(asked_ms, revoked_ms) IS NOT NULL OR has_gap OR held IS NULL THEN own_ms
+      ELSE greatest(own_ms, monitored_ms) END AS seen_ms
+    FROM certain_end
+  )
 )
 SELECT
   kafka_cluster, group_id, resource, process_id, instance AS process_instance, client, task, member_id, generation,
-  before_generation, stream_pos AS from_pos, at_ms AS start_ms, CASE WHEN shown_id IS NULL THEN 'seen' ELSE 'open' END AS start_how,
-  CASE WHEN shown_id IS NULL THEN event_id END AS start_id, event_id AS start_sign_id, shown_id,
+  before_generation, stream_pos AS from_pos, at_ms AS start_ms, held.at_ms AS start_hi_ms,
+  CASE WHEN shown_id IS NULL THEN 'seen' ELSE 'open' END AS start_how,
+  CASE WHEN shown_id IS NULL THEN event_id END AS start_id, held.event_id AS start_sign_id, shown_id,
   CASE WHEN is_heard THEN heard_ms ELSE seen_ms END AS stop_lo_ms,
   coalesce(end_line.at_ms, next_start_ms) AS stop_hi_ms,
   CASE WHEN end_line IS NOT NULL THEN end_line.how WHEN next_start_ms IS NOT NULL THEN 'process_restarted' END AS stop_how,
   coalesce(end_line.event_id, next_start_id) AS stop_id,
-  has_gap OR asked_ms IS NOT NULL AS is_stop_lost,
+  has_gap OR coalesce(asked_ms, revoked_ms) IS NOT NULL AS is_stop_lost,
   CASE WHEN is_heard THEN heard_ms END AS heard_ms,
   CASE WHEN is_heard THEN removed_id END AS heard_id
 FROM certain_holding
