@@ -1,5 +1,5 @@
 -- One row per gap in a member's log where lines must be missing: rotated away, cut out, not copied, or lost one by one.
--- Reads: assignment_hole, task_hole, filtered_log, event, join_round, round_line
+-- Reads: assignment_hole, task_hole, filtered_log, event, join_round, round_line, client_event, setting
 -- Grain: process_id, instance, to_pos
 -- In a filtered log any line may be missing: between any two lines, and before the first and after the last. If several reasons point to
 -- the same place, the row has the widest gap and the first of the reasons for it.
@@ -11,7 +11,8 @@ CREATE OR REPLACE TEMPORARY VIEW log_hole (
   is_wide
     COMMENT 'True if a whole stretch may be missing, including ends and starts; false if a single missing line explains it',
   why        COMMENT 'member_changed, generation_skipped or joined_unasked (its own log does not explain how it reached a generation);
-    coordinator_ahead (the coordinator counted it in a later one); lists_differ (assignment_hole); a reason of task_hole; filtered',
+    coordinator_ahead (the coordinator counted it in a later one); join_unanswered (no line shows what became of its join request);
+    lists_differ (assignment_hole); a reason of task_hole; filtered',
   event_id   COMMENT 'First line that is certainly after it'
 )
 COMMENT 'One row per gap in a member''s log where lines must be missing.'
@@ -137,6 +138,32 @@ WITH round AS (
   JOIN coordinator_generation n ON n.group_id = k.group_id AND n.member_id = k.member_id
   -- A member whose join was never answered may be in that generation without knowing it.
   WHERE n.generation - k.generation > k.asked_count
+), join_timeout AS (
+  SELECT process_id, component = 'DistributedConfig' AS is_worker, CASE WHEN component = 'ConsumerConfig' THEN client_id END AS client,
+    max(try_cast(value AS BIGINT)) AS timeout_ms
+  FROM setting
+  WHERE component = 'DistributedConfig' AND key = 'rebalance.timeout.ms' OR component = 'ConsumerConfig' AND key = 'max.poll.interval.ms'
+  GROUP BY process_id, component = 'DistributedConfig', CASE WHEN component = 'ConsumerConfig' THEN client_id END
+), unanswered_join AS (
+  -- One row per join request without an answer, although the coordinator answers when the rebalance timeout has passed, and a client that
+  -- has lost its coordinator prints that: the answer is missing, and with it what the member was assigned.
+  SELECT j.process_id AS process_id, j.instance AS instance, j.stream_pos AS from_pos, coalesce(j.next.stream_pos, p.last_pos) AS to_pos,
+    coalesce(j.next.event_id, p.last_id) AS event_id
+  FROM (
+    SELECT process_id, instance, client, is_worker, event, stream_pos, at_ms, lead(struct(stream_pos, at_ms, event, event_id))
+      OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos) AS next
+    FROM client_event
+  ) j
+  JOIN (
+    SELECT process_id, instance, max(stream_pos) AS last_pos, max_by(event_id, stream_pos) AS last_id,
+      max_by(unix_millis(ts), stream_pos) AS last_ms
+    FROM event GROUP BY process_id, instance
+  ) p ON p.process_id = j.process_id AND p.instance = j.instance
+  LEFT JOIN join_timeout t ON t.process_id = j.process_id AND t.is_worker = j.is_worker AND (j.is_worker OR t.client = j.client)
+  WHERE j.event = 'joining' AND (j.next IS NULL OR j.next.event IN ('joining', 'worker_rebalance_started', 'heartbeat_failed', 'leaving',
+      'partitions_revoked'))
+    AND coalesce(j.next.at_ms, p.last_ms) - j.at_ms > heartbeat_late_ms
+      + coalesce(t.timeout_ms, CASE WHEN j.is_worker THEN usual_worker_rebalance_ms ELSE usual_poll_ms END)
 ), filtered_line AS (
   SELECT e.process_id, e.instance, e.stream_pos, e.event_id,
     coalesce(lag(e.stream_pos) OVER (PARTITION BY e.process_id, e.instance ORDER BY e.stream_pos), e.stream_pos - 1) AS last_pos
@@ -146,6 +173,8 @@ WITH round AS (
   SELECT process_id, instance, from_pos, to_pos, is_wide, why, event_id FROM membership_hole
   UNION ALL
   SELECT process_id, instance, from_pos, to_pos, true, 'coordinator_ahead', event_id FROM unheard_generation
+  UNION ALL
+  SELECT process_id, instance, from_pos, to_pos, true, 'join_unanswered', event_id FROM unanswered_join
   UNION ALL
   SELECT process_id, instance, from_pos, to_pos, is_wide, 'lists_differ', event_id FROM assignment_hole
   UNION ALL
