@@ -191,8 +191,9 @@ SELECT
   r.own_hi_ms AS own_hi_ms,
   r.broker AS broker,
   CASE
-    WHEN s.loss_id IS NOT NULL THEN 'coordinator'
     WHEN r.process_id IS NULL THEN CASE WHEN n.removed_id IS NULL THEN 'nobody' ELSE 'abandoned' END
+    -- A member that runs returns to a coordinator that is back. One that prints nothing afterwards may have died before.
+    WHEN s.loss_id IS NOT NULL AND coalesce(a.after_ms, r.refused_ms) IS NOT NULL THEN 'coordinator'
     WHEN r.was_closed THEN 'closed'
     WHEN (e.process_id IS NOT NULL OR p.ending_ms <= r.own_lo_ms) AND a.after_ms IS NULL AND r.refused_ms IS NULL
       THEN 'over'
