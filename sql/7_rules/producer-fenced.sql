@@ -1,6 +1,7 @@
 -- One row per transactional producer that was fenced, and what fenced it.
 -- Reads: event, process_cluster, clock_offset, producer_session
--- Epochs decide without clocks whether another producer followed. Clocks decide only between that and an aborted transaction.
+-- Epochs decide without clocks whether another producer followed. Whether it was the one that fenced this producer follows from the next
+-- epoch, the coordinator's lines, or the time: else an unlogged producer, or an aborted transaction, may have come between the two.
 WITH transaction_line AS (
   SELECT c.kafka_cluster, e.process_id, e.instance, e.event, e.event_id, e.stream_pos, e.transactional_id,
     coalesce(e.client_id, e.thread, '-') AS client_id, e.producer_id, e.epoch, e.partition, o.reference_process_id,
@@ -18,14 +19,15 @@ WITH transaction_line AS (
       RLIKE 'ProducerFencedException|InvalidProducerEpochException|InvalidTxnStateException'
 ), fenced_producer AS (
   SELECT f.kafka_cluster, f.transactional_id, f.process_id, f.instance, f.client_id, min(f.at_ms) AS from_ms,
-    max(f.at_lo_ms) AS last_lo_ms, min_by(f.at_hi_ms, f.stream_pos) AS fenced_hi_ms,
+    max(f.at_lo_ms) AS last_lo_ms, min_by(f.at_lo_ms, f.stream_pos) AS fenced_lo_ms, min_by(f.at_hi_ms, f.stream_pos) AS fenced_hi_ms,
     min_by(f.event_id, f.stream_pos) AS fenced_id, min(f.stream_pos) AS fenced_pos, bool_and(f.is_abortable) AS is_abortable,
     bool_or(f.is_fence) AS is_fence, max(f.reference_process_id) AS island, max(f.ahead_hi_ms) AS ahead_hi_ms
   FROM transaction_line f
   WHERE f.event = 'producer_failed'
   GROUP BY f.kafka_cluster, f.transactional_id, f.process_id, f.instance, f.client_id
 ), own_session AS (
-  SELECT f.*, s.session_id, s.producer_id, s.first_epoch, s.last_epoch, s.own_ms - f.ahead_hi_ms AS own_lo_ms, s.witness AS own_witness
+  SELECT f.*, s.session_id, s.producer_id, s.first_epoch, s.last_epoch, s.own_ms - f.ahead_hi_ms AS own_lo_ms, s.witness AS own_witness,
+    s.start_lo IS NOT NULL AS is_coordinated
   FROM fenced_producer f
   LEFT JOIN producer_session s ON s.kafka_cluster <=> f.kafka_cluster AND s.transactional_id = f.transactional_id
     AND s.process_id = f.process_id AND s.instance = f.instance AND s.client_id = f.client_id
@@ -38,10 +40,15 @@ WITH transaction_line AS (
     FROM own_session)
   WHERE nth = 1
 ), candidate AS (
-  -- A later epoch of the same producer id: which producer received it. Without its own epoch, others are only possible.
+  -- A later epoch of the same producer id: which producer received it. Without its own epoch, others are only possible. If both
+  -- epochs are in the coordinator's log, no other producer came between them.
   SELECT o.fenced_id, n.session_id, n.process_id, n.instance, n.client_id, n.first_epoch, n.witness,
     CASE WHEN n.reference_process_id = o.island THEN unix_millis(n.start_lo) END AS start_lo_ms,
-    CASE WHEN n.reference_process_id = o.island THEN unix_millis(n.start_hi) END AS start_hi_ms, o.session_id IS NOT NULL AS is_later,
+    CASE WHEN n.reference_process_id = o.island THEN unix_millis(n.start_hi) END AS start_hi_ms,
+    o.session_id IS NOT NULL AND coalesce(n.first_epoch = o.last_epoch + 1
+      OR CASE WHEN n.process_id = o.process_id AND n.instance = o.instance THEN n.own_pos < o.fenced_pos
+        ELSE n.reference_process_id = o.island AND (o.is_coordinated AND n.start_lo IS NOT NULL
+          OR unix_millis(n.start_hi) <= o.fenced_lo_ms) END, false) AS is_sure,
     row_number() OVER (PARTITION BY o.fenced_id ORDER BY n.first_epoch, n.session_id) AS nth
   FROM last_own_session o
   JOIN producer_session n ON n.kafka_cluster <=> o.kafka_cluster AND n.transactional_id = o.transactional_id
@@ -69,7 +76,7 @@ WITH transaction_line AS (
   GROUP BY o.fenced_id
 ), fence AS (
   SELECT o.*, n.process_id AS other_process_id, n.client_id AS other_client_id, n.first_epoch AS other_epoch,
-    n.is_later, n.session_id AS other_session_id, n.witness AS other_witness, n.start_lo_ms AS other_lo_ms,
+    n.is_sure, n.session_id AS other_session_id, n.witness AS other_witness, n.start_lo_ms AS other_lo_ms,
     n.start_hi_ms AS other_hi_ms, a.event_id AS abort_id, a.at_lo_ms AS abort_lo_ms, a.at_hi_ms AS abort_hi_ms, a.broker,
     r.times AS refused, r.partitions AS refused_partitions, r.event_ids AS refused_ids
   FROM last_own_session o
@@ -82,8 +89,8 @@ WITH transaction_line AS (
       -- A producer that starts aborts the open transaction of its predecessor, but not because of a timeout.
       WHEN abort_id IS NOT NULL AND (other_session_id IS NULL OR abort_hi_ms < other_lo_ms) THEN 'timed_out'
       WHEN other_session_id IS NULL THEN 'unknown'
-      WHEN NOT is_later THEN 'perhaps_other'
-      WHEN abort_id IS NOT NULL AND NOT coalesce(abort_lo_ms > other_hi_ms, false) THEN 'timed_out_or_other'
+      WHEN session_id IS NOT NULL AND abort_id IS NOT NULL AND NOT coalesce(abort_lo_ms > other_hi_ms, false) THEN 'timed_out_or_other'
+      WHEN NOT is_sure THEN 'perhaps_other'
       WHEN other_process_id IS NULL THEN 'other_without_log'
       ELSE 'other'
     END AS code
