@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, tzinfo
 from enum import StrEnum
@@ -28,6 +28,7 @@ from forensics.console import output_file, progress, say, say_ingested, say_reda
 from forensics.errors import SHELL, ForensicsError, UsageError
 from forensics.evidence.objects import Location
 from forensics.evidence.objects import place as location
+from forensics.wording.formats import count, printable
 
 if TYPE_CHECKING:
     from forensics.inventory.evidence import Evidence
@@ -40,10 +41,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 success; 1 findings that match --fail-on, a line unknown to `explain`, or a view that differs in `compare`; 2 usage error; 3 no logs found, or some evidence could not be read; 4 error.",
+    epilog="Exit codes: 0 success; 1 findings that match --fail-on, a line unknown to `explain`, or a view that differs in `compare`; 2 usage error; 3 no Kafka logs found, or some evidence could not be read (`ingest`, `report`, `redact`, `verify`); 4 error.",
 )
 
 
+#: Maximum number of unread files that are named.
+_SHOWN = 5
 _SUFFIXES = {
     "": ReportFormat.text,
     ".txt": ReportFormat.text,
@@ -263,7 +266,7 @@ def ingest(
     say_ingested(read.summary, location(case))
     if no_views and not read.summary.case.views():
         say(f"The case has no views; the next `forensics report --case {quote(str(location(case)))}` builds them.")
-    if _nothing_in(read.summary.evidence, [*map(location, paths)]) or read.faults:
+    if _nothing_in(read.summary.evidence, [*map(location, paths)]) or _nothing_of_kafka(read.summary.counts) or read.faults:
         raise typer.Exit(3)
 
 
@@ -343,12 +346,11 @@ def report(
 
     Example: forensics report --case my-case --since 07:50 -o report.html
     """
-    unread = False
     # Report an invalid name before reading logs.
     form = form or _form_of(output)
     api.check_rules(rule or ())
     if logs:
-        case, unread = _case_of(logs, case, time_zone or (), assume_skew, (engine, master, jobs))
+        case = _case_of(logs, case, time_zone or (), assume_skew, (engine, master, jobs))
     elif time_zone:
         raise UsageError("--time-zone applies only to LOGS.", where="--time-zone", fix="For a case, pass the zones to `forensics ingest`.")
     is_named = case is not None
@@ -366,8 +368,25 @@ def report(
     if fail_on is not FailOn.never and reported.model.nothing_examined():
         say("Split brain could not be examined; the report says why. With --fail-on, this counts as evidence that could not be read.")
         raise typer.Exit(3)
-    if unread:
+    if _is_incomplete(reported):
         raise typer.Exit(3)
+
+
+def _is_incomplete(reported: api.Report) -> bool:
+    """Return True if the case has no Kafka logs, or some of its evidence could not be read; then print which."""
+    from forensics.report.examined import EXPECTED, is_without_kafka, why_not_examined
+    from forensics.report.missing_evidence import unread_files
+
+    model = reported.model
+    for file in (unread := unread_files(model))[:_SHOWN]:
+        say(
+            f"{printable(file['path'])} could not be read{' completely' * (file['status'] == 'read')}: {printable(file['note'] or 'no reason recorded')}"
+        )
+    if len(unread) > _SHOWN:
+        say(f"{len(unread) - _SHOWN:,} more could not be read: forensics sql source_file")
+    if is_without_kafka(model):
+        say(f"No Kafka logs were found. {printable(why_not_examined(model))}\n  expected: {EXPECTED}")
+    return bool(unread) or is_without_kafka(model)
 
 
 def _form_of(output: Path | None) -> ReportFormat:
@@ -383,10 +402,8 @@ def _form_of(output: Path | None) -> ReportFormat:
     return _SUFFIXES[ending]
 
 
-def _case_of(
-    logs: Sequence[str], case: Path | None, zones: Sequence[str], assume_skew: int | None, runs: tuple[str, str, int | None]
-) -> tuple[Path, bool]:
-    """Return the case of some logs, created if needed, and whether some evidence could not be read.
+def _case_of(logs: Sequence[str], case: Path | None, zones: Sequence[str], assume_skew: int | None, runs: tuple[str, str, int | None]) -> Path:
+    """Return the case of some logs, created if needed.
 
     Args:
         logs: paths, or `-` for standard input.
@@ -403,8 +420,8 @@ def _case_of(
     if case is None and (place / "case.json").is_file():
         from forensics.case.folder import open_case
 
-        evidence = open_case(place).evidence()
-        return place, _nothing_in(evidence, paths) or any(e.note and e.status in ("read", "unreadable") for e in evidence)
+        _nothing_in(open_case(place).evidence(), paths)
+        return place
     engine, master, jobs = runs
     with progress() as step:
         read = api.ingest(
@@ -421,7 +438,8 @@ def _case_of(
     say_ingested(read.summary, place)
     if case is None:
         cache.tidy()
-    return place, _nothing_in(read.summary.evidence, paths) or bool(read.faults)
+    _nothing_in(read.summary.evidence, paths)
+    return place
 
 
 def _nothing_in(evidence: Sequence[Evidence], paths: Sequence[Location]) -> bool:
@@ -432,6 +450,16 @@ def _nothing_in(evidence: Sequence[Evidence], paths: Sequence[Location]) -> bool
     names = ", ".join(f"`{path}`" for path in paths[:3]) + ", …" * (len(paths) > 3)
     files = "1 other file is" if others == 1 else f"{others:,} other files are"
     say(f"No log was found in {names}: " + (f"{files} there." if others else "there are no files."))
+    return True
+
+
+def _nothing_of_kafka(counts: Mapping[str, int]) -> bool:
+    """Return True if a case has lines, but no record of Kafka; then print what was expected."""
+    if not counts.get("lines") or any(counts.get(kind) for kind in ("events", "counted", "unrecognised")):
+        return False
+    from forensics.report.examined import EXPECTED
+
+    say(f"No Kafka logs were found.\n  expected: {EXPECTED}")
     return True
 
 
@@ -566,6 +594,8 @@ def sql(
 ) -> None:
     """Print the rows of a view, a rule or your own SQL. With several statements, the rows of the last one are printed.
 
+    A query reads only the views of the case. It can neither read other files (csv.`/path`) nor write any.
+
     Example: forensics sql split_brain --case my-case
 
     Example: forensics sql -e "SELECT * FROM finding WHERE severity = 'critical'"
@@ -593,7 +623,7 @@ def sql(
         else:
             left = query.run(opened.engine, opened.folder, statements, wanted, out)
     if left:
-        say(f"{left:,} more rows; --format csv or --format json prints all rows.")
+        say(f"{count(left, 'more row')}; --format csv or --format json prints all rows.")
 
 
 @app.command(short_help="Print the log lines behind an ID.")
@@ -774,7 +804,6 @@ def cache(
     Example: forensics cache --clear
     """
     from forensics.case import cache
-    from forensics.wording.formats import count
 
     if clear:
         number, freed = cache.tidy(everything=True)
@@ -942,7 +971,7 @@ def check(
     for error in errors:
         typer.echo(f"error: {error}\n", err=True)
     if errors:
-        typer.echo(f"{len(errors)} errors.", err=True)
+        typer.echo(f"{count(len(errors), 'error')}.", err=True)
         raise typer.Exit(2)
     counts = f"{len(layouts.packaged().layouts)} layouts, {len(patterns.load(paths or ()).events)} patterns and {len(rules)} rules"
     typer.echo(f"{counts}, all sound.")

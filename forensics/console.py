@@ -203,8 +203,8 @@ def say_ingested(summary: Summary, case: Location) -> None:
         say(f"grown: {count(len(summary.grown) - _SHOWN, 'more file')}")
     for path in summary.gone[:_SHOWN]:
         say(f"gone: {printable(path)}; its rows are kept")
-    if len(summary.gone) > _SHOWN:
-        say(f"gone: {count(len(summary.gone) - _SHOWN, 'more file')}; their rows are kept")
+    if (more := len(summary.gone) - _SHOWN) > 0:
+        say(f"gone: {count(more, 'more file')}; {'its' if more == 1 else 'their'} rows are kept")
     skipped = summary.files("skipped")
     for e in skipped[:_SHOWN]:
         say(f"skipped {printable(e.path)}: {e.note}")
@@ -261,7 +261,11 @@ def say_redacted(summary: Redacted, target: Path, mapping: Path | None) -> None:
     if counts.kept:
         say(f"{count(counts.kept, 'unrecognised record')} kept, with every word replaced that is neither Kafka's nor plain English.")
     if withheld := counts.unrecognised + counts.damaged:
-        why = f" Of these, {counts.damaged:,} were recognised, but replacing names would have changed their meaning." if counts.damaged else ""
+        why = (
+            f" Of these, {counts.damaged:,} {'was' if counts.damaged == 1 else 'were'} recognised, but replacing names would have changed their meaning."
+            if counts.damaged
+            else ""
+        )
         say(f"{count(withheld, 'record')}: message withheld; time, level, logger and source kept.{why}")
     if counts.strange:
         say(f"{count(counts.strange, 'line')} that {'belongs' if counts.strange == 1 else 'belong'} to no record withheld.")

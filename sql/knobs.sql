@@ -33,6 +33,8 @@ DECLARE OR REPLACE VARIABLE outage_back_ms BIGINT DEFAULT 60000;
 DECLARE OR REPLACE VARIABLE outage_affected_ms BIGINT DEFAULT 5000;
 -- A member that joins within this time of finding its coordinator joins because of the outage, milliseconds.
 DECLARE OR REPLACE VARIABLE outage_rejoined_ms BIGINT DEFAULT 10000;
+-- A member that still has no coordinator this long after another has one again is kept from it by something else, milliseconds.
+DECLARE OR REPLACE VARIABLE outage_late_ms BIGINT DEFAULT 5000;
 -- Outages of a group that are further apart than this are separate, milliseconds.
 DECLARE OR REPLACE VARIABLE outage_apart_ms BIGINT DEFAULT 30000;
 -- session.timeout.ms of a member that does not print it, milliseconds: the default before Kafka 3.0; later defaults are longer.

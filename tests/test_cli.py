@@ -190,7 +190,7 @@ def test_explain_reads_standard_input_and_survives_anything() -> None:
     ("line", "said"),
     [
         ("hello", "Paste the whole line"),
-        ("[2026-11-21 07:51:24,897] INFO Started (org.eclipse.jetty.server.Server:415)", "prints nothing about groups"),
+        ("[2026-11-21 07:51:24,897] INFO Started (org.eclipse.jetty.server.Server:415)", "logs nothing about groups"),
         ("[2026-11-21 07:51:24,897] INFO gibberish (org.apache.kafka.connect.runtime.distributed.DistributedHerder:843)", "this is not one of them"),
     ],
 )

@@ -167,6 +167,9 @@ def _collect_name(names: Names, kind: str, text: str) -> None:
         found = re.search(r"(?:^|[/@])(\[[^\]]*\]|[^\s/:@]+)(?=$|[:/])", text.partition("://")[2] or text.lstrip("/"))
         names.add("host", found[1] if found else "")
         return
+    if kind == "setting":
+        names.keys.add(text)
+        return
     names.add(kind, text)
     if kind in ("task", "partition"):
         owner, dash, number = text.rpartition("-")

@@ -133,7 +133,7 @@ class Rewriter:
         self._by_kind: dict[str, Callable[[str], str]] = {
             "group": self._group, "client": self._client, "member": self._member, "address": self._address, "task": self._numbered, "partition": self._partition,
             "topic": self._topic, "id": self._id, "path": self.running, "thread": self.thread, "class": self.running, "words": self.running,
-            "public": str, "resource": self.resource, "connector": self._whole,
+            "public": str, "resource": self.resource, "connector": self._whole, "setting": self.setting_key,
         }  # fmt: skip
         self._known: dict[str, str] = {}
         #: Names of one or two letters, which may be words in a sentence. They are names next to punctuation and another word, as in `a.out`.

@@ -12,7 +12,7 @@ from forensics.report import anchors, verdict
 from forensics.report.document import Block, Para, Tone
 from forensics.report.examined import basis, filtered_logs, logs_of_several, silences, undated
 from forensics.report.incidents import MERGED_CAUSES, began, by_incident, effects, in_one, is_reported, outcome, walk
-from forensics.report.missing_evidence import at_hosts, end_too_soon, lacks_lines
+from forensics.report.missing_evidence import at_hosts, end_too_soon, lacks_lines, unread_files
 from forensics.report.model import GENERATION_BEGAN, GENERATION_BEGUN_BY
 from forensics.report.resources import and_more, in_words
 from forensics.wording.formats import SEVERITIES, Clock, count, shorten, span
@@ -41,7 +41,6 @@ _SENTENCE = re.compile(r"(?<=[a-z)`][.!?])\s+(?=[A-Z`])")
 _TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
 #: Words for missing evidence, by the kind of a row of `coverage`.
 _MISSING = {
-    "unreadable": "unreadable file",
     "truncated": "log without its beginning",
     "cut_lines": "log whose lines are cut",
     "no_info": "log without Kafka's lines about tasks and assignments",
@@ -388,7 +387,9 @@ def how_sure(report: Report) -> str:
 
 def missing(report: Report, clock: Clock) -> str:
     """Describe briefly what is missing; if nothing is known to be missing, what was examined."""
-    facts, parts = report.examined, []
+    facts = report.examined
+    damaged = [f"{f['path']} ({f['note'] or 'no reason recorded'})" for f in unread_files(report)]
+    parts = [f"what could not be read of {and_more(damaged, 3)}"] * bool(damaged)
     if filtered := filtered_logs(report):
         looks = "looks" if len(filtered) == 1 else "look"
         parts.append(

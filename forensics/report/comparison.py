@@ -137,11 +137,11 @@ def compose(a: Case, b: Case, found: Sequence[Difference]) -> Document:
     differ = [d for d in found if not d.same]
     total = count(len(found), "view")
     if not differ:
-        out.section("The cases have the same rows", [Para(f"{total} compared, {sum(d.rows[0] or 0 for d in found):,} rows.")], "good")
+        out.section("The cases have the same rows", [Para(f"{total} compared, {count(sum(d.rows[0] or 0 for d in found), 'row')}.")], "good")
         return out
     heads = (Column("view", fixed=True), *(Column(name, right=True) for name in ("rows of A", "rows of B", "only in A", "only in B")))
     table = Table(heads, tuple((d.view, *map(_number, d.rows), *map(_number, d.only)) for d in differ))
-    out.section(f"{len(differ)} of {total} differ", [table], "bad")
+    out.section(f"{len(differ)} of {total} {'differs' if len(differ) == 1 else 'differ'}", [table], "bad")
     for difference in differ:
         blocks: list[Block] = [
             Para(", ".join(names), label=f"Columns that only {case} has") for case, names in zip("AB", difference.columns, strict=True) if names

@@ -45,7 +45,7 @@ def compose(report: Report, *, all_lines: bool = False) -> Document:
         shown, others = groups.choose(report)
         for group in shown:
             out.section(groups.title(group), groups.section(group, names, times))
-        out.section(f"{len(others)} more groups", groups.overview(others, times))
+        out.section(count(len(others), "more group"), groups.overview(others, times))
         out.section("Coordinator lost", missing_evidence.episodes(report, names, times))
         out.section("Clocks", missing_evidence.clocks(report, names))
     out.section("What was not seen", missing_evidence.section(report, names, times))

@@ -22,12 +22,18 @@ if TYPE_CHECKING:
 _KINDS = ("task", "connector", "partition")
 #: Advice about truncated lines.
 UNCUT = "Raise the limit of the program that wrote, shipped or copied them, or read the original logs."
+#: Codes of the reasons why nothing was examined which mean that nothing of Kafka was read.
+_NO_KAFKA = ("no_files", "no_records", "not_kafka")
+EXPECTED = (
+    "logs of Kafka brokers (`server.log`, `controller.log`), Connect workers (`connect.log`) and clients (the application's log, with "
+    "`org.apache.kafka` at INFO), as whole files, not filtered"
+)
 #: Reasons why nothing was examined, by code.
 _WHY = {
-    "no_files": "No log was read into this case.",
-    "no_records": "No line of the {files} has a known layout: describe it with `--layout`; `forensics sql source_file` lists the files.",
-    "not_kafka": "None of the {records} is from a logger about Kafka groups.",
-    "no_group_lines": "Kafka or its clients wrote these logs, but none of the {records} shows a generation or an assignment of a group: the loggers that print "
+    "no_files": "No log was read{read}.",
+    "no_records": "No line of the {files}{read} has a known layout: describe it with `--layout`; `forensics sql source_file` lists the files.",
+    "not_kafka": "None of the {records} in {files}{read} is from a logger of Kafka.",
+    "no_group_lines": "Kafka or its clients wrote these logs, but none of the {records} shows a generation or an assignment of a group: the loggers that write "
     "them were off, their level was too high, or such lines are not in this part of the logs.",
     "no_coordinator": "No group formed in these logs: members waited for a coordinator and found none (see Findings), so none of them got an assignment.",
     "cut_lines": f"The lines of these logs are truncated, and what remains does not show assignments or running tasks. {UNCUT}",
@@ -231,8 +237,14 @@ def why_not_examined(report: Report) -> str:
         "only": "the log of one process" if facts["owners"] == 1 else f"one log for each of {count(facts['groups'], 'group')}",
         "owned": and_more(sorted({o["group_id"] for o in report.ownership if o.get("group_id")})),
         "known": _named(report),
+        "read": f" ({and_more(read, 3)})" if (read := [f["path"] for f in report.case["source_files"]]) else ": there are no files",
     }
     return _WHY[facts["why"]].format(**values)
+
+
+def is_without_kafka(report: Report) -> bool:
+    """Return True if nothing of Kafka was read."""
+    return report.examined["why"] in _NO_KAFKA and not report.findings
 
 
 def is_without_group(report: Report) -> bool:
@@ -247,6 +259,8 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
     facts, text = report.examined, why_not_examined(report)
     if facts["why"] == "share_groups":
         return [Para(text, label="Why")]
+    if is_without_kafka(report):
+        return [Para(text, label="Why", tone="warn"), Para(f"{EXPECTED}.", label="Expected")]
     blocks: list[Block] = [
         Para(text + " It is unknown whether anything had two owners at the same time: this is not an all-clear.", label="Why", tone="warn")
     ]
@@ -261,7 +275,7 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
         return blocks
     blocks.append(
         Para(
-            "these loggers print lines about groups at INFO; at a higher level, or with the root logger at WARN, these lines are missing.",
+            "these loggers log lines about groups at INFO; at a higher level, or with the root logger at WARN, these lines are missing.",
             label="Turn on",
         )
     )

@@ -82,7 +82,7 @@ def _add_event(items: list[Item], recogniser: Recogniser, out: Document) -> None
     rows = [
         ("releases", releases(pattern.kafka)),
         ("level", record.level or "not in this line"),
-        ("printed by", record.logger or " or ".join(pattern.loggers)),
+        ("logged by", record.logger or " or ".join(pattern.loggers)),
         ("time", _time(record) if len(items) == 1 else f"{_time(record)} (the first)"),
         ("layout", first.layout or "none: a message by itself"),
         ("says", "\n".join(_captures(items)) or "nothing more"),
@@ -164,10 +164,10 @@ def _why_unknown(item: Item, recogniser: Recogniser) -> str:
         return f"The layout is “{layout}”, without a logger; no message in the catalogue has this text."
     if recogniser.is_interesting(record.logger):
         return (
-            f"The layout is “{layout}”. {record.logger} prints messages that the catalogue knows, but this is not one of them. It may come from "
+            f"The layout is “{layout}”. {record.logger} logs messages that the catalogue knows, but this is not one of them. It may come from "
             "another release: `forensics check` tests a pattern of your own, and `--parsers` on ingest adds it."
         )
-    return f"The layout is “{layout}”. According to the catalogue, {record.logger} prints nothing about groups."
+    return f"The layout is “{layout}”. According to the catalogue, {record.logger} logs nothing about groups."
 
 
 def releases(kafka: str) -> str:

@@ -145,7 +145,7 @@ def repeats(f: Row, clock: Clock, *, everything: bool) -> Iterator[Block]:
     if not all_of:
         return
     if len(all_of) < f["occurrences"]:
-        yield Para(f"{len(all_of):,} of the {f['occurrences']:,} occurrences are in the selected time.", tone="dim")
+        yield Para(f"{len(all_of):,} of the {f['occurrences']:,} occurrences {'is' if len(all_of) == 1 else 'are'} in the selected time.", tone="dim")
     number = _MAX_REPEATS if everything else _IN_TABLE
     longest = sorted(all_of[1:-1], key=lambda o: (-(o["lasted_ms"] or 0), -all_of.index(o)))[: number - 2]
     chosen = {o["occurrence_id"] for o in (all_of[0], *longest, all_of[-1])}

@@ -189,10 +189,10 @@ def _words(trigger: str | None) -> str:
 
 
 def trigger(generations: list[Row], names: Names) -> str:
-    """Return why generations with one trigger began: `member left (w2)`, `leader rejoined (c1): subscription changed`, `not printed`."""
+    """Return why generations with one trigger began: `member left (w2)`, `leader rejoined (c1): subscription changed`, `not logged`."""
     g = generations[0]
     known, asked = g["trigger"] not in (None, "unknown"), g.get("asked_why")
-    text = _words(g["trigger"]) if known else "member asked to rejoin" if asked else "not printed"
+    text = _words(g["trigger"]) if known else "member asked to rejoin" if asked else "not logged"
     by = {x["trigger_member_id"] if known else x.get("asked_member_id") for x in generations} - {None}
     if len(by) == 1:
         text += f" ({names.member(next(iter(by)))})"

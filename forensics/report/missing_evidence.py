@@ -175,7 +175,7 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
         logs = [names.process(process) for process in ended[:_ROWS]] + [f"{len(ended) - _ROWS} more"] * (len(ended) > _ROWS)
         whose, end = ("The log", "ends") if len(ended) == 1 else ("The logs", "end")
         blocks.append(Para(f"{whose} of {joined(logs)} {end} too early to settle all pairs of owners.", tone="warn"))
-    unread = [f for f in report.case["source_files"] if f.get("status") == "unreadable" or (f.get("status") == "read" and f.get("note"))]
+    unread = unread_files(report)
     for f in unread[:_ROWS]:
         what = "Not read" if f["status"] == "unreadable" else "Partly read"
         blocks.append(Para(f"{what}: {f['path']}: {f['note'] or 'no reason recorded'}.", tone="bad"))
@@ -215,6 +215,11 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
             blocks.append(Para(f"… and {len(gaps) - len(shown)} more; all: `forensics sql coverage`.", tone="dim"))
     blocks += _reading(report)
     return blocks
+
+
+def unread_files(report: Report) -> list[Row]:
+    """Return the rows of the files that could not be read, or not completely."""
+    return [f for f in report.case["source_files"] if f.get("status") == "unreadable" or (f.get("status") == "read" and f.get("note"))]
 
 
 def end_too_soon(report: Report) -> list[str]:
@@ -333,7 +338,7 @@ def _reading(report: Report) -> list[Block]:
     if skipped:
         blocks.append(Para(_why_skipped(skipped), tone="dim"))
     if without := undated(report):
-        text = f"No line of {_some(without)} has both date and time, so only the order of its lines is known, not when they were printed."
+        text = f"No line of {_some(without)} has both date and time, so only the order of its lines is known, not when they were written."
         blocks.append(Para(f"{text} Log both, for example with `%d{{ISO8601}}`.", tone="bad"))
     blocks += _collected(Counter(f.get("time_by") for f in files))
     zones = Counter(f["time_zone"] for f in files if f.get("time_zone_how") == "assumed" and f.get("first_ts") is not None)

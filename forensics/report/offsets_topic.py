@@ -350,7 +350,10 @@ def _add_reassignment(out: Document, found: Answer, written: bool) -> None:
         return
     kept = sum(p.leader is not None and target[p.partition][0] == p.leader for p in found.placements)
     out.add(
-        Para(f"{count(len(changed), 'partition')} of {len(found.placements)} change, {count(copies, 'replica')} are copied; {kept} leaders stay.")
+        Para(
+            f"{len(changed)} of {count(len(found.placements), 'partition')} {'changes' if len(changed) == 1 else 'change'}, "
+            f"{count(copies, 'replica')} {'is' if copies == 1 else 'are'} copied; {count(kept, 'leader stays', 'leaders stay')}."
+        )
     )
     load = {b: sum(b in replicas for replicas in target.values()) for b in sorted(found.brokers)}
     leads = {b: sum(replicas[0] == b for replicas in target.values()) for b in load}

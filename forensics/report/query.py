@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import logging
 import re
 import shlex
 import sys
@@ -17,6 +18,7 @@ from rich.cells import cell_len
 
 from forensics import failures
 from forensics.case import open_sql, view_files
+from forensics.engines.sail_sql import to_sail
 from forensics.errors import CaseError, UsageError, did_you_mean
 from forensics.report.columns import lay_out, padded_to, wrap
 from forensics.report.document import Column
@@ -36,6 +38,13 @@ _WORD = re.compile(r"\w+")
 _VIEW = re.compile(r"\s*CREATE OR REPLACE TEMPORARY VIEW\s+`?(\w+)", re.IGNORECASE)
 _CHANGES = re.compile(r"\s*(?:ALTER|DELETE|DROP|INSERT|MERGE|TRUNCATE|UPDATE)\b", re.IGNORECASE)
 _READS = "Use SELECT, SHOW, DESCRIBE or EXPLAIN."
+#: A quoted text, a comment, or a quoted name.
+_MASKED = re.compile(r"""(?P<text>'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")|(?P<comment>/\*.*?\*/)|`(?:[^`]|``)*`""", re.DOTALL)
+#: A path as a table; what else reads or writes outside the views: a data source, a name that the statement computes, a written folder.
+_PATH = re.compile(r"\w+\s*\.\s*`[^`]*[^`\w][^`]*`|\b(?:avro|binaryfile|csv|delta|iceberg|json|orc|parquet|text|xml)\s*\.\s*[`\w]\S*", re.IGNORECASE)
+_SOURCE = re.compile(
+    r"\bUSING\s+[A-Za-z]\S*|\bIDENTIFIER\s*\(|\bEXECUTE\s+IMMEDIATE\b|\bINSERT\s+(?:INTO|OVERWRITE)\b|^\s*(?:ADD|COPY|LOAD)\b", re.IGNORECASE
+)
 _WRITES = re.compile(r"\s*(?:ALTER|CREATE|DELETE|DROP|INSERT|MERGE|TRUNCATE|UPDATE)\b", re.IGNORECASE)
 #: Messages of Sail, and how they are reported to the reader.
 _SAIL = (
@@ -133,7 +142,39 @@ def own(expression: str, file: Path | None) -> list[Statement]:
         # An engine would drop the view of its session without a message.
         if _CHANGES.match(statement.text):
             raise UsageError("A case is read-only.", why="the statement would change it", where=statement.place(0), fix=_READS)
+        if outside := _outside(statement.text):
+            raise UsageError(
+                "A query reads only the views of the case.", why=f"`{outside[:200]}` is outside it", where=statement.place(0),
+                fix="To combine a case with other data, load its open.sql in your own Spark: `spark-sql -i CASE/open.sql`.",
+            )  # fmt: skip
     return statements
+
+
+def _outside(statement: str) -> str:
+    """Return the first part of a statement that reads or writes something outside the case, such as csv.`/path`; empty if there is none.
+
+    The file of a query may come from someone else, like the case.
+    """
+    bare = _MASKED.sub(lambda m: "''" if m["text"] else " " if m["comment"] else m[0], statement)
+    if found := _SOURCE.search(bare):
+        return found[0].strip()
+    if "." not in bare and "(" not in bare:
+        return ""
+    import sqlglot
+    from sqlglot import exp
+
+    logging.getLogger("sqlglot").setLevel(logging.ERROR)  # else it warns about each statement that it does not parse
+    try:
+        query = sqlglot.parse_one(to_sail(statement, {}), read="spark")
+    except (sqlglot.errors.SqlglotError, RecursionError):
+        query = None
+    if query is None or query.find(exp.Command):
+        found = _PATH.search(bare)
+        return found[0] if found else ""
+    for table in query.find_all(exp.Table):
+        if table.db or table.catalog:
+            return exp.table_(table.this, table.args.get("db"), table.args.get("catalog")).sql("spark")
+    return ""
 
 
 def stored(case: Case, view: View | None, statements: Sequence[Statement]) -> Rows | None:

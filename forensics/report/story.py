@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from forensics.report.incidents import MERGED_CAUSES, by_incident, effects, is_reported, walk
+from forensics.report.incidents import MERGED_CAUSES, by_incident, effects, is_reported, lacks_earliest_begin, walk
 from forensics.report.resources import in_words
 from forensics.wording.formats import about, count
 
@@ -35,7 +35,7 @@ class Step:
     """An event of an incident.
 
     Attributes:
-        lo, hi: bounds of the moment, or start and end (UTC); None: unknown.
+        lo, hi: start and end, or of a root cause the bounds of its beginning (UTC); None: unknown.
         text: what happened.
         where: `path:line` that shows it; empty if no single line does.
         role: `root cause`, or empty.
@@ -98,7 +98,7 @@ def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row])
     says_more = (incident["code"] == "unexplained" or incident["cause"] in MERGED_CAUSES) and bool(tree)
     headline = tree[0]["headline"] if says_more else incident["headline"]
     cause = Step(
-        incident["from_lo"],
+        None if lacks_earliest_begin(report, incident) else incident["from_lo"],
         incident["from_hi"],
         headline if says_more else incident.get("step") or headline,
         _line(incident.get("proof") or (), incident["from_hi"]),

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from forensics.report import brief, collect, verdict
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
-from forensics.report.examined import basis, is_without_group, why_not_examined
+from forensics.report.examined import EXPECTED, basis, is_without_group, is_without_kafka, why_not_examined
 from forensics.report.incidents import MERGED_CAUSES, ended, in_one
 from forensics.report.model import EARLIEST
 from forensics.report.resources import and_more, in_words
-from forensics.report.story import ROOT, Story, in_time, shortened, stories
+from forensics.report.story import ROOT, Step, Story, in_time, shortened, stories
 from forensics.wording.formats import Clock, count, joined, shorten, zone_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
     from forensics.report.model import Report, Row
@@ -148,6 +148,8 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
         return f"TWO OWNERS PROVED, but not that both worked{outcome}", "warn"
     if first:
         return f"{first.incident['severity'].upper()}: {shorten(first.headline, _LONGEST)}{outcome}", _TONES[first.incident["severity"]]
+    if is_without_kafka(report):
+        return "NO KAFKA LOGS FOUND", "warn"
     if _is_not_examined(report):
         return "SPLIT BRAIN NOT EXAMINED", "warn"
     if undecided := sum(s["verdict"] == "undecided" for s in report.split_brain):
@@ -220,6 +222,18 @@ def when(lo: datetime | None, hi: datetime | None, zone: tzinfo, *, dated: bool)
     return day + between(lo, hi, zone)
 
 
+def step_time(step: Step, zone: tzinfo, *, dated: bool) -> str:
+    """Return a step's time: a period, or the bounds of the moment at which a root cause began, as `between 07:51:40` and, in a second line, `and 07:51:48`."""
+    return _moment(step.lo, step.hi, zone, dated=dated) if step.role == ROOT else when(step.lo, step.hi, zone, dated=dated)
+
+
+def _moment(lo: datetime | None, hi: datetime | None, zone: tzinfo, *, dated: bool) -> str:
+    text = when(lo, hi, zone, dated=dated)
+    if lo is None or hi is None or text == when(lo, lo, zone, dated=dated):
+        return text
+    return f"between {when(lo, lo, zone, dated=dated)}\nand {when(hi, hi, zone, dated=dated and lo.astimezone(zone).date() != hi.astimezone(zone).date())}"
+
+
 def by_cause(shown_stories: Iterable[Story]) -> dict[tuple[str, str | None], list[Story]]:
     """Return the stories whose time is known, by cause and subject."""
     found: dict[tuple[str, str | None], list[Story]] = {}
@@ -241,7 +255,7 @@ def recurrence(report: Report, names: Names, story: Story, alike: Mapping[tuple[
 
 def _incident(report: Report, story: Story, dated: bool, recurred: str) -> list[Block]:
     known = story.incident["cause"] != "unknown"
-    steps = tuple((when(s.lo, s.hi, report.zone, dated=dated), s.text, "ROOT CAUSE" if s.role == ROOT and known else s.where) for s in story.steps)
+    steps = tuple((step_time(s, report.zone, dated=dated), s.text, "ROOT CAUSE" if s.role == ROOT and known else s.where) for s in story.steps)
     blocks: list[Block] = [Heading(3, "What happened"), Table((Column("", fixed=True), Column(""), Column("")), steps)]
     if story.left_out:
         blocks.append(Para(f"and {count(story.left_out, 'more step')}: `forensics report --full`", tone="dim"))
@@ -257,8 +271,8 @@ def _incident(report: Report, story: Story, dated: bool, recurred: str) -> list[
 def _others(report: Report, shown_stories: Sequence[Story], dated: bool) -> Table:
     rows = [
         (
-            when(s.incident["from_lo"], s.incident["from_hi"], report.zone, dated=dated),
-            shorten(s.headline, 160) + after(s),
+            _moment(s.incident["from_lo"], s.incident["from_hi"], report.zone, dated=dated),
+            "\n".join([shorten(s.headline, 160) + after(s), *_in_short(s)]),
             s.incident["incident_id"],
         )
         for s in shown_stories[:_LISTED]
@@ -267,11 +281,24 @@ def _others(report: Report, shown_stories: Sequence[Story], dated: bool) -> Tabl
     return Table((Column("", fixed=True), Column(""), Column("", fixed=True)), tuple(rows))
 
 
+def _in_short(story: Story) -> Iterator[str]:
+    """Yield the impact of an incident, and what to do about it, in a line each."""
+    hits = [f"{h.what}: {', '.join(filter(None, (h.who, h.lasted)))}" for h in story.hits]
+    if hits:
+        more = f"; and {len(hits) - _MERGED} more" * (len(hits) > _MERGED)
+        yield f"Impact: {'; '.join(hits[:_MERGED])}{more}."
+    for label, text in (("Now", story.now), ("Next", story.next)):
+        if text:
+            yield f"{label}: {shorten(text, _LONGEST)}"
+
+
 def unsettled(report: Report, names: Names, shown_stories: Sequence[Story]) -> list[Block]:
     """Return what is undecided: what is known, what to collect, and what to do until then."""
     shown = {id(p) for s in shown_stories for p in s.pairs}
     undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]
-    rows = []
+    rows: list[tuple[str, str]] = []
+    if is_without_kafka(report):
+        return [Heading(3, ""), Table(_LABELLED, (("Read", why_not_examined(report)), ("Expected", f"{EXPECTED}.")))]
     if not report.examined["examined"]:
         rows.append(("Known", why_not_examined(report)))
     elif alone := [s for s in undecided if id(s) not in shown]:

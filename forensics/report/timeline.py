@@ -354,7 +354,7 @@ def _name_width(drawn: _Drawn, row: Row) -> int:
 
 
 def _doubled(drawn: _Drawn, overlaps: Sequence[Overlap]) -> Table:
-    columns = (Column("overlap", fixed=True), Column("by"), Column("from", fixed=True), Column("certain and possible duration"))
+    columns = (Column("overlap", fixed=True), Column("by"), Column("from", fixed=True), Column("what is proved, and what is possible"))
     rows = []
     for o in overlaps:
         owners = " and ".join(drawn.owner(p) for p in o.processes)

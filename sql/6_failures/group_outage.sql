@@ -14,6 +14,10 @@ CREATE OR REPLACE TEMPORARY VIEW group_outage (
   to_ms                COMMENT 'All found one again, or were closed, at the latest; NULL: not all',
   open                 COMMENT 'True if a member found none before the end of its log',
   longest_ms           COMMENT 'Longest of the members'' outages, milliseconds',
+  each_lo_ms           COMMENT 'Shortest of the members'' outages without those of late members, milliseconds',
+  each_hi_ms           COMMENT 'Longest of the members'' outages without those of late members, milliseconds',
+  served_ms            COMMENT 'The first member found a coordinator again, at the latest; NULL: none did',
+  late                 COMMENT 'Processes of late members, which still had none outage_late_ms after the first had one again',
   session_ms           COMMENT 'session.timeout.ms of the members; 10000 if it is not printed',
   session_told_ms      COMMENT 'session.timeout.ms of the members as their logs print it; NULL: they do not print it',
   who                  COMMENT 'Processes of the members',
@@ -86,13 +90,23 @@ WITH coordinator_contact AS (
   SELECT *, count_if(is_first) OVER (PARTITION BY kafka_cluster, group_id, reference_process_id, never
     ORDER BY lost_lo_ms, process_id, instance, client ROWS UNBOUNDED PRECEDING) AS n FROM outage_with_start
 ), outage_with_id AS (
-  SELECT *, left(sha2(concat_ws('|', kafka_cluster, group_id, reference_process_id, never, n), 256), 16) AS outage_id FROM numbered_outage
+  SELECT *, left(sha2(concat_ws('|', kafka_cluster, group_id, reference_process_id, never, n), 256), 16) AS outage_id,
+    min(CASE WHEN found_ms IS NOT NULL THEN found_hi_ms END)
+      OVER (PARTITION BY kafka_cluster, group_id, reference_process_id, never, n) AS served_ms
+  FROM numbered_outage
+), outage_of_member AS (
+  -- Only the member itself explains why it had no coordinator when another member had one again.
+  SELECT *, coalesce(closed_ms IS NULL AND lost_hi_ms <= served_ms
+    AND coalesce(found_ms, last_ms) - lost_ms + lost_lo_ms > served_ms + outage_late_ms, false) AS is_late
+  FROM outage_with_id
 )
 SELECT outage_id, kafka_cluster, group_id, reference_process_id, never,
   min(lost_lo_ms) AS from_ms, min(lost_hi_ms) AS first_lost_ms, max(lost_lo_ms) AS last_lost_lo_ms,
   max(lost_hi_ms) AS last_lost_ms,
   CASE WHEN NOT bool_or(found_ms IS NULL AND closed_ms IS NULL) THEN max(found_hi_ms) END AS to_ms,
-  bool_or(found_ms IS NULL AND closed_ms IS NULL) AS open, max(duration_ms) AS longest_ms, max(session_ms) AS session_ms,
+  bool_or(found_ms IS NULL AND closed_ms IS NULL) AS open, max(duration_ms) AS longest_ms,
+  min(CASE WHEN NOT is_late THEN duration_ms END) AS each_lo_ms, max(CASE WHEN NOT is_late THEN duration_ms END) AS each_hi_ms,
+  max(served_ms) AS served_ms, array_sort(collect_set(CASE WHEN is_late THEN process_id END)) AS late, max(session_ms) AS session_ms,
     max(session_told_ms) AS session_told_ms, array_sort(collect_set(process_id)) AS who, count(DISTINCT process_id, client) AS members,
   bool_or(is_worker) AS is_worker, bool_or(task IS NOT NULL) AS is_sink, max(broker_id) AS broker_id, max(broker) AS broker,
     max(new_broker_id) AS new_broker_id,
@@ -102,5 +116,5 @@ SELECT outage_id, kafka_cluster, group_id, reference_process_id, never,
   max(back_ms - lost_ms) AS back_ms, max(bootstrap) AS bootstrap,
   sort_array(collect_set(struct(process_id, instance, lost_ms AS from_ms, coalesce(found_ms, closed_ms, last_ms) AS to_ms))) AS clients,
   slice(array_distinct(flatten(sort_array(collect_list(witness)))), 1, 16) AS witness
-FROM outage_with_id
+FROM outage_of_member
 GROUP BY outage_id, kafka_cluster, group_id, reference_process_id, never

@@ -75,6 +75,7 @@ WITH incident_resource AS (
     -- Another broker could take over, so the topic has replicas.
     bool_or(o.rule = 'coordinator-unavailable' AND get_json_object(o.facts, '$.new_broker_id') IS NOT NULL
       AND o.code IN ('broker_down', 'moved')) AS is_taken_over,
+    max(CASE WHEN o.rule = 'coordinator-unavailable' THEN try_cast(get_json_object(o.facts, '$.served_at_ms') AS BIGINT) END) AS served_ms,
     slice(array_distinct(flatten(sort_array(collect_list(o.witness)))), 1, 24) AS witness
   FROM finding_cause c
   JOIN occurrence_fact o ON o.occurrence_id = c.occurrence_id
@@ -102,7 +103,7 @@ WITH incident_resource AS (
       ELSE coalesce(e.rank, CASE WHEN r.cause IN ('deployment', 'process_restarted') THEN 1 ELSE 2 END) END AS rank, r.times,
     CASE WHEN r.subject = '' THEN CAST(size(flatten(r.parts.member_ids)) AS BIGINT) END AS members,
     coalesce(e.finding_ids, CAST(array() AS ARRAY<STRING>)) AS finding_ids, CAST(NULL AS STRING) AS rule, r.process_ids,
-    coalesce(e.is_taken_over, false) AS is_taken_over, r.witness
+    coalesce(e.is_taken_over, false) AS is_taken_over, e.served_ms, r.witness
   FROM root_cause r
   LEFT JOIN finding_effects e ON e.incident_id = r.incident_id
   UNION ALL
@@ -110,7 +111,7 @@ WITH incident_resource AS (
     CAST(array() AS ARRAY<STRING>), e.subject,
     e.from_ms, e.from_ms,
     e.to_ms, e.to_ms,
-    e.rank, 1L, NULL, e.finding_ids, e.rule, CAST(array() AS ARRAY<STRING>), false, e.witness
+    e.rank, 1L, NULL, e.finding_ids, e.rule, CAST(array() AS ARRAY<STRING>), false, e.served_ms, e.witness
   FROM finding_effects e
   WHERE e.is_alone
 )
@@ -165,6 +166,8 @@ SELECT
     'process_count', CAST(size(k.process_ids) AS BIGINT),
     'rule', k.rule,
     'is_taken_over', k.is_taken_over,
+    -- A broker that has started serves its clients only after leaders were elected and groups loaded.
+    'served_at_ms', k.served_ms,
     -- Consequences may be in other groups, from which no member was removed.
     'of_group_ids', CASE WHEN k.worker_group_id IS NULL THEN coalesce(k.of_group_ids, k.group_ids)
       ELSE array_remove(k.of_group_ids, k.worker_group_id) END,
@@ -175,6 +178,7 @@ SELECT
     'kept_count', coalesce(t.keepers, 0L),
     'is_never_back', k.to_hi_ms IS NULL,
     'over_at_ms', n.over_ms,
+    'ended_at_ms', k.to_hi_ms,
     'shown_at_ms', n.shown_ms
   ) AS facts,
   k.witness AS witness,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report import anchors, summary
 from forensics.report.document import Table
-from forensics.report.incidents import ended
+from forensics.report.incidents import began, ended
 from forensics.report.page import causes
 from forensics.report.reference import ms
 from forensics.report.story import ROOT
@@ -55,7 +55,7 @@ class Incident:
         anchor: its section among the findings.
         severity: critical, warning or note.
         name: what happened in a few words.
-        when: its time.
+        when: when it happened or began.
         state: whether it is over; empty if unknown.
         headline: the sentence of its root cause.
         steps: what happened, in time order.
@@ -123,9 +123,7 @@ def make(report: Report, names: Names, clock: Clock, journal: Journal, overlaps:
         root = step.role == ROOT
         anchor = anchors.incident(story.incident["incident_id"]) if root and story.incident["code"] != "unexplained" else _card(step.text, cards)
         line = Link(step.where, f"e-{lines[step.where]}" if step.where in lines else "", lines=True)
-        return Moment(
-            summary.when(step.lo, step.hi, report.zone, dated=dated), Link(step.text, anchor), line, root and story.incident["cause"] != "unknown"
-        )
+        return Moment(summary.step_time(step, report.zone, dated=dated), Link(step.text, anchor), line, root and story.incident["cause"] != "unknown")
 
     def incident(story: Story) -> Incident:
         i = story.incident
@@ -135,7 +133,7 @@ def make(report: Report, names: Names, clock: Clock, journal: Journal, overlaps:
             anchor=anchors.incident(i["incident_id"]),
             severity=i["severity"],
             name=causes.short(i, names),
-            when=summary.when(i["from_lo"], ended(i), report.zone, dated=dated),
+            when=began(report, i, clock.second),
             state=shorten(i.get("outcome") or "", _LONGEST) or ("its end is not in the logs" if i["from_hi"] and not i["to_hi"] else ""),
             headline=story.headline,
             steps=tuple(moment(story, step) for step in story.steps),

@@ -61,15 +61,17 @@ def find(report: Report, styles: ProcessStyles, bars: Mapping[str, Bar], place: 
 
 
 def _label(s: Row) -> str:
-    """Return what is certain and what is possible in an overlap, in words."""
-    at_most = f"possible {span(s['possible_ms'], up=True)}" if s["possible_ms"] is not None else "no upper bound"
+    """Return what is proved and what is possible in an overlap, in words."""
+    limit = f"for up to {span(s['possible_ms'], up=True)}" if s["possible_ms"] is not None else "for an unknown time"
     if s["verdict"] != "proved":
-        return f"undecided: {at_most}"
+        return f"nothing is proved; possible: two owners {limit}"
     if s["kind"] == "work":
+        there = f"both there for at least {span(s.get('there_certain_ms'), up=False)}"
         # Both showed work while both existed, perhaps not at the same moment.
-        work = f"both working {span(s['certain_ms'], up=False)}" if s["certain_ms"] else "both worked"
-        return f"{work}, overlap {span(s.get('there_certain_ms'), up=False)}, {at_most}"
-    return f"{'both holding' if s['kind'] == 'held' else 'overlap'} {span(s['certain_ms'], up=False)}, {at_most}"
+        working = f"both working for at least {span(s['certain_ms'], up=False)}" if s["certain_ms"] else "each worked meanwhile"
+        return f"proved: {there}, {working}; possible: both working {limit}"
+    both = "both held it" if s["kind"] == "held" else "both there"
+    return f"proved: {both} for at least {span(s['certain_ms'], up=False)}; possible: {limit}"
 
 
 def _short(s: Row) -> str:

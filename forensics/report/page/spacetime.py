@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report.page.drawing import Drawing, words_width
 from forensics.report.page.spans import owned
-from forensics.wording.formats import span
+from forensics.wording.formats import count, span
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -57,7 +57,7 @@ def draw(
     height = _HEAD + _PROCESS * len(processes) + _FOOT
     rows = {process: _HEAD + _PROCESS * (n + 0.5) for n, process in enumerate(processes)}
     names = ", ".join(styles.all[p].name if p >= 0 else "?" for p in processes)
-    drawing = Drawing(_WIDTH, height, f"The proof in space and time: {len(timed)} lines of {names}", "spacetime")
+    drawing = Drawing(_WIDTH, height, f"The proof in space and time: {count(len(timed), 'line')} of {names}", "spacetime")
     if overlap is not None:
         _overlap(drawing, overlap, scale, height)
     for process, y in rows.items():
@@ -123,8 +123,8 @@ def _overlap(drawing: Drawing, overlap: Overlap, scale: _Scale, height: float) -
             left, right = scale.x(layer[0]), scale.x(layer[1])
             drawing.box(left, _HEAD - 14, max(right - left, 3), height - _HEAD - _FOOT + 14, f"overlap-{kind}")
     left, right = (scale.x(x) for x in overlap.possible)
-    middle = min(max((left + right) / 2, _GUTTER + words_width(overlap.label) / 2), _WIDTH - _RIGHT - words_width(overlap.label) / 2)
-    drawing.text(middle, _HEAD - 22, overlap.label, "overlap-label", "middle")
+    middle = min(max((left + right) / 2, _GUTTER + words_width(overlap.short) / 2), _WIDTH - _RIGHT - words_width(overlap.short) / 2)
+    drawing.text(middle, _HEAD - 22, overlap.short, "overlap-label", "middle")
 
 
 def _span(drawing: Drawing, letter: str, bar: Bar, scale: _Scale, rows: Mapping[int, float], styles: ProcessStyles, side: int) -> None:

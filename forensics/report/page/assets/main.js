@@ -27,7 +27,7 @@ class Page {
     });
     document.addEventListener("click", (e) => this.clicked(e));
     addEventListener("hashchange", () => this.go());
-    // On a narrow screen the timeline comes first: the story and the filters are opened by the reader.
+    // A narrow screen shows the verdict, the impact, what to do, and the timeline; the reader opens the steps and the filters.
     if (innerWidth < 736) for (const part of document.querySelectorAll("details.wide")) part.open = false;
     addEventListener("beforeprint", () => {
       for (const part of document.querySelectorAll("details[data-print]:not([open])")) {
