@@ -259,8 +259,6 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
     facts, text = report.examined, why_not_examined(report)
     if facts["why"] == "share_groups":
         return [Para(text, label="Why")]
-    if is_without_kafka(report):
-        return [Para(text, label="Why", tone="warn"), Para(f"{EXPECTED}.", label="Expected")]
     blocks: list[Block] = [
         Para(text + " It is unknown whether anything had two owners at the same time: this is not an all-clear.", label="Why", tone="warn")
     ]
@@ -269,6 +267,8 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
     if facts["why"] in ("window", "several_members", "cut_lines", "filtered"):
         return blocks
     logs = "the logs of all Connect workers and consumers, and of the brokers, from before the incident on."
+    if is_without_kafka(report):
+        logs = f"{EXPECTED}."
     waits = facts["why"] == "no_coordinator"
     blocks.append(Para(f"first, a coordinator. For other groups and times, add {logs}" if waits else f"add {logs}", label="What is needed"))
     if waits or facts["why"] in ("one_log", "no_files", "no_records", "no_signs"):

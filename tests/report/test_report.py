@@ -675,16 +675,17 @@ def nothing(**of: object) -> dict[str, list[dict]]:
     return views | {"source_file": [file]} | of
 
 
+PATH = rows()["source_file"][0]["path"]
 CLIENTS = [p for p in rows()["process"] if p["role"] != "broker"]
 
 
 @pytest.mark.parametrize(
     ("views", "why", "said"),
     [
-        (nothing(source_file=[]), "no_files", "No log was read into this case"),
-        (nothing(source_file=[rows()["source_file"][0] | {"status": "skipped", "note": "binary"}]), "no_files", "No log was read into this case"),
-        (nothing(source_file=[rows()["source_file"][0] | {"records": 0}]), "no_records", "No line of the 1 file has a known layout"),
-        (nothing(), "not_kafka", "None of the 10 records is from a logger about Kafka groups"),
+        (nothing(source_file=[]), "no_files", "No log was read: there are no files."),
+        (nothing(source_file=[rows()["source_file"][0] | {"status": "skipped", "note": "binary"}]), "no_files", f"No log was read ({PATH})."),
+        (nothing(source_file=[rows()["source_file"][0] | {"records": 0}]), "no_records", f"No line of the 1 file ({PATH}) has a known layout"),
+        (nothing(), "not_kafka", f"None of the 10 records in 1 file ({PATH}) is from a logger of Kafka"),
         (
             nothing(
                 source_file=rows()["source_file"], finding=[rows()["finding"][0] | {"rule": "coordinator-unavailable", "facts": '{"never": true}'}]
@@ -722,6 +723,10 @@ def test_nothing_to_judge_is_no_all_clear(views: dict, why: str, said: str) -> N
     assert validate(report)["examined"]["examined"] is False
     # Levels are reported if there are lines whose loggers are known.
     parts = ("log4j.logger.org.apache.kafka.connect=INFO", "- name: kafka.coordinator", '<logger name="org.apache.kafka.clients" level="INFO"/>')
+    first = flat(text.as_text(content.first_screen(report), 120))
+    # The first screen says what was read, and what is expected.
+    assert first.startswith("NO KAFKA LOGS FOUND") == (why in ("no_files", "no_records", "not_kafka"))
+    assert ("Expected logs of Kafka brokers (`server.log`" in first) == (why in ("no_files", "no_records", "not_kafka"))
     levels_matter = why not in ("no_files", "no_records", "no_coordinator", "no_signs")
     assert [part for part in parts if part in written] == [*parts] * levels_matter
     if levels_matter:
