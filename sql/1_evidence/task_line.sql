@@ -19,8 +19,8 @@ CREATE OR REPLACE TEMPORARY VIEW task_line (
   app_kind       COMMENT 'Kind of client that was closed',
   timeout_ms     COMMENT 'Time that a closing producer has left',
   own_member_id  COMMENT 'Member id of the task''s own consumer, if the line has it',
-  is_work        COMMENT 'True for a sign that only a working task prints, or one that has just finished: it starts or commits, its client
-    finds the cluster, its consumer joins or finds positions, or it begins to close its producer',
+  is_work        COMMENT 'True for a sign that only a working task prints, or one that has just finished: it commits, a source starts or
+    its producer finds the cluster, a sink''s consumer has partitions or finds positions, or it begins to close its producer',
   by_schedule    COMMENT 'True for lines of the thread that commits the offsets of all source tasks (2.3.0 and later)',
   life           COMMENT 'n-th start of this resource in this run of the process; 0 before the first',
   member_id      COMMENT 'Worker''s member id at that time',
@@ -38,12 +38,13 @@ WITH classified_line AS (
       coalesce(context LIKE '%|offsets', false) AS by_schedule,
       member_id, generation, client_kind,
     CASE WHEN client_kind = 'Consumer' AND task IS NOT NULL THEN member_id END AS own_member_id,
-    -- A client's lines about its network, about losing its group or about leaving it are not work: a client that is being closed prints
-    -- them too.
-    event IN ('task_started', 'task_executing', 'connector_started') OR event = 'task_committing' AND (record_count > 0 OR is_sink)
-      OR client_kind IN ('Consumer', 'Producer') AND event IN ('kafka_cluster_id', 'subscribed', 'joining', 'join_sent', 'join_answered',
-        'member_id_given', 'join_prepared', 'joined', 'assignment_started', 'assignment_computed', 'sync_sent', 'sync_answered', 'synced',
-        'assignment_received', 'partitions_assigned', 'position_set', 'position_missing', 'position_reset') AS is_work,
+    -- A sink reads and writes nothing before its consumer has a partition: neither its start nor its consumer's lines about joining the
+    -- group are work. A client's lines about its network, or about leaving its group, are not either: one that is being closed prints them
+    -- too.
+    event = 'connector_started' OR event IN ('task_started', 'task_executing') AND NOT is_sink
+      OR event = 'task_committing' AND (record_count > 0 OR is_sink) OR client_kind = 'Producer' AND event = 'kafka_cluster_id'
+      OR client_kind = 'Consumer' AND (event IN ('position_set', 'position_missing', 'position_reset')
+        OR event = 'partitions_assigned' AND size(partitions) > 0) AS is_work,
     CASE WHEN event IN ('connector_creating', 'connector_started', 'connector_stopping', 'connector_stop_scheduled',
       'connector_stopped') THEN 'connector'
          WHEN task IS NOT NULL THEN 'task' END AS resource_kind,
