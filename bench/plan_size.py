@@ -2,9 +2,8 @@
 
     python bench/plan_size.py CASE [--engine spark] [--by-view]
 
-All views of CASE are built again in a temporary folder, and the operators of each planned query are counted in the engine's EXPLAIN output. A view
-that cannot have rows is not planned and has no operators. Adaptive plans and whole-stage code are off in Spark, so that plans show all operators.
-Plans of different engines are not comparable.
+All views of CASE are built again in a temporary folder, and the operators of each planned query are counted in the engine's EXPLAIN output.
+Adaptive plans and whole-stage code are off in Spark, so that plans show all operators. Plans of different engines are not comparable.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ The modules, in reading order:
     ingestion       reads evidence into a case
     remote          a case in S3: its objects and their local copy
     view_files      loads the views of `sql/` and orders them
-    emptiness       finds queries that cannot return rows, from their SQL alone
     query_parts     extracts common table expressions that a query reads several times
     open_sql        generates the SQL that opens a case in any Spark
     materialise     computes views and writes their rows

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.dataset
 
-from forensics.case import emptiness
-from forensics.case.emptiness import RelationProperties
 from forensics.case.integrity import rows_in
 from forensics.case.open_sql import missing_columns
 from forensics.case.query_parts import split
-from forensics.case.view_files import RULE_FINDING, View, gather, rule_id, statements, threshold_values, thresholds_sql, views
+from forensics.case.view_files import View, rule_id, statements, thresholds_sql, views
 from forensics.engines import other
 from forensics.engines.rows import may_be_null
 from forensics.errors import CaseError
@@ -63,7 +61,7 @@ def build(
     target.mkdir(parents=True, exist_ok=True)
     events = sum(rows_in(path).count_rows() for path in tables.get("event_row", ()))
     with engine.watched(), engine.tuned(small=small, events=events), tempfile.TemporaryDirectory(prefix="forensics-") as parts:
-        ready = _Build(engine, tables, target, Path(parts), small=small, events=events, overrides=overrides)
+        ready = _Build(engine, tables, target, Path(parts), small=small, events=events)
         return ready.run(progress or (lambda view, number, of: None))
 
 
@@ -77,7 +75,6 @@ class _Build:
         parts: folder for the rows of parts of views.
         small: as for `build`.
         events: number of rows of `event_row`.
-        overrides: the user's thresholds.
     """
 
     def __init__(
@@ -89,16 +86,10 @@ class _Build:
         *,
         small: bool,
         events: int,
-        overrides: Mapping[str, int] | None,
     ) -> None:
         self._engine, self._target, self._parts, self._small = engine, target, parts, small
         self._keeps_all = small and events < _KEPT_EVENTS
         self._views = views()
-        self._thresholds = threshold_values(overrides)
-        # Known properties of each table and of each view built so far; not collected if the engine plans as fast as they can be derived.
-        self._known: dict[str, RelationProperties] = {}
-        if engine.plans_slowly or small and _COLUMNS:
-            self._known = {name: emptiness.of_rows(_examined(paths, whole=small)) for name, paths in tables.items()}
 
     def run(self, progress: Callable[[str, int, int], None]) -> dict[str, str]:
         order = TopologicalSorter({name: [r for r in view.reads if r in self._views] for name, view in self._views.items()})
@@ -130,21 +121,14 @@ class _Build:
     def _compute(self, view: View) -> None:
         """Compute one view and register its rows for later views."""
         try:
-            if self._known and view.name == RULE_FINDING:
-                view = gather([self._views[rule] for rule in view.reads if not self._known[rule].empty] or [self._views[view.reads[0]]])
-            expected = emptiness.of_query(view.query, self._known, self._thresholds) if self._known else RelationProperties()
             if view.kept:
-                found = self._keep(view, empty=expected.empty)
+                self._keep(view)
             elif self._keeps_all:
                 # Otherwise each of its readers would plan its joins again. It is not published: its rows are those of a table.
-                found = self._keep_for_build(view.name, view.query, empty=expected.empty)
+                self._keep_for_build(view.name, view.query)
             else:
                 for statement in statements(view.sql):
                     self._engine.sql(statement)
-                # A view that renames its columns does not have those of its query.
-                found = RelationProperties(expected.empty) if view.columns else expected
-            if self._known:
-                self._known[view.name] = found
         except Exception as e:  # engines' errors have no common base that pyspark promises
             known = explained(e)
             if known.what != ENGINE_FAILED:
@@ -157,57 +141,33 @@ class _Build:
         """Compute the parts of a view's query that it reads more than once; return the query that reads their rows."""
         parts, query = split(view.query, prefix=view.name)
         for part in parts:
-            expected = emptiness.of_query(part.query, self._known, self._thresholds)
-            self._known[part.name] = self._keep_for_build(part.name, part.query, empty=expected.empty)
+            self._keep_for_build(part.name, part.query)
         return query
 
-    def _keep_for_build(self, name: str, query: str, *, empty: bool) -> RelationProperties:
+    def _keep_for_build(self, name: str, query: str) -> None:
         """Compute a relation and register its rows until the build ends."""
-        table, schema = self._rows(may_be_null(self._engine.query(query)), empty=empty)
+        table, schema = self._engine.collected(may_be_null(self._engine.query(query)))
         self._engine.keep_table(name, table, schema, self._parts / name)
-        return emptiness.of_rows(table)
 
-    def _keep(self, view: View, *, empty: bool) -> RelationProperties:
-        """Compute and write a view's rows; an empty view is written without computing it."""
+    def _keep(self, view: View) -> None:
+        """Compute and write a view's rows."""
         path = self._target / view.name
-        columns = _COLUMNS.get((self._engine.name, view.query)) if empty else None
-        if columns is not None:
-            self._engine.keep_table(view.name, columns[0].empty_table(), columns[1], path)
-            return RelationProperties(empty=True)
-        slow = self._small and self._engine.plans_slowly and not empty
-        rows = self._engine.query(self._computed_first(view) if slow else view.query)
-        if not (self._small or empty or view.words):
+        rows = self._engine.query(self._computed_first(view) if self._small and self._engine.plans_slowly else view.query)
+        if not (self._small or view.words):
             self._engine.keep_rows(view.name, _named(rows, view.columns), path)
             if path.exists():
-                return RelationProperties(empty=not rows_in(path).count_rows())
+                return
             # Sail writes neither files nor the folder if there are no rows.
-            empty = True
-        table, schema = _named_here(*self._rows(rows, empty=empty), view.columns)
+        table, schema = _named_here(*self._engine.collected(rows), view.columns)
         if view.words:
             # Views with words have few rows, most of which the report shows: their sentences are written in this process.
             table = with_words(view, table, self._target)
         self._engine.keep_table(view.name, table, schema, path)
-        _COLUMNS[self._engine.name, view.query] = table.schema, schema
-        return emptiness.of_rows(table) if self._known else RelationProperties()
-
-    def _rows(self, rows: DataFrame, *, empty: bool) -> tuple[pa.Table, StructType]:
-        # With LIMIT 0 nothing is planned: the engine only resolves the columns and their types.
-        return self._engine.collected(rows.limit(0) if empty else rows)
 
 
 _PARALLEL_QUERIES = 3
 #: With fewer events, a build keeps the rows of `event` and of the other views that are not stored: they fit into the engine's memory.
 _KEPT_EVENTS = 50_000
-#: Schema of each view built in this process, by engine and query: an empty view needs nothing else.
-_COLUMNS: dict[tuple[str, str], tuple[pa.Schema, StructType]] = {}
-#: Columns by which views select rows of tables. In a small case all columns are examined.
-_SELECTED_BY = ("event", "category")
-
-
-def _examined(paths: Sequence[str], *, whole: bool) -> pa.Table:
-    """Return a table's rows, with all columns if `whole` and otherwise only those by which views select."""
-    rows = pyarrow.dataset.dataset([rows_in(path) for path in paths])
-    return rows.to_table(columns=None if whole else [name for name in _SELECTED_BY if name in rows.schema.names])
 
 
 def with_words(view: View, table: pa.Table, target: Path) -> pa.Table:

@@ -92,12 +92,6 @@ def thresholds_sql(overrides: Mapping[str, int] | None = None) -> str:
     return text
 
 
-def threshold_values(overrides: Mapping[str, int] | None = None) -> dict[str, int | None]:
-    """Return the thresholds by name; None for a threshold that is NULL. Takes the same arguments as `thresholds_sql`."""
-    found = re.findall(r"VARIABLE (\w+) \w+ DEFAULT (\S+);", thresholds_sql(overrides))
-    return {name: None if value == "NULL" else int(value) for name, value in found}
-
-
 def _first_sentence(comment: str) -> str:
     """Return the first lines of a comment, up to the line that ends a sentence."""
     lines = [line.lstrip("- ").strip() for line in comment.splitlines()]
