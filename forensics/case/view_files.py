@@ -6,11 +6,13 @@ The header of a view file lists what the view reads (`-- Reads: a, b`). The buil
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from graphlib import CycleError, TopologicalSorter
 
+from forensics import schema
 from forensics.catalogue import known_bugs
 from forensics.errors import ForensicsError
 from forensics.resources import RULES, sql_dir
@@ -19,6 +21,9 @@ _HEADER = re.compile(r"^--\s*(Reads|Grain|Kept|Words|Public):\s*(.+?)\s*$", re.M
 _CREATE = re.compile(r"CREATE OR REPLACE TEMPORARY VIEW\s+(\w+)", re.IGNORECASE)
 #: The comment of a column or a view. It may span lines, because Spark does not concatenate literals there.
 _TEXT = re.compile(r"\bCOMMENT '(?:[^']|'')*'")
+#: The columns and the comment of a view, up to its query.
+_DECLARATION = re.compile(r"(TEMPORARY VIEW \w+)(?:\s*\(\n(.+?)\n\))?(?:\nCOMMENT '((?:[^']|'')*)')?(?=\nAS\s*\n)", re.DOTALL | re.IGNORECASE)
+_COLUMN = re.compile(r"\s*(\w+)(?:\s+COMMENT\s+'((?:[^']|'')*)')?\s*(?:,|$)")
 
 #: A quoted string, a comment, or the end of a statement.
 _PART = re.compile(r"""'(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|`(?:[^`\\]|\\.)*`?|--[^\n]*|;""", re.DOTALL)
@@ -180,6 +185,7 @@ def _parse(name: str, folder: str, sql: str) -> View:
             why=f"it creates {created.group(1)!r}" if created else "it has no CREATE OR REPLACE TEMPORARY VIEW",
             where=f"sql/{folder}/{name}.sql",
         )
+    sql = _commented(sql, f"sql/{folder}/{name}.sql")
     names = {key: tuple(part.strip() for part in value.split(",") if part.strip()) for key, value in header.items()}
     kind = "rule" if folder == RULES else "public" if header.get("Public") == "yes" else "step"
     return View(
@@ -187,13 +193,44 @@ def _parse(name: str, folder: str, sql: str) -> View:
     )
 
 
+@lru_cache(maxsize=1)
+def shared_columns() -> dict[str, str]:
+    """Return the meanings of columns by name: of those that views share (`columns.toml`), and of those of an event."""
+    of_event = {c.name: c.meaning for c in schema.ENVELOPE} | {name: field.meaning for name, field in schema.load_fields().items()}
+    return of_event | tomllib.loads((sql_dir() / "columns.toml").read_text(encoding="utf-8"))
+
+
+def _commented(sql: str, where: str) -> str:
+    """Return a view's text with a comment on the view and on each column, one column in each line.
+
+    The comment of a view is the first sentence of its header. A column without a comment has its meaning in `shared_columns`.
+    """
+
+    def complete(found: re.Match[str]) -> str:
+        create, columns, comment = found.groups()
+        text = comment or _literal(_first_sentence(sql))
+        if columns is None:
+            return f"{create}\nCOMMENT '{text}'"
+        lines = []
+        for name, meaning in _COLUMN.findall(columns):
+            if not meaning and name not in shared_columns():
+                raise ForensicsError(f"The column {name} has no COMMENT.", why="neither sql/columns.toml nor parsers/fields.toml has it", where=where)
+            lines.append(f"  {name} COMMENT '{meaning or _literal(shared_columns()[name])}'")
+        return f"{create} (\n" + ",\n".join(lines) + f"\n)\nCOMMENT '{text}'"
+
+    return _DECLARATION.sub(complete, sql, count=1)
+
+
+def _literal(text: str) -> str:
+    return text.replace("'", "''")
+
+
 def _created(view_name: str, query: str) -> str:
     """Return a rule's query as a view with the columns that all rules share."""
     head = re.match(r"(?:--[^\n]*\n)+", query)
     comment, body = (head[0], query[head.end() :]) if head else ("", query)
-    about = _first_sentence(comment).replace("'", "''") if comment else ""
-    columns = ",\n".join(f"  {name} COMMENT '{meaning.replace(chr(39), chr(39) * 2)}'" for name, meaning in RULE_COLUMNS.items())
-    return f"{comment}CREATE OR REPLACE TEMPORARY VIEW {view_name} (\n{columns}\n)\nCOMMENT '{about}'\nAS\n{body}"
+    columns = ",\n".join(f"  {name} COMMENT '{_literal(meaning)}'" for name, meaning in RULE_COLUMNS.items())
+    return f"{comment}CREATE OR REPLACE TEMPORARY VIEW {view_name} (\n{columns}\n)\nAS\n{body}"
 
 
 def rule_queries() -> dict[str, str]:

@@ -2,38 +2,16 @@
 -- Reads: event, worker_group, process_cluster, shared_log
 -- Grain: event_id
 CREATE OR REPLACE TEMPORARY VIEW client_event (
-  event_id         COMMENT 'Event',
-  kafka_cluster    COMMENT 'Kafka cluster',
-  group_id         COMMENT 'Group',
-  process_id       COMMENT 'Process',
-  instance         COMMENT 'Which run of the process',
-  client           COMMENT 'Client inside the process: its client.id, or its task or thread if no client.id is printed',
-  is_worker        COMMENT 'True for a Connect worker, false for a consumer',
-  stream_pos       COMMENT 'Order inside the process',
-  at_ms            COMMENT 'When, by its own clock (milliseconds since 1970)',
-  resolution_ms    COMMENT 'Resolution of the printed time',
-  event            COMMENT 'What happened',
-  client_id        COMMENT 'client.id',
-  group_instance_id COMMENT 'group.instance.id of a static member',
-  task             COMMENT 'Connect task whose consumer this is',
-  member_id        COMMENT 'Member id, if the line has it',
-  generation       COMMENT 'Generation, if the line has it',
-  member_epoch     COMMENT 'KIP-848 member epoch, if the line has it',
-  protocol         COMMENT 'Assignor or Connect protocol, if the line has it',
-  coordinator      COMMENT 'Coordinator, if the line has it',
-  coordinator_node COMMENT 'Coordinator''s node id, if the line has it',
-  leader_member_id COMMENT 'Leader, if the line has it',
-  reason           COMMENT 'Reason, if the line has it',
-  cause            COMMENT 'Cause, if the line has it',
-  error            COMMENT 'Error, if the line has it',
-  partitions       COMMENT 'Partitions assigned or revoked, or the complete assignment (assignment_received), if the line has them',
-  assigned_tasks   COMMENT 'Assigned tasks, if the line has them',
-  assigned_connectors COMMENT 'Assigned connectors, if the line has them',
-  revoked_tasks    COMMENT 'Revoked tasks, if the line has them',
-  revoked_connectors COMMENT 'Revoked connectors, if the line has them',
-  delay_ms         COMMENT 'Scheduled rebalance delay, if the line has it'
+  event_id, kafka_cluster, group_id, process_id, instance,
+  client    COMMENT 'Client inside the process: its client.id, or its task or thread if no client.id is printed',
+  is_worker COMMENT 'True for a Connect worker, false for a consumer',
+  stream_pos, at_ms, resolution_ms, event, client_id, group_instance_id, task, member_id, generation, member_epoch, protocol, coordinator,
+  coordinator_node, leader_member_id,
+  roster    COMMENT 'Member ids in the assignment that the leader of a consumer group computed',
+  reason, cause, error,
+  partitions COMMENT 'Partitions assigned or revoked, or the complete assignment (assignment_received)',
+  assigned_tasks, assigned_connectors, revoked_tasks, revoked_connectors, delay_ms
 )
-COMMENT 'One row per event of a group member, with the client that printed it.'
 AS
 WITH member_event AS (
   SELECT e.*, e.client_kind <=> 'Worker' OR e.event LIKE 'worker\\_%' AS is_worker
@@ -42,11 +20,9 @@ WITH member_event AS (
   LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND (s.is_worker OR s.client = coalesce(e.client_id, e.task, e.thread, '-'))
   WHERE e.event IN (
     'coordinator_discovered', 'coordinator_lost', 'coordinator_cleared', 'joining', 'joined', 'join_answered', 'join_failed', 'synced',
-      'sync_answered', 'sync_failed',
-    'rejoin_requested', 'generation_reset', 'heartbeat_failed', 'leaving', 'poll_timeout', 'member_fenced', 'assignment_computed',
-      'assignment_received',
-    'partitions_assigned', 'partitions_revoked', 'partitions_lost', 'reconciling', 'worker_rebalance_started', 'worker_assigned',
-      'worker_revoking'
+    'sync_answered', 'sync_failed', 'rejoin_requested', 'generation_reset', 'heartbeat_failed', 'leaving', 'poll_timeout', 'member_fenced',
+    'assignment_computed', 'assignment_received', 'partitions_assigned', 'partitions_revoked', 'partitions_lost', 'reconciling',
+    'worker_rebalance_started', 'worker_assigned', 'worker_revoking'
   )
   -- Members of a share group share partitions, so none of them owns one.
   AND NOT (e.client_kind <=> 'ShareConsumer' AND e.event IN ('assignment_received', 'partitions_assigned', 'partitions_revoked',
@@ -75,43 +51,24 @@ WITH member_event AS (
   SELECT DISTINCT process_id, instance, coalesce(client_id, task, thread, '-') AS who FROM member_event WHERE event = 'partitions_assigned'
 )
 SELECT
-  e.event_id,
-  coalesce(k.kafka_cluster, c.kafka_cluster) AS kafka_cluster,
-  coalesce(e.group_id, w.group_id, o.only_one) AS group_id,
-  e.process_id,
-  e.instance,
+  e.event_id, coalesce(k.kafka_cluster, c.kafka_cluster) AS kafka_cluster, coalesce(e.group_id, w.group_id, o.only_one) AS group_id,
+  e.process_id, e.instance,
   -- Releases before 1.0 print no client id, so the task or the thread has to distinguish two consumers of one process.
   coalesce(e.client_id, w.client_id, e.task, e.thread, '-') AS client,
-  e.is_worker,
-  e.stream_pos,
-  unix_millis(e.ts) AS at_ms,
-  e.resolution_ms,
+  e.is_worker, e.stream_pos, unix_millis(e.ts) AS at_ms, e.resolution_ms,
   -- If no line reports that a client joined or synced (0.9; later releases with INFO off), its DEBUG lines about the responses do. A
   -- KIP-848 consumer without a rebalance listener prints its assignment only in the line that compares it with the partitions that it owns.
   CASE e.event WHEN 'join_answered' THEN 'joined' WHEN 'sync_answered' THEN 'synced' WHEN 'reconciling' THEN 'partitions_assigned'
     ELSE e.event END AS event,
   coalesce(e.client_id, w.client_id) AS client_id,
-  e.group_instance_id,
-  e.task,
-  e.member_id,
-  e.generation,
-  e.member_epoch,
-  e.protocol,
-  e.coordinator,
+  e.group_instance_id, e.task, e.member_id, e.generation, e.member_epoch, e.protocol, e.coordinator,
   -- librdkafka prints the broker; Kafka's own clients print the node id of the coordinator connection.
   coalesce(e.coordinator_node, CASE WHEN e.event LIKE 'coordinator\\_%' AND e.broker_id >= 0 THEN 2147483647 - e.broker_id END)
     AS coordinator_node,
-  e.leader_member_id,
-  e.reason,
-  e.cause,
-  e.error,
+  e.leader_member_id, map_keys(e.assignment) AS roster, e.reason, e.cause, e.error,
   CASE e.event WHEN 'assignment_received' THEN coalesce(e.partitions, e.assigned_partitions) WHEN 'reconciling' THEN e.added_partitions
     ELSE e.partitions END AS partitions,
-  e.assigned_tasks,
-  e.assigned_connectors,
-  e.revoked_tasks,
-  e.revoked_connectors,
-  e.delay_ms
+  e.assigned_tasks, e.assigned_connectors, e.revoked_tasks, e.revoked_connectors, e.delay_ms
 FROM member_event e
 JOIN process_cluster c ON c.process_id = e.process_id
   AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)

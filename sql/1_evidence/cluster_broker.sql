@@ -2,11 +2,9 @@
 -- Reads: event, setting, process_cluster, fact_line, offsets_replica, client_event
 -- Grain: kafka_cluster, broker_id
 CREATE OR REPLACE TEMPORARY VIEW cluster_broker (
-  kafka_cluster COMMENT 'Kafka cluster id',
-  broker_id     COMMENT 'Broker id',
+  kafka_cluster, broker_id,
   process_id    COMMENT 'Its process; NULL if its log is missing'
 )
-COMMENT 'One row per broker of a Kafka cluster that any log of the case names.'
 AS
 WITH replica_fetcher AS (
   SELECT c.kafka_cluster, e.process_id, e.broker_id, e.node_id

@@ -15,13 +15,11 @@ CREATE OR REPLACE TEMPORARY VIEW config_value (
   key        COMMENT 'Property',
   value      COMMENT 'Value as printed; secrets are never stored',
   ts         COMMENT 'When it was printed, by its own clock; for a file, the time of the value if the file shows it',
-  event_id   COMMENT 'Event',
+  event_id,
   source     COMMENT 'log, properties, connect_rest, connect_topic or topics_described',
   topic      COMMENT 'Topic that it belongs to',
-  path       COMMENT 'File',
-  line       COMMENT 'Line'
+  path, line
 )
-COMMENT 'One row per key of a configuration that a process printed, or that another file contains.'
 AS
 WITH configured_client AS (
   -- Looked up once per configuration, not once per key.

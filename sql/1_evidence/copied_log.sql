@@ -5,14 +5,13 @@
 -- A coordinator issues a member id only once, and no two processes print the same lines about the same task at the same millisecond. One
 -- process that was read as two would own everything twice, so only the log with more lines is used.
 CREATE OR REPLACE TEMPORARY VIEW copied_log (
-  process_id   COMMENT 'Process under which the copy was read; its lines are ignored',
-  of_process   COMMENT 'The process whose log contains the same lines',
-  equal_lines  COMMENT 'Lines about groups and tasks in both logs, with the same time and text',
-  line_count   COMMENT 'All such lines of the copy',
-  from_ms      COMMENT 'First of them, by the log''s clock (milliseconds since 1970)',
-  to_ms        COMMENT 'Last of them'
+  process_id  COMMENT 'Process under which the copy was read; its lines are ignored',
+  of_process  COMMENT 'The process whose log contains the same lines',
+  equal_lines COMMENT 'Lines about groups and tasks in both logs, with the same time and text',
+  line_count  COMMENT 'All such lines of the copy',
+  from_ms     COMMENT 'First of them, by the log''s clock (milliseconds since 1970)',
+  to_ms       COMMENT 'Last of them'
 )
-COMMENT 'One row per process whose log copies another one, or a part of it.'
 AS
 WITH equal_line AS (
   SELECT xxhash64(unix_millis(ts), event, group_id, client_id, member_id, task, message) AS content, collect_set(process_id) AS processes,
@@ -40,9 +39,7 @@ WITH equal_line AS (
   -- One row per process and another one whose log has some of the same lines, with the same time and text.
   -- Only lines about groups and tasks count, because two processes rarely print the same ones.
   SELECT
-    process_id AS process_id,
-    other AS other,
-    count(content) AS equal_lines,
+    process_id, other, count(content) AS equal_lines,
     coalesce(bool_or(names_owner), false) AS names_owner,
     bool_or(is_joined) AS is_joined
   FROM (SELECT content, names_owner, is_joined, process_id, explode(processes) AS other FROM equal_line_process)
@@ -99,11 +96,6 @@ WITH equal_line AS (
         ELSE p.equal_lines >= copied_least_lines AND 100 * p.equal_lines >= copied_coarse_percent * least(x.line_count, y.line_count) END)
 )
 SELECT
-  process_id AS process_id,
-  other AS of_process,
-  equal_lines AS equal_lines,
-  line_count AS line_count,
-  first_ms AS from_ms,
-  last_ms AS to_ms
+  process_id, other AS of_process, equal_lines, line_count, first_ms AS from_ms, last_ms AS to_ms
 FROM copy_candidate
 WHERE nth = 1

@@ -6,7 +6,7 @@
 -- without asking to join. A single case may be a lost line; the pattern counts only if it has no exception. No conclusion may rest on the
 -- absence of a line from such a log.
 CREATE OR REPLACE TEMPORARY VIEW filtered_log (
-  process_id COMMENT 'Process',
+  process_id,
   why        COMMENT 'separators, line_numbers, values (evidence_file), or the kind of line that never appears alone: rebalances_unended,
     rebalances_unprepared, rounds_unasked, answers_unasked, heartbeats_unsent, assignments_unstarted, starts_unmade, rounds_unassigned,
     settings_empty',
@@ -14,7 +14,6 @@ CREATE OR REPLACE TEMPORARY VIEW filtered_log (
   from_ms    COMMENT 'First event, by the log''s clock (milliseconds since 1970)',
   to_ms      COMMENT 'Last event'
 )
-COMMENT 'One row per process whose log is a selection of its lines, for example by grep.'
 AS
 WITH classified_line AS (
   SELECT process_id, unix_millis(ts) AS at_ms, event, category, client_kind, logger, group_id,
@@ -91,11 +90,9 @@ WITH classified_line AS (
   GROUP BY c.process_id
 )
 SELECT
-  s.process_id AS process_id,
+  s.process_id,
   coalesce(f.why, s.why) AS why,
-  f.literal AS literal,
-  s.from_ms AS from_ms,
-  s.to_ms AS to_ms
+  f.literal, s.from_ms, s.to_ms
 FROM pattern_found s
 LEFT JOIN filtered_file f ON f.process_id = s.process_id
 WHERE f.why IS NOT NULL OR s.why IS NOT NULL

@@ -4,18 +4,14 @@
 -- A release that prints no member id when it joins still prints it when it is refused. Member ids are unique even if the cluster's name is
 -- uncertain.
 CREATE OR REPLACE TEMPORARY VIEW member_place (
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group',
-  member_id     COMMENT 'Member id',
+  kafka_cluster, group_id, member_id,
   process_id    COMMENT 'Its process',
-  instance      COMMENT 'Run of the process',
-  client        COMMENT 'Client inside the process',
+  instance, client,
   client_id     COMMENT 'client.id; NULL: the line has none',
-  task          COMMENT 'Connect task whose consumer this is',
+  task,
   known_how     COMMENT 'own_line, or refused: only the refusal names it',
   event_id      COMMENT 'First line that shows it'
 )
-COMMENT 'One row per member id that its own process names, with that process.'
 AS
 WITH member_line AS (
   SELECT c.kafka_cluster, coalesce(e.group_id, k.group_id) AS group_id, e.process_id, e.instance, e.stream_pos, e.event_id,
@@ -42,15 +38,6 @@ WITH member_line AS (
   WHERE l.member_id <> ''
 )
 SELECT
-  kafka_cluster AS kafka_cluster,
-  group_id AS group_id,
-  member_id AS member_id,
-  process_id AS process_id,
-  instance AS instance,
-  client AS client,
-  client_id AS client_id,
-  task AS task,
-  known_how AS known_how,
-  event_id AS event_id
+  kafka_cluster, group_id, member_id, process_id, instance, client, client_id, task, known_how, event_id
 FROM ranked_line
 WHERE nth = 1

@@ -4,21 +4,17 @@
 -- Releases from 3.4 on print the starting position without naming the client. It then belongs to the consumer that was last assigned the
 -- partition.
 CREATE OR REPLACE TEMPORARY VIEW offset_line (
-  process_id COMMENT 'Process',
-  instance   COMMENT 'Which run of the process',
+  process_id, instance,
   client     COMMENT 'Client inside the process; for a sink task, the task',
-  task       COMMENT 'Connect task whose consumer this is',
+  task,
   group_id   COMMENT 'Group; NULL if neither this line nor the line of the partition''s assignment names it',
   resource   COMMENT 'Topic partition; NULL: the line is about all partitions of the client',
-  stream_pos COMMENT 'Order inside the process',
-  at_ms      COMMENT 'When, by its own clock (milliseconds since 1970)',
-  event_id   COMMENT 'Its event',
+  stream_pos, at_ms, event_id,
   kind       COMMENT 'given, taken, start, committed, asked, refused',
   how        COMMENT 'start: committed, reset or sought; taken: revoked or lost; refused: automatic (names the whole position) or NULL',
   at_offset  COMMENT 'Offset in the line',
   fenced_by  COMMENT 'refused: group, because it was no longer a member; group.instance.id, because another process has its static id'
 )
-COMMENT 'One row per line and partition that shows where a consumer of a group reads, commits or fails to commit.'
 AS
 WITH offset_event AS (
   SELECT e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.group_id, e.task,

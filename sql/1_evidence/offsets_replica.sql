@@ -3,14 +3,13 @@
 -- Reads: fact_line
 -- Grain: kafka_cluster, offsets_partition, event_id
 CREATE OR REPLACE TEMPORARY VIEW offsets_replica (
-  kafka_cluster     COMMENT 'Kafka cluster id',
-  offsets_partition COMMENT 'Partition of __consumer_offsets; NULL: the whole topic',
-  replicas          COMMENT 'Broker ids of its replicas; NULL: only their number is known',
+  kafka_cluster,
+  offsets_partition  COMMENT 'Partition of __consumer_offsets; NULL: the whole topic',
+  replicas           COMMENT 'Broker ids of its replicas; NULL: only their number is known',
   replication_factor COMMENT 'Number of replicas',
-  at_ms             COMMENT 'When, by the broker''s clock (milliseconds since 1970)',
-  event_id          COMMENT 'Event'
+  at_ms              COMMENT 'When, by the broker''s clock (milliseconds since 1970)',
+  event_id
 )
-COMMENT 'One row per partition of __consumer_offsets with the replicas that a broker''s log shows.'
 AS
 WITH topic_line AS (
   SELECT * FROM fact_line WHERE event IN ('partition_placed', 'offsets_topic_created')

@@ -6,18 +6,12 @@
 -- consumer also revokes everything each time. Any consumer does so when it leaves, but lines in between may be missing, so such a list only
 -- raises a doubt.
 CREATE OR REPLACE TEMPORARY VIEW owned_list (
-  process_id COMMENT 'Process',
-  instance   COMMENT 'Which run of the process',
-  client     COMMENT 'Client inside the process',
-  stream_pos COMMENT 'Order inside the process',
-  at_ms      COMMENT 'When, by its own clock (milliseconds since 1970)',
-  event_id   COMMENT 'Its event',
+  process_id, instance, client, stream_pos, at_ms, event_id,
   partitions COMMENT 'All partitions that it owns when it prints this',
   is_last    COMMENT 'True if it owns none of them after this line',
   is_eager   COMMENT 'True if the member used the eager protocol, in which an assignment is always complete',
   is_sure    COMMENT 'False if it may be incomplete: lines are, or may be, missing between it and the next one, or before it'
 )
-COMMENT 'One row per line in which a consumer of a group lists all partitions that it owns at that moment.'
 AS
 WITH consumer_line AS (
   -- Only assignors that support nothing but the eager protocol: lists of others may be incomplete.

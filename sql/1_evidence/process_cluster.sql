@@ -5,17 +5,14 @@
 -- are unrelated. In a process run the first cluster id holds from the beginning, and a different id of the same client from that line on. A
 -- run without an id takes the id of the runs around it if they agree. A process without any id takes that of the case if there is only one.
 CREATE OR REPLACE TEMPORARY VIEW process_cluster (
-  process_id    COMMENT 'Process',
-  instance      COMMENT 'Which run of the process',
+  process_id, instance,
   from_pos      COMMENT 'First position of the stretch; the minimum if it begins with the run',
   to_pos        COMMENT 'First position after it; NULL: to the end of the run',
   kafka_cluster COMMENT 'Cluster id; `unknown` if no line shows it, with the number of the run if the process had several clusters',
-  cluster_ms    COMMENT 'When the run first printed it (milliseconds since 1970); NULL: it did not',
-  cluster_event COMMENT 'Its event',
+  cluster_ms    COMMENT 'When the run first printed it (milliseconds since 1970); NULL: it did not', cluster_event COMMENT 'Its event',
   is_life_last  COMMENT 'True for the last stretch of its run',
   is_last       COMMENT 'True for the last stretch of its process'
 )
-COMMENT 'One row per stretch of a process run in which it belonged to one Kafka cluster.'
 AS
 WITH cluster_id_line AS (
   -- Source priority: a broker's own line, a worker's, one without a client name, a consumer's, any other client's.

@@ -1,30 +1,26 @@
 -- One row per process run: from its first to its last line in the log, and how it ended.
--- Reads: event, process_line, range_row, life_start, clock_setback
+-- Reads: event, process_line, range_row, process_start, clock_setback
 -- Grain: process_id, instance
 -- A log that simply ends does not show that the process died; a later start in the same log does.
 CREATE OR REPLACE TEMPORARY VIEW process_life (
-  process_id   COMMENT 'Process',
-  instance     COMMENT 'Which run of the process; 0 began before the log',
-  first_ms     COMMENT 'First line (milliseconds since 1970)',
-  last_ms      COMMENT 'Last line; if another run follows, the last line that is certainly its own',
-  stopping_ms  COMMENT 'When it reported that it was stopping',
-  ending_ms    COMMENT 'First line that only a stopping process prints; NULL: there is none',
-  ending_id    COMMENT 'Its event',
-  ending_lo_ms COMMENT 'It was not yet stopping before this: the time of that line if it is the first one that a stopping process prints,
+  process_id,
+  instance      COMMENT 'Which run of the process; 0 began before the log',
+  first_ms      COMMENT 'First line (milliseconds since 1970)',
+  last_ms       COMMENT 'Last line; if another run follows, the last line that is certainly its own',
+  stopping_ms   COMMENT 'When it reported that it was stopping',
+  ending_ms     COMMENT 'First line that only a stopping process prints; NULL: there is none', ending_id COMMENT 'Its event',
+  ending_lo_ms  COMMENT 'It was not yet stopping before this: the time of that line if it is the first one that a stopping process prints,
     else of the line before it',
-  next_start_ms COMMENT 'First line of the next run in the same log; NULL: there is none',
-  next_start_id COMMENT 'Its event',
-  is_broker    COMMENT 'True for a broker',
-  is_worker    COMMENT 'True for a Connect worker'
+  start_ms      COMMENT 'First line of its start; NULL: the log begins later', start_id COMMENT 'Its event',
+  next_start_ms COMMENT 'First line of the next run in the same log; NULL: there is none', next_start_id COMMENT 'Its event',
+  next_start_pos COMMENT 'Its position',
+  is_broker     COMMENT 'True for a broker', is_worker
 )
-COMMENT 'One row per process run: from its first to its last line in the log, and how it ended.'
 AS
 WITH run_span AS (
   SELECT process_id, instance, min(at_ms) AS first_ms, max(at_ms) AS last_ms FROM process_line GROUP BY process_id, instance
 ), run_facts AS (
-  SELECT
-    process_id,
-    instance,
+  SELECT process_id, instance,
     max(at_ms) FILTER (WHERE task IS NOT NULL OR client_kind IS NOT NULL OR event LIKE 'worker\\_%' OR event LIKE 'herder\\_%'
       AND event <> 'herder_starting') AS last_work_ms,
     -- The shutdown hook prints the first line. If that is missing, the lines that follow it count.
@@ -41,43 +37,37 @@ WITH run_span AS (
       OR component = 'ReplicaFetcher' OR logger RLIKE '^kafka[.](server|controller|cluster|log|network|raft|zk)[.][A-Z]') AS is_broker,
     bool_or(client_kind <=> 'Worker' OR event LIKE 'worker\\_%' OR event LIKE 'herder\\_%') AS is_worker
   FROM (
-    SELECT *, unix_millis(ts) AS at_ms, event IN ('process_stopping', 'herder_stopping', 'work_stopping', 'worker_stopping',
-      'worker_stopped', 'herder_stopped',
-      'process_stopped') AS is_shutdown_line,
-      lag(unix_millis(ts)) OVER (PARTITION BY process_id, instance ORDER BY stream_pos) AS before_ms
+    SELECT *, unix_millis(ts) AS at_ms, lag(unix_millis(ts)) OVER (PARTITION BY process_id, instance ORDER BY stream_pos) AS before_ms,
+      event IN ('process_stopping', 'herder_stopping', 'work_stopping', 'worker_stopping', 'worker_stopped', 'herder_stopped',
+        'process_stopped') AS is_shutdown_line
     FROM event
   )
   GROUP BY process_id, instance
-), process_run AS (
-  SELECT s.process_id, s.instance, s.first_ms, s.last_ms, f.last_work_ms, f.stopping_ms, f.ending_ms, f.ending_id, f.ending_lo_ms,
-    f.is_broker, f.is_worker
-  FROM run_span s LEFT JOIN run_facts f ON f.process_id = s.process_id AND f.instance = s.instance
 ), log_range AS (
   -- For a clock that was set back, the earliest and latest times are not those of the first and last lines.
   SELECT r.process_id, unix_millis(max(r.last_ts)) AS last_ms, unix_millis(min(r.first_ts)) AS first_ms
   FROM range_row r LEFT ANTI JOIN clock_setback s ON s.process_id = r.process_id
   GROUP BY r.process_id
+), run_start AS (
+  SELECT process_id, start.instance, start FROM process_start LATERAL VIEW explode(starts) x AS start
 ), run_with_next AS (
-  SELECT l.*, b.at_ms AS next_start_ms, b.event_id AS next_start_id, row_number() OVER w AS nth
-  FROM process_run l
-  LEFT JOIN life_start b ON b.process_id = l.process_id AND b.instance = l.instance + 1
-  WINDOW w AS (PARTITION BY l.process_id ORDER BY l.instance)
+  SELECT s.process_id, s.instance, s.first_ms, s.last_ms, f.last_work_ms, f.stopping_ms, f.ending_ms, f.ending_id, f.ending_lo_ms,
+    f.is_broker, f.is_worker, a.start, b.start AS next_start, row_number() OVER (PARTITION BY s.process_id ORDER BY s.instance) AS nth
+  FROM run_span s
+  LEFT JOIN run_facts f ON f.process_id = s.process_id AND f.instance = s.instance
+  LEFT JOIN run_start a ON a.process_id = s.process_id AND a.instance = s.instance
+  LEFT JOIN run_start b ON b.process_id = s.process_id AND b.instance = s.instance + 1
 )
-SELECT
-  o.process_id,
-  o.instance,
+SELECT o.process_id, o.instance,
   CASE WHEN o.nth = 1 THEN least(o.first_ms, r.first_ms) ELSE o.first_ms END AS first_ms,
   CASE
-    WHEN o.next_start_ms IS NULL THEN greatest(o.last_ms, r.last_ms)
+    WHEN o.next_start.at_ms IS NULL THEN greatest(o.last_ms, r.last_ms)
     -- The detected start is not always the first line of a new JVM. Only lines of its clients and tasks certainly belong to the old one.
     ELSE coalesce(o.last_work_ms, o.last_ms)
   END AS last_ms,
-  o.stopping_ms,
-  o.ending_ms,
-  o.ending_id,
-  o.ending_lo_ms,
-  o.next_start_ms,
-  o.next_start_id,
+  o.stopping_ms, o.ending_ms, o.ending_id, o.ending_lo_ms,
+  o.start.at_ms AS start_ms, o.start.event_id AS start_id,
+  o.next_start.at_ms AS next_start_ms, o.next_start.event_id AS next_start_id, o.next_start.stream_pos AS next_start_pos,
   bool_or(coalesce(o.is_broker, false)) OVER (PARTITION BY o.process_id) AS is_broker,
   bool_or(coalesce(o.is_worker, false)) OVER (PARTITION BY o.process_id) AS is_worker
 FROM run_with_next o LEFT JOIN log_range r ON r.process_id = o.process_id

@@ -1,28 +1,27 @@
--- One row per process that was seen starting, with the positions of its starts.
--- Reads: event_row
--- Grain: process_id
+-- One row per mebibyte of log, with at least one line, of a process that was seen starting: the starts before it, and in it.
+-- Reads: event_row, counted_row
+-- Grain: process_id, piece
 -- A start is the first line after some work that only a starting JVM prints (category `start`; there are dozens, so it does not matter
 -- which of them are missing). If the log begins later or the release prints none, it is a herder that starts again. A log that begins in
--- the middle of a run has instance 0 before its first start.
+-- the middle of a run has instance 0 before its first start. The run of a line follows from the starts before it; pieces keep the arrays
+-- short even if a process starts thousands of times.
 CREATE OR REPLACE TEMPORARY VIEW process_start (
-  process_id COMMENT 'Process (one log stream)',
-  starts     COMMENT 'Positions at which a JVM reports that it starts, ascending',
-  start_lines COMMENT 'Position, time, event id and event of each start, ascending'
+  process_id,
+  piece         COMMENT 'Its lines have positions from piece times 1048576',
+  starts_before COMMENT 'Starts before it',
+  starts        COMMENT 'Starts in it, ascending: position, time, event, run that begins (1: the first start in the log); NULL: none'
 )
-COMMENT 'One row per process that was seen starting: where in its log stream.'
 AS
 WITH start_or_work_line AS (
   SELECT process_id, stream_pos, unix_millis(ts) AS at_ms, event_id, event, coalesce(group_id, '-') AS group_id,
     CASE
-      WHEN category = 'start' OR event = 'process_started' OR event = 'config_dumped'
-        AND component IN ('DistributedConfig', 'StandaloneConfig') THEN 'start'
+      WHEN category = 'start' OR event IN ('process_started', 'config_dumped') THEN 'start'
       WHEN event = 'herder_starting' THEN 'herder'
       ELSE 'work' END AS kind
   FROM event_row
   -- Work: lines that a process prints only after it has started.
-  WHERE category = 'start' OR event IN ('process_started', 'herder_starting', 'config_dumped')
-    AND (event <> 'config_dumped' OR component IN ('DistributedConfig', 'StandaloneConfig'))
-    OR category IN ('membership', 'assignment', 'task', 'connector', 'coordinator', 'broker_group')
+  WHERE category IN ('start', 'membership', 'assignment', 'task', 'connector', 'coordinator', 'broker_group')
+    OR event IN ('process_started', 'herder_starting') OR event = 'config_dumped' AND component IN ('DistributedConfig', 'StandaloneConfig')
 ), line_sequence AS (
   SELECT *,
     lag(kind) OVER by_place AS last_kind,
@@ -50,11 +49,10 @@ WITH start_or_work_line AS (
   WHERE coalesce(last_kind, 'work') = 'work' OR event = 'process_started' AND nth_start > 1
 ), herder_start AS (
   -- MirrorMaker 2 starts several herders in one JVM, one for each group.
-  SELECT process_id, stream_pos, at_ms, event_id, event, life, row_number() OVER (PARTITION BY process_id, life, event, group_id
-    ORDER BY stream_pos) AS nth
+  SELECT process_id, stream_pos, at_ms, event_id, event, life,
+    row_number() OVER (PARTITION BY process_id, life, event, group_id ORDER BY stream_pos) AS nth
   FROM (
-    SELECT process_id, stream_pos, at_ms, event_id, event, group_id,
-      count_if(event <> 'herder_starting') OVER (PARTITION BY process_id ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS life
+    SELECT *, count_if(event <> 'herder_starting') OVER (PARTITION BY process_id ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS life
     FROM (
       SELECT process_id, stream_pos, at_ms, event_id, event, group_id FROM process_start_line
       UNION ALL
@@ -73,13 +71,27 @@ WITH start_or_work_line AS (
       OR event = 'streams_client_state')
   )
   WHERE event = 'kafka_version' AND last_state NOT IN ('CREATED', 'NOT_RUNNING', 'ERROR')
-), detected_start AS (
-  SELECT process_id, struct(stream_pos, at_ms, event_id, event) AS line
-  FROM herder_start
-  WHERE event <> 'herder_starting' OR nth > 1 OR life = 0
-  UNION ALL
-  SELECT process_id, struct(stream_pos, at_ms, event_id, event) AS line FROM streams_start
+), numbered_process_start AS (
+  SELECT *, row_number() OVER (PARTITION BY process_id ORDER BY stream_pos) AS instance, stream_pos DIV 1048576 AS piece
+  FROM (
+    SELECT process_id, stream_pos, at_ms, event_id, event FROM herder_start WHERE event <> 'herder_starting' OR nth > 1 OR life = 0
+    UNION ALL
+    SELECT process_id, stream_pos, at_ms, event_id, event FROM streams_start
+  )
+), log_piece AS (
+  SELECT process_id, stream_pos DIV 1048576 AS piece FROM event_row
+  UNION
+  SELECT process_id, stream_pos DIV 1048576 FROM counted_row
+), piece_start AS (
+  SELECT process_id, piece, sort_array(collect_list(struct(stream_pos, at_ms, event_id, instance))) AS starts
+  FROM numbered_process_start
+  GROUP BY process_id, piece
 )
-SELECT process_id, sort_array(collect_list(line.stream_pos)) AS starts, sort_array(collect_list(line)) AS start_lines
-FROM detected_start
-GROUP BY process_id
+SELECT process_id, piece, starts_before, starts
+FROM (
+  SELECT l.process_id, l.piece, s.starts, count(s.starts) OVER (PARTITION BY l.process_id) AS pieces_with_start,
+    CAST(coalesce(sum(size(s.starts)) OVER (PARTITION BY l.process_id ORDER BY l.piece ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)
+      AS INT) AS starts_before
+  FROM log_piece l LEFT JOIN piece_start s ON s.process_id = l.process_id AND s.piece = l.piece
+)
+WHERE pieces_with_start > 0

@@ -3,7 +3,7 @@
 -- Grain: process_id, component, client_id, task, connector, key
 -- A broker, worker, consumer or connector prints its configuration when it is created. The last printed value is in force.
 CREATE OR REPLACE TEMPORARY VIEW setting (
-  process_id COMMENT 'Process',
+  process_id,
   component  COMMENT 'Whose configuration: KafkaConfig (broker), DistributedConfig (worker), ConsumerConfig, ConnectorConfig, ...',
   client_id  COMMENT 'client.id within it; empty: none',
   task       COMMENT 'Connect task that it belongs to',
@@ -12,7 +12,6 @@ CREATE OR REPLACE TEMPORARY VIEW setting (
   value      COMMENT 'Value as printed last; NULL: printed as null',
   event_id   COMMENT 'Event that printed it'
 )
-COMMENT 'One row per property that matters to groups, with the last value that a process printed.'
 AS
 SELECT process_id, component, coalesce(client_id, '') AS client_id, task, connector, key,
   max_by(nullif(value, 'null'), struct(instance, ts IS NOT NULL, ts, event_id)) AS value,

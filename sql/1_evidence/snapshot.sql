@@ -8,7 +8,6 @@
 -- overlap.
 -- The captures' column comments come from the dictionary of captures.
 CREATE OR REPLACE TEMPORARY VIEW snapshot
-COMMENT 'One row per record of evidence other than logs.'
 AS
 SELECT r.*, f.kind AS source_kind
 FROM event_row r

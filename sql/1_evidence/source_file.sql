@@ -3,36 +3,33 @@
 -- Grain: path
 -- Public: yes
 CREATE OR REPLACE TEMPORARY VIEW source_file (
-  path         COMMENT 'File, below the ingested folder',
-  sha256       COMMENT 'SHA-256 of the uncompressed file',
-  kind
-    COMMENT 'log, or the kind of other evidence: topics_described, groups_described, offsets_dump, connect_topic, connect_rest, properties',
-  status
-    COMMENT 'read, unreadable, skipped or superseded: a log before it grew or was read again (the last such state)',
-  note         COMMENT 'Why it, or a part of it, was not read',
-  bytes        COMMENT 'Size, uncompressed',
-  lines        COMMENT 'Lines',
-  records      COMMENT 'Log records',
-  events       COMMENT 'Records that a pattern matches',
-  counted      COMMENT 'Of these, records without a fact, which are counted in counted_line and are not rows of event',
-  unrecognised
-    COMMENT 'Records of relevant loggers that no pattern matches: all at INFO and above; below that, those of classes for groups and tasks',
-  other
-    COMMENT 'All other records: of loggers unrelated to groups, and DEBUG or TRACE lines without a fact (for example of a fetcher)',
-  repeats      COMMENT 'Of the events, exact repetitions of the one just before, with the same time, which are left out',
-  unfit        COMMENT 'Lines that belong to no record, because no layout fits',
-  layout       COMMENT 'Layout of most records',
-  layouts      COMMENT 'Records by layout',
-  time_zone    COMMENT 'Zone used for times without one',
-  time_zone_how COMMENT 'told (given by the user), layout, collector (from the times that it added), gc_log (from a GC log in its folder) or
-    assumed',
-  time_by
-    COMMENT 'Source of the times: log; collector, if lines have none; collector_no_year, if its dates have no year',
-  process_id   COMMENT 'Process (log stream) that it is part of',
-  first_ts     COMMENT 'First time in it',
-  last_ts      COMMENT 'Last time in it'
+  path          COMMENT 'File, below the ingested folder',
+  sha256        COMMENT 'SHA-256 of the uncompressed file',
+  kind          COMMENT 'log, or the kind of other evidence: topics_described, groups_described, offsets_dump, connect_topic, connect_rest,
+    properties',
+  status        COMMENT 'read, unreadable, skipped or superseded: a log before it grew or was read again (the last such state)',
+  note          COMMENT 'Why it, or a part of it, was not read',
+  bytes         COMMENT 'Size, uncompressed',
+  lines         COMMENT 'Lines',
+  records       COMMENT 'Log records',
+  events        COMMENT 'Records that a pattern matches',
+  counted       COMMENT 'Of these, records without a fact, which are counted in counted_line and are not rows of event',
+  unrecognised  COMMENT 'Records of relevant loggers that no pattern matches: all at INFO and above; below that, those of classes for
+    groups and tasks',
+  other         COMMENT 'All other records: of loggers unrelated to groups, and DEBUG or TRACE lines without a fact (for example of a
+    fetcher)',
+  repeats       COMMENT 'Of the events, exact repetitions of the one just before, with the same time, which are left out',
+  unfit         COMMENT 'Lines that belong to no record, because no layout fits',
+  layout        COMMENT 'Layout of most records',
+  layouts       COMMENT 'Records by layout',
+  time_zone     COMMENT 'Zone used for times without one',
+  time_zone_how COMMENT 'told (given by the user), layout, collector (from the times that it added), gc_log (from a GC log in its folder)
+    or assumed',
+  time_by       COMMENT 'Source of the times: log; collector, if lines have none; collector_no_year, if its dates have no year',
+  process_id    COMMENT 'Process (log stream) that it is part of',
+  first_ts      COMMENT 'First time in it',
+  last_ts       COMMENT 'Last time in it'
 )
-COMMENT 'One row per evidence file.'
 AS
 WITH record_totals AS (
   SELECT file_id, sum(records) AS records, sum(events) AS events, sum(counted) AS counted, sum(unrecognised) AS unrecognised,

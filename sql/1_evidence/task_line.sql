@@ -5,32 +5,30 @@
 -- end lines. A start prints a dozen lines before its thread begins. The first of them that is in the log begins the run of the task, even
 -- if others are missing.
 CREATE OR REPLACE TEMPORARY VIEW task_line (
-  event_id       COMMENT 'Event',
-  kafka_cluster  COMMENT 'Kafka cluster',
-  group_id       COMMENT 'Group of the Connect worker',
-  process_id     COMMENT 'Worker',
-  instance       COMMENT 'Which run of the process',
-  resource_kind  COMMENT 'task or connector',
-  resource       COMMENT 'Task or connector',
-  stream_pos     COMMENT 'Order inside the process',
-  at_ms          COMMENT 'When, by the worker''s clock (milliseconds since 1970)',
-  event          COMMENT 'What happened',
-  kind           COMMENT 'order, start, sign, stop, failed_stop, stopped, failed, orphan_failed, leaving, closing, closed',
-  app_kind       COMMENT 'Kind of client that was closed',
-  timeout_ms     COMMENT 'Time that a closing producer has left',
-  own_member_id  COMMENT 'Member id of the task''s own consumer, if the line has it',
-  is_work        COMMENT 'True for a sign that only a working task prints, or one that has just finished: it commits, a source starts or
+  event_id, kafka_cluster,
+  group_id         COMMENT 'Group of the Connect worker',
+  process_id       COMMENT 'Worker',
+  instance,
+  resource_kind    COMMENT 'task or connector',
+  resource         COMMENT 'Task or connector',
+  stream_pos,
+  at_ms            COMMENT 'When, by the worker''s clock (milliseconds since 1970)',
+  event,
+  kind             COMMENT 'order, start, sign, stop, failed_stop, stopped, failed, orphan_failed, leaving, closing, closed',
+  app_kind         COMMENT 'Kind of client that was closed',
+  timeout_ms       COMMENT 'Time that a closing producer has left',
+  own_member_id    COMMENT 'Member id of the task''s own consumer, if the line has it',
+  is_work          COMMENT 'True for a sign that only a working task prints, or one that has just finished: it commits, a source starts or
     its producer finds the cluster, a sink''s consumer has partitions or finds positions, or it begins to close its producer',
-  by_schedule    COMMENT 'True for lines of the thread that commits the offsets of all source tasks (2.3.0 and later)',
-  life           COMMENT 'n-th start of this resource in this run of the process; 0 before the first',
-  member_id      COMMENT 'Worker''s member id at that time',
-  generation     COMMENT 'Generation of the worker''s last assignment before the line',
-  tasks_stopped  COMMENT 'The next line that reports that all tasks to be stopped have stopped: position, time, event',
+  by_schedule      COMMENT 'True for lines of the thread that commits the offsets of all source tasks (2.3.0 and later)',
+  life             COMMENT 'n-th start of this resource in this run of the process; 0 before the first',
+  member_id        COMMENT 'Worker''s member id at that time',
+  generation       COMMENT 'Generation of the worker''s last assignment before the line',
+  tasks_stopped    COMMENT 'The next line that reports that all tasks to be stopped have stopped: position, time, event',
   statuses_flushed COMMENT 'The next line that reports that the worker''s writes to the status topic are complete: position, time, event',
-  work_started   COMMENT 'The next line that reports that all tasks to be started have started: position, time, event',
-  herder_stopped COMMENT 'The line that reports that the herder stopped: position, time, event'
+  work_started     COMMENT 'The next line that reports that all tasks to be started have started: position, time, event',
+  herder_stopped   COMMENT 'The line that reports that the herder stopped: position, time, event'
 )
-COMMENT 'One row per line about one Connect task or connector in one worker.'
 AS
 WITH classified_line AS (
   SELECT
@@ -75,7 +73,7 @@ WITH classified_line AS (
   FROM (
     SELECT e.*, e.logger LIKE '%WorkerSinkTask' AS is_sink
     FROM event e LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND s.is_worker
-    LEFT ANTI JOIN quiet_log q ON q.process_id = e.process_id
+    LEFT ANTI JOIN quiet_log q ON q.process_id = e.process_id AND q.client IS NULL
   )
   WHERE task IS NOT NULL OR event LIKE 'connector\\_%'
     OR event IN ('tasks_stopped', 'statuses_flushed', 'work_started', 'herder_stopped')

@@ -5,7 +5,6 @@ CREATE OR REPLACE TEMPORARY VIEW topic_name (
   topic_id COMMENT 'Topic id',
   topic    COMMENT 'Topic'
 )
-COMMENT 'One row per topic id, with its topic.'
 AS
 SELECT topic_id, max(topic) AS topic
 FROM (

@@ -16,11 +16,9 @@ CREATE OR REPLACE TEMPORARY VIEW topic_partition (
   topic_id           COMMENT 'Topic id (2.8 and later)',
   config             COMMENT 'Configurations of the topic that are not the default',
   taken_ts           COMMENT 'Time of the output; NULL: not in the file',
-  path               COMMENT 'File',
-  line               COMMENT 'Line',
+  path, line,
   event_id           COMMENT 'Its id, for `forensics show`'
 )
-COMMENT 'One row per partition in the output of kafka-topics --describe.'
 AS
 WITH topic_description AS (
   SELECT file_id, topic, max(topic_id) AS topic_id, max_by(config, struct(line, event_id)) AS config FROM snapshot

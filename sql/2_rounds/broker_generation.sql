@@ -1,5 +1,5 @@
 -- One row per generation in the log of its coordinator.
--- Reads: event, process_cluster, range_row, filtered_log, join_round
+-- Reads: event, process_cluster, range_row, filtered_log
 -- Grain: kafka_cluster, group_id, incarnation, generation
 -- Within one broker, positions order the lines. If the coordinator moves, the brokers' own clocks order them, because operators keep these
 -- in sync. If generation numbers contradict the clocks, the numbers win: the generation that follows another broker's last one is later.
@@ -9,34 +9,28 @@
 -- waits for a member for as long as its timers allow. If it printed nothing while it waited, and the wait matches none of them, the
 -- coordinator itself may have been paused (a suspended host, a long garbage collection) and did not wait for a member.
 CREATE OR REPLACE TEMPORARY VIEW broker_generation (
-  kafka_cluster    COMMENT 'Kafka cluster',
-  group_id         COMMENT 'Group',
-  incarnation      COMMENT 'Incarnation of the group''s metadata',
-  incarnation_why  COMMENT 'Why this incarnation began',
-  generation       COMMENT 'Generation',
-  process_id       COMMENT 'Broker',
+  kafka_cluster, group_id, incarnation,
+  incarnation_why   COMMENT 'Why this incarnation began',
+  generation,
+  process_id        COMMENT 'Broker',
   offsets_partition COMMENT 'Partition of __consumer_offsets',
-  prepared_ms      COMMENT 'Preparing to rebalance (milliseconds since 1970)',
-  prepared_id      COMMENT 'Its event',
-  prepared_member  COMMENT 'Member that its reason names',
-  reason           COMMENT 'Reason, verbatim',
-  client_reason    COMMENT 'Reason that the member gave',
-  stabilized_ms    COMMENT 'Stabilized: the join phase is over; NULL: the log is filtered and only shows its beginning',
-  stabilized_id    COMMENT 'Its event',
-  member_count     COMMENT 'Number of members, if printed',
-  assigned_ms      COMMENT 'The leader''s assignment arrived',
-  assigned_id      COMMENT 'Its event',
-  leader_member_id COMMENT 'Leader, if printed',
-  expired_member   COMMENT 'The last member that was removed during this rebalance, for missing heartbeats or a late join',
-  expired_ms       COMMENT 'When',
-  expired_id       COMMENT 'Its event',
-  expired_how      COMMENT 'session_timeout: no heartbeat; rebalance_timeout: it did not join in time; pending_timeout: it did not join
+  prepared_ms       COMMENT 'Preparing to rebalance (milliseconds since 1970)', prepared_id COMMENT 'Its event',
+  prepared_member   COMMENT 'Member that its reason names',
+  reason            COMMENT 'Reason, verbatim',
+  client_reason     COMMENT 'Reason that the member gave',
+  stabilized_ms     COMMENT 'Stabilized: the join phase is over; NULL: the log is filtered and only shows its beginning',
+  stabilized_id COMMENT 'Its event',
+  member_count      COMMENT 'Number of members, if printed',
+  assigned_ms       COMMENT 'The leader''s assignment arrived', assigned_id COMMENT 'Its event',
+  leader_member_id  COMMENT 'Leader, if printed',
+  expired_member    COMMENT 'The last member that was removed during this rebalance, for missing heartbeats or a late join',
+  expired_ms        COMMENT 'When', expired_id COMMENT 'Its event',
+  expired_how       COMMENT 'session_timeout: no heartbeat; rebalance_timeout: it did not join in time; pending_timeout: it did not join
     again with its new member id',
-  is_silent        COMMENT 'True if its log is silent from Preparing to that removal, and no timer is that long: it may have been paused',
-  from_empty       COMMENT 'True if the group was empty before, so the coordinator waits for more members',
-  resolution_ms    COMMENT 'Resolution of the printed times'
+  is_silent         COMMENT 'True if its log is silent from Preparing to that removal, and no timer is that long: it may have been paused',
+  from_empty        COMMENT 'True if the group was empty before, so the coordinator waits for more members',
+  resolution_ms
 )
-COMMENT 'One row per generation in the log of its coordinator.'
 AS
 WITH group_line AS (
   SELECT
@@ -62,21 +56,20 @@ WITH group_line AS (
 ), line_of_generation AS (
   -- Each rebalance adds one to the generation. A rebalance prepared from another old generation led to a generation whose Stabilized line
   -- is missing. A rebalance ends with the process of its coordinator.
-  SELECT *, event = 'rebalance_preparing' AND coalesce(old_generation + 1 = coming AND instance = coming_instance, true) AS is_preparation,
+  SELECT *,
+    event = 'rebalance_preparing' AND coalesce(old_generation + 1 = coming AND instance = coming_instance, true) AS is_preparation,
     event = 'assignment_from_leader' AND coalesce(generation = coming, true) AS is_assignment,
-    max(CASE WHEN event = 'rebalance_preparing' AND old_generation + 1 <> coming THEN stream_pos END)
-      OVER (PARTITION BY process_id, kafka_cluster, group_id, phase) AS other_pos
+    event = 'member_expired' AND coalesce(stream_pos > max(CASE WHEN event = 'rebalance_preparing' AND old_generation + 1 <> coming
+      THEN stream_pos END) OVER (PARTITION BY process_id, kafka_cluster, group_id, phase), true) AS is_removal
   FROM (
-    SELECT *, max(CASE WHEN event = 'group_stabilized' THEN generation END)
-      OVER (PARTITION BY process_id, kafka_cluster, group_id, phase) AS coming,
-      max(CASE WHEN event = 'group_stabilized' THEN instance END)
-        OVER (PARTITION BY process_id, kafka_cluster, group_id, phase) AS coming_instance
+    SELECT *, max(CASE WHEN event = 'group_stabilized' THEN generation END) OVER one AS coming,
+      max(CASE WHEN event = 'group_stabilized' THEN instance END) OVER one AS coming_instance
     FROM line_with_phase
+    WINDOW one AS (PARTITION BY process_id, kafka_cluster, group_id, phase)
   )
 ), join_phase AS (
   SELECT
-    kafka_cluster, process_id, group_id, phase,
-    max(offsets_partition) AS offsets_partition,
+    kafka_cluster, process_id, group_id, phase, max(offsets_partition) AS offsets_partition,
     min_by(at_ms, stream_pos) FILTER (WHERE is_preparation) AS prepared_ms,
     min_by(event_id, stream_pos) FILTER (WHERE is_preparation) AS prepared_id,
     min_by(member_id, stream_pos) FILTER (WHERE is_preparation) AS prepared_member,
@@ -92,16 +85,11 @@ WITH group_line AS (
     min(at_ms) FILTER (WHERE is_assignment) AS assigned_ms,
     min_by(event_id, stream_pos) FILTER (WHERE is_assignment) AS assigned_id,
     max(leader_member_id) FILTER (WHERE is_assignment) AS leader_member_id,
-    max_by(member_id, stream_pos) FILTER (WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos))
-      AS expired_member,
-    max(at_ms) FILTER (WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos)) AS expired_ms,
-    max_by(event_id, stream_pos) FILTER (WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos)) AS expired_id,
-    max_by(expired_how, stream_pos) FILTER (WHERE event = 'member_expired' AND (other_pos IS NULL OR stream_pos > other_pos))
-      AS expired_how,
+    max_by(member_id, stream_pos) FILTER (WHERE is_removal) AS expired_member, max(at_ms) FILTER (WHERE is_removal) AS expired_ms,
+    max_by(event_id, stream_pos) FILTER (WHERE is_removal) AS expired_id,
+    max_by(expired_how, stream_pos) FILTER (WHERE is_removal) AS expired_how,
     -- These lines come after this generation and explain a new incarnation that follows.
-    bool_or(event = 'group_emptied') AS emptied_after,
-    bool_or(event = 'group_died') AS died_after,
-    max(resolution_ms) AS resolution_ms
+    bool_or(event = 'group_emptied') AS emptied_after, bool_or(event = 'group_died') AS died_after, max(resolution_ms) AS resolution_ms
   FROM line_of_generation
   GROUP BY kafka_cluster, process_id, group_id, phase
 ), prepared_rebalance AS (
@@ -112,7 +100,11 @@ WITH group_line AS (
   LEFT SEMI JOIN filtered_log f ON f.process_id = l.process_id
   WHERE l.event = 'rebalance_preparing' AND l.old_generation IS NOT NULL
 ), last_joined_generation AS (
-  SELECT kafka_cluster, group_id, max(generation) AS generation FROM join_round GROUP BY kafka_cluster, group_id
+  SELECT c.kafka_cluster, e.group_id, max(e.generation) AS generation
+  FROM event e JOIN process_cluster c ON c.process_id = e.process_id
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
+  WHERE e.event IN ('joined', 'synced', 'worker_assigned')
+  GROUP BY c.kafka_cluster, e.group_id
 ), reached_generation AS (
   SELECT * FROM join_phase WHERE generation IS NOT NULL
   UNION ALL
@@ -139,38 +131,32 @@ WITH group_line AS (
     AND a.generation = b.generation - 1 AND coalesce(a.next_of_broker <> b.generation, true)
   WHERE coalesce(b.last_of_broker <> b.generation - 1, true) AND coalesce(b.old_generation, b.generation - 1) = b.generation - 1
   GROUP BY b.kafka_cluster, b.group_id, b.process_id, b.pos, b.monotonic_ms
-), broker_lag AS (
-  SELECT kafka_cluster, group_id, process_id, max(behind_ms) AS behind_ms FROM successor_lag GROUP BY kafka_cluster, group_id, process_id
 ), aligned_generation AS (
   SELECT t.*, t.monotonic_ms + coalesce(l.behind_ms, 0L) AS order_ms
   FROM broker_sequence t
-  LEFT JOIN broker_lag l ON l.kafka_cluster = t.kafka_cluster AND l.group_id = t.group_id AND l.process_id = t.process_id
+  LEFT JOIN (
+    SELECT kafka_cluster, group_id, process_id, max(behind_ms) AS behind_ms FROM successor_lag GROUP BY kafka_cluster, group_id, process_id
+  ) l ON l.kafka_cluster = t.kafka_cluster AND l.group_id = t.group_id AND l.process_id = t.process_id
 ), ordered_generation AS (
-  SELECT
-    *,
-    lag(generation) OVER time AS last_generation,
-    lag(emptied_after) OVER time AS emptied_before,
-    lag(died_after) OVER time AS died_before
-  FROM aligned_generation
-  WINDOW time AS (PARTITION BY kafka_cluster, group_id ORDER BY order_ms, process_id, pos)
-), incarnation_start AS (
   SELECT *, last_generation IS NULL OR generation <= last_generation AS is_new_incarnation
-  FROM ordered_generation
+  FROM (
+    SELECT *, lag(generation) OVER time AS last_generation, lag(emptied_after) OVER time AS emptied_before,
+      lag(died_after) OVER time AS died_before
+    FROM aligned_generation
+    WINDOW time AS (PARTITION BY kafka_cluster, group_id ORDER BY order_ms, process_id, pos)
+  )
 ), numbered_incarnation AS (
-  SELECT
-    *,
-    count_if(is_new_incarnation) OVER so_far AS incarnation,
+  SELECT *, count_if(is_new_incarnation) OVER so_far AS incarnation,
     coalesce(start_why, lag(start_why) IGNORE NULLS OVER time) AS incarnation_why
   FROM (
     SELECT b.*, CASE WHEN is_new_incarnation THEN CASE
       WHEN last_generation IS NULL THEN CASE WHEN coalesce(old_generation, generation - 1) = 0 THEN 'first' ELSE 'unknown' END
       WHEN coalesce(old_generation, generation - 1) > 0 THEN 'ghost'
-      WHEN died_before AND emptied_before THEN 'expired_empty'
-      WHEN died_before THEN 'deleted'
+      WHEN died_before THEN CASE WHEN emptied_before THEN 'expired_empty' ELSE 'deleted' END
       WHEN f.process_id IS NOT NULL THEN 'unknown'
       ELSE 'metadata_lost'
     END END AS start_why
-    FROM incarnation_start b
+    FROM ordered_generation b
     LEFT JOIN filtered_log f ON f.process_id = b.process_id
   )
   WINDOW
@@ -187,9 +173,7 @@ WITH group_line AS (
     UNION ALL
     SELECT session_timeout_ms, rebalance_timeout_ms FROM event WHERE session_timeout_ms IS NOT NULL
     UNION ALL
-    SELECT least_consumer_session_ms, usual_poll_ms
-    UNION ALL
-    SELECT least_consumer_session_ms, usual_worker_rebalance_ms
+    SELECT least_consumer_session_ms, explode(array(usual_poll_ms, usual_worker_rebalance_ms))
   )
 ), member_wait AS (
   SELECT l.kafka_cluster, l.group_id, l.incarnation, l.generation, l.process_id, l.prepared_ms, l.expired_ms,

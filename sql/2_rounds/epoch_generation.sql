@@ -5,23 +5,19 @@
 -- one. If a member leaves or is removed, most releases print neither that the epoch rises nor its number; the next assignment does. A
 -- classic group with members that is converted continues its count. An empty one starts again at 1, as another incarnation of the group.
 CREATE OR REPLACE TEMPORARY VIEW epoch_generation (
-  kafka_cluster COMMENT 'Kafka cluster',
-  group_id      COMMENT 'Group',
-  incarnation   COMMENT 'Incarnation of the group',
+  kafka_cluster, group_id, incarnation,
   incarnation_why COMMENT 'Why this incarnation began',
-  generation    COMMENT 'Group epoch',
-  process_id    COMMENT 'Broker',
-  bumped_ms     COMMENT 'When the epoch rose (milliseconds since 1970); if no line reports it, when the member left whose departure raised
-    it, else when the assignment was computed',
-  bumped_id     COMMENT 'Its event',
-  computed_ms   COMMENT 'The target assignment was computed',
-  computed_id   COMMENT 'Its event',
-  assignor      COMMENT 'Assignor, if printed',
-  member_count  COMMENT 'Number of members, counted from joins and leaves since the log began',
-  cause         COMMENT 'What happened to a member since the previous epoch: member_joined, member_left, member_expired',
-  cause_member  COMMENT 'That member'
+  generation      COMMENT 'Group epoch',
+  process_id      COMMENT 'Broker',
+  bumped_ms       COMMENT 'When the epoch rose (milliseconds since 1970); if no line reports it, when the member left whose departure
+    raised it, else when the assignment was computed',
+  bumped_id COMMENT 'Its event',
+  computed_ms     COMMENT 'The target assignment was computed', computed_id COMMENT 'Its event',
+  assignor        COMMENT 'Assignor, if printed',
+  member_count    COMMENT 'Number of members, counted from joins and leaves since the log began',
+  cause           COMMENT 'What happened to a member since the previous epoch: member_joined, member_left, member_expired',
+  cause_member    COMMENT 'That member'
 )
-COMMENT 'One row per epoch of a group whose broker assigns partitions (KIP-848), in the log of its coordinator.'
 AS
 WITH group_line AS (
   SELECT c.kafka_cluster, e.process_id, e.group_id, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.generation,

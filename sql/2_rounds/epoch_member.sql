@@ -4,25 +4,19 @@
 -- A member reaches the group epoch after it has revoked what it must. Up to 3.8 its own log prints no epoch at INFO, and from 4.0 on the
 -- coordinator's log does not, so either may be missing. The coordinator prints partitions by topic id, which other lines may resolve.
 CREATE OR REPLACE TEMPORARY VIEW epoch_member (
-  kafka_cluster COMMENT 'Kafka cluster',
-  group_id      COMMENT 'Group',
-  incarnation   COMMENT 'Incarnation of the group',
-  generation    COMMENT 'Member''s epoch: the group epoch that it has reached',
-  member_id     COMMENT 'Member id',
-  process_id    COMMENT 'Member''s process; NULL if only the coordinator names it',
-  client_id     COMMENT 'client.id',
-  group_instance_id COMMENT 'group.instance.id of a static member',
-  task          COMMENT 'Connect task whose consumer this is',
-  state         COMMENT 'Last state in that epoch',
-  joining       COMMENT 'Its join request, if this is its first epoch: time, event',
-  reached       COMMENT 'First line with that epoch: time, event',
-  settled       COMMENT 'It had its complete assignment of the epoch: time, event',
-  assigned      COMMENT 'All partitions of its assignments in that epoch',
-  revoked       COMMENT 'Partitions that it had to revoke',
-  resolution_ms COMMENT 'Resolution of the printed times',
-  witness       COMMENT 'Events that prove it'
+  kafka_cluster, group_id, incarnation,
+  generation        COMMENT 'Member''s epoch: the group epoch that it has reached',
+  member_id,
+  process_id        COMMENT 'Member''s process; NULL if only the coordinator names it',
+  client_id, group_instance_id, task,
+  state             COMMENT 'Last state in that epoch',
+  joining           COMMENT 'Its join request, if this is its first epoch: time, event',
+  reached           COMMENT 'First line with that epoch: time, event',
+  settled           COMMENT 'It had its complete assignment of the epoch: time, event',
+  assigned          COMMENT 'All partitions of its assignments in that epoch',
+  revoked           COMMENT 'Partitions that it had to revoke',
+  resolution_ms, witness
 )
-COMMENT 'One row per member and epoch of a group whose broker assigns partitions (KIP-848), from the log of the member or the coordinator.'
 AS
 WITH member_line AS (
   SELECT

@@ -2,13 +2,11 @@
 -- Reads: join_round, event, process_cluster
 -- Grain: kafka_cluster, group_id
 CREATE OR REPLACE TEMPORARY VIEW group_facts (
-  kafka_cluster  COMMENT 'Kafka cluster id',
-  group_id       COMMENT 'Group',
+  kafka_cluster, group_id,
   protocol_type  COMMENT 'connect, consumer, share or streams (with the broker''s protocol, KIP-1071); NULL if unknown',
   protocol       COMMENT 'Assignor or Connect protocol, if the group only ever had one',
   rebalance_mode COMMENT 'eager or cooperative, if a release or protocol shows it'
 )
-COMMENT 'One row per group: its protocol type and mode, from any line of the case.'
 AS
 WITH group_line AS (
   SELECT kafka_cluster, group_id, CASE WHEN is_worker THEN 'connect' ELSE 'consumer' END AS kind, protocol,
@@ -26,8 +24,7 @@ WITH group_line AS (
     OR e.logger LIKE '%StreamsMembershipManager')
 )
 SELECT
-  kafka_cluster,
-  group_id,
+  kafka_cluster, group_id,
   CASE WHEN bool_or(kind = 'share') THEN 'share' WHEN bool_or(kind = 'streams') THEN 'streams' WHEN bool_or(kind = 'connect') THEN 'connect'
     ELSE 'consumer' END AS protocol_type,
   CASE WHEN count(DISTINCT protocol) = 1 THEN max(protocol) END AS protocol,

@@ -4,53 +4,38 @@
 -- Up to 2.6.0 only the sync is printed (`synced`), which also counts as the join. A member may receive its current generation again (a
 -- static member that returns to a stable group); that is the same round.
 CREATE OR REPLACE TEMPORARY VIEW join_round (
-  kafka_cluster     COMMENT 'Kafka cluster',
-  group_id          COMMENT 'Group',
-  process_id        COMMENT 'Process',
-  instance          COMMENT 'Which run of the process',
-  client            COMMENT 'Client inside the process',
-  client_id         COMMENT 'client.id',
-  is_worker         COMMENT 'True for a Connect worker',
-  group_instance_id COMMENT 'group.instance.id of a static member',
-  task              COMMENT 'Connect task whose consumer this is',
-  round             COMMENT 'n-th generation of this client, over all its process runs in this log',
-  generation        COMMENT 'Generation',
-  member_id         COMMENT 'Member id; NULL if the release prints none',
-  protocol          COMMENT 'Assignor or Connect protocol',
-  leader_member_id  COMMENT 'Leader in the worker''s assignment line',
-  is_leader         COMMENT 'True if a line that only a leader prints is in the log, or the assignment names this member',
-  from_pos          COMMENT 'Position of the first line that gives the generation',
-  is_found
-    COMMENT 'True if the log has an earlier discovery of the coordinator by the client, so it does not begin in the middle of a membership',
-  joining_count     COMMENT 'How many times (Re-)joining was printed before it joined',
-  joining_first_ms  COMMENT 'First (Re-)joining of the round (milliseconds since 1970)',
-  joining_first_id  COMMENT 'Its event',
-  joining_first_pos COMMENT 'Its position',
-  joining_second_ms COMMENT 'Second (Re-)joining of the round',
-  joining_second_id COMMENT 'Its event',
-  joining_last_ms   COMMENT 'The last (Re-)joining, which was answered',
-  joining_last_id   COMMENT 'Its event',
-  joining_last_pos  COMMENT 'Its position',
-  rejoin_ms         COMMENT 'When the client learned that the group was already rebalancing',
-  rejoin_id         COMMENT 'Its event',
-  asked_reason      COMMENT 'Why it asked to join on its own initiative, as printed; NULL: it did not, or the line gives no reason',
-  joined_ms         COMMENT 'Successfully joined (2.6.1 and later)',
-  joined_id         COMMENT 'Its event',
-  computed_ms       COMMENT 'Leader: Finished assignment',
-  computed_id       COMMENT 'Its event',
-  synced_ms         COMMENT 'Successfully synced; up to 2.6.0 Successfully joined',
-  synced_id         COMMENT 'Its event',
-  worker_assigned_ms COMMENT 'Connect: Joined group ... got assignment',
-  worker_assigned_id COMMENT 'Its event',
-  assigned          COMMENT 'Assignment: tasks and connectors of a worker; partitions of a consumer as its assignor received them',
-  revoked           COMMENT 'Tasks and connectors that the assignment revokes',
-  delay_ms          COMMENT 'Scheduled rebalance delay',
-  given_ms          COMMENT 'Consumer: first partitions assigned after the sync',
-  given             COMMENT 'Consumer: partitions assigned then; for an eager member the complete assignment',
-  taken_ms          COMMENT 'Consumer: partitions revoked before it joined',
-  resolution_ms     COMMENT 'Resolution of the printed times'
+  kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, group_instance_id, task,
+  round              COMMENT 'n-th generation of this client, over all its process runs in this log',
+  generation,
+  member_id          COMMENT 'Member id; NULL if the release prints none',
+  protocol           COMMENT 'Assignor or Connect protocol',
+  leader_member_id   COMMENT 'Leader in the worker''s assignment line',
+  is_leader          COMMENT 'True if a line that only a leader prints is in the log, or the assignment names this member',
+  from_pos           COMMENT 'Position of the first line that gives the generation',
+  is_found           COMMENT 'True if the log has an earlier discovery of the coordinator by the client, so it does not begin in the middle
+    of a membership',
+  joining_count      COMMENT 'How many times (Re-)joining was printed before it joined',
+  joining_first_ms   COMMENT 'First (Re-)joining of the round (milliseconds since 1970)', joining_first_id COMMENT 'Its event',
+  joining_first_pos  COMMENT 'Its position',
+  joining_second_ms  COMMENT 'Second (Re-)joining of the round', joining_second_id COMMENT 'Its event',
+  joining_last_ms    COMMENT 'The last (Re-)joining, which was answered', joining_last_id COMMENT 'Its event',
+  joining_last_pos   COMMENT 'Its position',
+  rejoin_ms          COMMENT 'When the client learned that the group was already rebalancing', rejoin_id COMMENT 'Its event',
+  asked_reason       COMMENT 'Why it asked to join on its own initiative, as printed; NULL: it did not, or the line gives no reason',
+  joined_ms          COMMENT 'Successfully joined (2.6.1 and later)', joined_id COMMENT 'Its event',
+  computed_ms        COMMENT 'Leader: Finished assignment', computed_id COMMENT 'Its event',
+  synced_ms          COMMENT 'Successfully synced; up to 2.6.0 Successfully joined', synced_id COMMENT 'Its event',
+  worker_assigned_ms COMMENT 'Connect: Joined group ... got assignment', worker_assigned_id COMMENT 'Its event',
+  assigned           COMMENT 'Assignment: tasks and connectors of a worker; partitions of a consumer as its assignor received them',
+  revoked            COMMENT 'Tasks and connectors that the assignment revokes',
+  delay_ms           COMMENT 'Scheduled rebalance delay',
+  given_ms           COMMENT 'Consumer: first partitions assigned after the sync',
+  given              COMMENT 'Consumer: partitions assigned then; for an eager member the complete assignment',
+  roster             COMMENT 'Leader of a consumer group: all members of that generation',
+  incarnations_seen  COMMENT 'Incarnations of the group that the process had seen begin by then; 0: the one that it saw first',
+  taken_ms           COMMENT 'Consumer: partitions revoked before it joined',
+  resolution_ms
 )
-COMMENT 'One row for each time that one client became a member of one generation, from the client''s own lines.'
 AS
 WITH round_event AS (
   SELECT
@@ -124,70 +109,76 @@ WITH round_event AS (
     FROM event_of_round)
   WHERE round IS NOT NULL AND round > 0
   WINDOW one AS (PARTITION BY kafka_cluster, group_id, process_id, instance, client, round)
+), round AS (
+  SELECT kafka_cluster, group_id, process_id, instance, client, max(client_id) AS client_id, max(is_worker) AS is_worker,
+    max(group_instance_id) AS group_instance_id, max(task) AS task, round, max(got) AS generation,
+    max_by(member_id, stream_pos) FILTER (WHERE got IS NOT NULL AND member_id IS NOT NULL) AS member_id,
+    max(protocol) FILTER (WHERE got IS NOT NULL) AS protocol,
+    max_by(leader_member_id, stream_pos) FILTER (WHERE leader_member_id IS NOT NULL) AS leader_member_id,
+    coalesce(bool_or(event = 'assignment_computed'), false)
+      OR coalesce(max(leader_member_id) = max(CASE WHEN got IS NOT NULL THEN member_id END), false) AS is_leader,
+    min(stream_pos) FILTER (WHERE got IS NOT NULL) AS from_pos, coalesce(bool_or(is_found), false) AS is_found,
+    count_if(event = 'joining') AS joining_count,
+    min(at_ms) FILTER (WHERE event = 'joining') AS joining_first_ms,
+    min_by(event_id, stream_pos) FILTER (WHERE event = 'joining') AS joining_first_id,
+    min(stream_pos) FILTER (WHERE event = 'joining') AS joining_first_pos,
+    get(sort_array(collect_list(at_ms) FILTER (WHERE event = 'joining')), 1) AS joining_second_ms,
+    get(sort_array(collect_list(struct(stream_pos, event_id)) FILTER (WHERE event = 'joining')), 1).event_id AS joining_second_id,
+    max_by(at_ms, stream_pos) FILTER (WHERE event = 'joining') AS joining_last_ms,
+    max_by(event_id, stream_pos) FILTER (WHERE event = 'joining') AS joining_last_id,
+    max(stream_pos) FILTER (WHERE event = 'joining') AS joining_last_pos,
+    min_by(at_ms, stream_pos) FILTER (WHERE is_notification) AS rejoin_ms,
+    min_by(event_id, stream_pos) FILTER (WHERE is_notification) AS rejoin_id,
+    -- Other reasons come from other members, or follow from a response.
+    min_by(reason, stream_pos) FILTER (WHERE event = 'rejoin_requested' AND lower(reason) RLIKE concat('metadata has changed',
+      '|subscription has changed|received assignment|revoke partitions|enforced by user|shutdown requested|tasks corrupted',
+      '|probing rebalance|followup rebalance')) AS asked_reason,
+    min_by(at_ms, stream_pos) FILTER (WHERE event = 'joined') AS joined_ms,
+    min_by(event_id, stream_pos) FILTER (WHERE event = 'joined') AS joined_id,
+    min_by(at_ms, stream_pos) FILTER (WHERE event = 'assignment_computed') AS computed_ms,
+    min_by(event_id, stream_pos) FILTER (WHERE event = 'assignment_computed') AS computed_id,
+    min_by(at_ms, stream_pos) FILTER (WHERE event = 'synced') AS synced_ms,
+    min_by(event_id, stream_pos) FILTER (WHERE event = 'synced') AS synced_id,
+    min_by(at_ms, stream_pos) FILTER (WHERE event = 'worker_assigned') AS worker_assigned_ms,
+    min_by(event_id, stream_pos) FILTER (WHERE event = 'worker_assigned') AS worker_assigned_id,
+    max_by(CASE
+        WHEN event = 'worker_assigned' THEN concat(coalesce(assigned_connectors, array()), coalesce(assigned_tasks, array()))
+        ELSE partitions
+      END, stream_pos) FILTER (WHERE event IN ('worker_assigned', 'assignment_received')) AS assigned,
+    max_by(concat(coalesce(revoked_connectors, array()), coalesce(revoked_tasks, array())), stream_pos)
+      FILTER (WHERE event = 'worker_assigned') AS revoked,
+    max_by(delay_ms, stream_pos) FILTER (WHERE event = 'worker_assigned') AS delay_ms,
+    min(at_ms) FILTER (WHERE event = 'partitions_assigned') AS given_ms,
+    min_by(partitions, stream_pos) FILTER (WHERE event = 'partitions_assigned') AS given,
+    min_by(roster, stream_pos) FILTER (WHERE event = 'assignment_computed') AS roster,
+    max(at_ms) FILTER (WHERE event IN ('partitions_revoked', 'partitions_lost') AND size(partitions) > 0) AS taken_ms,
+    max(resolution_ms) AS resolution_ms
+  FROM (
+    SELECT
+      *,
+      -- A member is notified of the rebalance that ends its own generation but may miss it: it may join a later one next.
+      (event = 'rejoin_requested' AND reason LIKE '%already rebalancing%'
+        OR event = 'heartbeat_failed' AND coalesce(error, cause, reason) RLIKE '(?i)rebalanc')
+        AND last_got + 1 = generation_of_round AND last_instance = instance
+          AND coalesce(last_member = member_of_round, true) AS is_notification
+    FROM event_with_request
+    WHERE NOT coalesce(in_vain, false) AND NOT coalesce(is_of_another, false)
+  )
+  GROUP BY kafka_cluster, group_id, process_id, instance, client, round
+), round_with_previous AS (
+  SELECT *, lag(struct(generation, from_pos, client)) OVER (PARTITION BY kafka_cluster, group_id, process_id ORDER BY from_pos) AS last
+  FROM round
 )
-SELECT
-  kafka_cluster,
-  group_id,
-  process_id,
-  instance,
-  client,
-  max(client_id) AS client_id,
-  max(is_worker) AS is_worker,
-  max(group_instance_id) AS group_instance_id,
-  max(task) AS task,
-  round,
-  max(got) AS generation,
-  max_by(member_id, stream_pos) FILTER (WHERE got IS NOT NULL AND member_id IS NOT NULL) AS member_id,
-  max(protocol) FILTER (WHERE got IS NOT NULL) AS protocol,
-  max_by(leader_member_id, stream_pos) FILTER (WHERE leader_member_id IS NOT NULL) AS leader_member_id,
-  coalesce(bool_or(event = 'assignment_computed'), false)
-    OR coalesce(max(leader_member_id) = max(CASE WHEN got IS NOT NULL THEN member_id END), false) AS is_leader,
-  min(stream_pos) FILTER (WHERE got IS NOT NULL) AS from_pos,
-  coalesce(bool_or(is_found), false) AS is_found,
-  count_if(event = 'joining') AS joining_count,
-  min(at_ms) FILTER (WHERE event = 'joining') AS joining_first_ms,
-  min_by(event_id, stream_pos) FILTER (WHERE event = 'joining') AS joining_first_id,
-  min(stream_pos) FILTER (WHERE event = 'joining') AS joining_first_pos,
-  get(sort_array(collect_list(at_ms) FILTER (WHERE event = 'joining')), 1) AS joining_second_ms,
-  get(sort_array(collect_list(struct(stream_pos, event_id)) FILTER (WHERE event = 'joining')), 1).event_id AS joining_second_id,
-  max_by(at_ms, stream_pos) FILTER (WHERE event = 'joining') AS joining_last_ms,
-  max_by(event_id, stream_pos) FILTER (WHERE event = 'joining') AS joining_last_id,
-  max(stream_pos) FILTER (WHERE event = 'joining') AS joining_last_pos,
-  min_by(at_ms, stream_pos) FILTER (WHERE is_notification) AS rejoin_ms,
-  min_by(event_id, stream_pos) FILTER (WHERE is_notification) AS rejoin_id,
-  -- Other reasons come from other members, or follow from a response.
-  min_by(reason, stream_pos) FILTER (WHERE event = 'rejoin_requested' AND lower(reason) RLIKE concat('metadata has changed',
-    '|subscription has changed|received assignment|revoke partitions|enforced by user|shutdown requested|tasks corrupted',
-    '|probing rebalance|followup rebalance')) AS asked_reason,
-  min_by(at_ms, stream_pos) FILTER (WHERE event = 'joined') AS joined_ms,
-  min_by(event_id, stream_pos) FILTER (WHERE event = 'joined') AS joined_id,
-  min_by(at_ms, stream_pos) FILTER (WHERE event = 'assignment_computed') AS computed_ms,
-  min_by(event_id, stream_pos) FILTER (WHERE event = 'assignment_computed') AS computed_id,
-  min_by(at_ms, stream_pos) FILTER (WHERE event = 'synced') AS synced_ms,
-  min_by(event_id, stream_pos) FILTER (WHERE event = 'synced') AS synced_id,
-  min_by(at_ms, stream_pos) FILTER (WHERE event = 'worker_assigned') AS worker_assigned_ms,
-  min_by(event_id, stream_pos) FILTER (WHERE event = 'worker_assigned') AS worker_assigned_id,
-  max_by(CASE
-      WHEN event = 'worker_assigned' THEN concat(coalesce(assigned_connectors, array()), coalesce(assigned_tasks, array()))
-      ELSE partitions
-    END, stream_pos) FILTER (WHERE event IN ('worker_assigned', 'assignment_received')) AS assigned,
-  max_by(concat(coalesce(revoked_connectors, array()), coalesce(revoked_tasks, array())), stream_pos) FILTER (
-    WHERE event = 'worker_assigned') AS revoked,
-  max_by(delay_ms, stream_pos) FILTER (WHERE event = 'worker_assigned') AS delay_ms,
-  min(at_ms) FILTER (WHERE event = 'partitions_assigned') AS given_ms,
-  min_by(partitions, stream_pos) FILTER (WHERE event = 'partitions_assigned') AS given,
-  max(at_ms) FILTER (WHERE event IN ('partitions_revoked', 'partitions_lost') AND size(partitions) > 0) AS taken_ms,
-  max(resolution_ms) AS resolution_ms
-FROM (
-  SELECT
-    *,
-    -- A member is notified of the rebalance that ends its own generation but may miss it: the next generation that it joins can be a later
-    -- one.
-    (event = 'rejoin_requested' AND reason LIKE '%already rebalancing%'
-      OR event = 'heartbeat_failed' AND coalesce(error, cause, reason) RLIKE '(?i)rebalanc')
-      AND last_got + 1 = generation_of_round AND last_instance = instance
-        AND coalesce(last_member = member_of_round, true) AS is_notification
-  FROM event_with_request
-  WHERE NOT coalesce(in_vain, false) AND NOT coalesce(is_of_another, false)
-)
-GROUP BY kafka_cluster, group_id, process_id, instance, client, round
+SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, group_instance_id, task, round, generation, member_id,
+  protocol, leader_member_id, is_leader, from_pos, is_found, joining_count, joining_first_ms, joining_first_id, joining_first_pos,
+  joining_second_ms, joining_second_id, joining_last_ms, joining_last_id, joining_last_pos, rejoin_ms, rejoin_id, asked_reason, joined_ms,
+  joined_id, computed_ms, computed_id, synced_ms, synced_id, worker_assigned_ms, worker_assigned_id, assigned, revoked, delay_ms, given_ms,
+  given, roster,
+  -- A process sees a new incarnation begin if one of its clients asks to join after another client had a generation, and receives a lower
+  -- one or, unless it is a static member, the same one. A slow client may still print the previous generation, because it asked for it
+  -- before the other client received a higher one.
+  count_if(generation < last.generation AND (client = last.client OR joining_last_pos > last.from_pos)
+      OR generation = last.generation AND group_instance_id IS NULL AND joining_first_pos > last.from_pos)
+    OVER (PARTITION BY kafka_cluster, group_id, process_id ORDER BY from_pos ROWS UNBOUNDED PRECEDING) AS incarnations_seen,
+  taken_ms, resolution_ms
+FROM round_with_previous

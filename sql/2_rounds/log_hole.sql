@@ -1,21 +1,18 @@
 -- One row per gap in a member's log where lines must be missing: rotated away, cut out, not copied, or lost one by one.
--- Reads: assignment_hole, task_hole, filtered_log, event, join_round, round_line, client_event, setting
+-- Reads: work_hole, filtered_log, event, join_round, round_line, client_event, setting
 -- Grain: process_id, instance, to_pos
 -- In a filtered log any line may be missing: between any two lines, and before the first and after the last. If several reasons point to
 -- the same place, the row has the widest gap and the first of the reasons for it.
 CREATE OR REPLACE TEMPORARY VIEW log_hole (
-  process_id COMMENT 'Process',
-  instance   COMMENT 'Which run of the process',
+  process_id, instance,
   from_pos   COMMENT 'Last position that is certainly before it',
   to_pos     COMMENT 'First position that is certainly after it',
-  is_wide
-    COMMENT 'True if a whole stretch may be missing, including ends and starts; false if a single missing line explains it',
+  is_wide    COMMENT 'True if a whole stretch may be missing, including ends and starts; false if a single missing line explains it',
   why        COMMENT 'member_changed, generation_skipped or joined_unasked (its own log does not explain how it reached a generation);
     coordinator_ahead (the coordinator counted it in a later one); join_unanswered (no line shows what became of its join request);
-    lists_differ (assignment_hole); a reason of task_hole; filtered',
+    a reason of work_hole; filtered',
   event_id   COMMENT 'First line that is certainly after it'
 )
-COMMENT 'One row per gap in a member''s log where lines must be missing.'
 AS
 WITH round AS (
   SELECT r.process_id, r.instance, r.group_id, r.client, r.is_worker, r.generation, r.member_id, r.from_pos, r.joining_count,
@@ -34,53 +31,25 @@ WITH round AS (
   -- only with a line (fenced, left, generation reset) or in a new process run. A change without either means that such a line is missing. A
   -- member that was paused or cut off while its group continued prints errors when it returns, so a skipped generation without such an
   -- error is a gap. Membership without a join request is a gap too.
-  SELECT
-    process_id AS process_id,
-    instance AS instance,
-    last_member_pos AS from_pos,
-    from_pos AS to_pos,
-    true AS is_wide,
-    'member_changed' AS why,
-    event_id AS event_id
+  SELECT process_id, instance, last_member_pos AS from_pos, from_pos AS to_pos, true AS is_wide, 'member_changed' AS why, event_id
   FROM round
   -- A member that learns only from the coordinator's response that its id is no longer valid asks again.
   WHERE member_id <> last_member AND NOT coalesce(CASE WHEN joining_count > 1 THEN trouble_pos ELSE loss_pos END > last_member_pos, false)
   UNION ALL
   -- A leaving member prints its own id.
-  SELECT
-    e.process_id AS process_id,
-    e.instance AS instance,
-    r.from_pos AS from_pos,
-    e.stream_pos AS to_pos,
-    true AS is_wide,
-    'member_changed' AS why,
-    e.event_id AS event_id
+  SELECT e.process_id, e.instance, r.from_pos, e.stream_pos AS to_pos, true AS is_wide, 'member_changed' AS why, e.event_id
   FROM round_line e
   JOIN join_round r ON r.process_id = e.process_id AND r.instance = e.instance AND r.group_id = e.group_id AND r.client = e.client
     AND r.from_pos = e.round_pos
   WHERE e.event = 'leaving' AND e.member_id <> r.member_id AND NOT coalesce(e.loss_pos > r.from_pos, false)
   UNION ALL
-  SELECT
-    process_id AS process_id,
-    instance AS instance,
-    last_pos AS from_pos,
-    from_pos AS to_pos,
-    true AS is_wide,
-    'generation_skipped' AS why,
-    event_id AS event_id
+  SELECT process_id, instance, last_pos AS from_pos, from_pos AS to_pos, true AS is_wide, 'generation_skipped' AS why, event_id
   FROM round
   -- Up to 2.6.0 a round that failed after the join is not printed, only the next join request.
   WHERE generation - last_generation > CASE WHEN prints_joins THEN 1 ELSE greatest(joining_count, 1) END
     AND NOT coalesce(trouble_pos > last_pos, false)
   UNION ALL
-  SELECT
-    process_id AS process_id,
-    instance AS instance,
-    last_pos AS from_pos,
-    from_pos AS to_pos,
-    false AS is_wide,
-    'joined_unasked' AS why,
-    event_id AS event_id
+  SELECT process_id, instance, last_pos AS from_pos, from_pos AS to_pos, false AS is_wide, 'joined_unasked' AS why, event_id
   FROM round
   WHERE is_worker AND joining_count = 0 AND most_asked > 0 AND last_pos IS NOT NULL AND generation > last_generation
 ), membership_round AS (
@@ -128,12 +97,7 @@ WITH round AS (
   GROUP BY group_id, member_id
 ), unheard_generation AS (
   -- One row per membership that the coordinator counted in a later generation than the member's own log: lines in between are missing.
-  SELECT
-    k.process_id AS process_id,
-    k.instance AS instance,
-    k.from_pos AS from_pos,
-    k.last.stream_pos AS to_pos,
-    k.last.event_id AS event_id
+  SELECT k.process_id, k.instance, k.from_pos, k.last.stream_pos AS to_pos, k.last.event_id
   FROM final_round k
   JOIN coordinator_generation n ON n.group_id = k.group_id AND n.member_id = k.member_id
   -- A member whose join was never answered may be in that generation without knowing it.
@@ -176,9 +140,7 @@ WITH round AS (
   UNION ALL
   SELECT process_id, instance, from_pos, to_pos, true, 'join_unanswered', event_id FROM unanswered_join
   UNION ALL
-  SELECT process_id, instance, from_pos, to_pos, is_wide, 'lists_differ', event_id FROM assignment_hole
-  UNION ALL
-  SELECT process_id, instance, from_pos, to_pos, is_wide, why, event_id FROM task_hole
+  SELECT process_id, instance, from_pos, to_pos, is_wide, why, event_id FROM work_hole
   UNION ALL
   SELECT process_id, instance, last_pos, stream_pos, true, 'filtered', event_id FROM filtered_line
   UNION ALL
@@ -186,13 +148,7 @@ WITH round AS (
   FROM filtered_line
   GROUP BY process_id, instance
 )
-SELECT
-  process_id AS process_id,
-  instance AS instance,
-  min(from_pos) AS from_pos,
-  to_pos AS to_pos,
-  bool_or(is_wide) AS is_wide,
-  min_by(why, struct(NOT is_wide, why)) AS why,
-  min(event_id) AS event_id
+SELECT process_id, instance, min(from_pos) AS from_pos, to_pos, bool_or(is_wide) AS is_wide,
+  min_by(why, struct(NOT is_wide, why)) AS why, min(event_id) AS event_id
 FROM gap
 GROUP BY process_id, instance, to_pos

@@ -2,19 +2,12 @@
 -- Reads: client_event, join_round
 -- Grain: event_id
 CREATE OR REPLACE TEMPORARY VIEW round_line (
-  process_id      COMMENT 'Process',
-  instance        COMMENT 'Which run of the process',
-  group_id        COMMENT 'Group',
-  client          COMMENT 'Client inside the process',
-  stream_pos      COMMENT 'Order inside the process',
-  event_id        COMMENT 'Event',
-  event           COMMENT 'What happened',
-  member_id       COMMENT 'Member id, if the line has it',
-  round_pos       COMMENT 'Where the generation before the line begins (from_pos of join_round); NULL: none has begun',
-  trouble_pos     COMMENT 'Last line before it that ends a membership or lets a generation pass; NULL: none',
-  loss_pos        COMMENT 'The same without lines that do not invalidate the member id: a lost coordinator, a worker that revokes its work'
+  process_id, instance, group_id, client, stream_pos, event_id, event,
+  member_id   COMMENT 'Member id, if the line has it',
+  round_pos   COMMENT 'Where the generation before the line begins (from_pos of join_round); NULL: none has begun',
+  trouble_pos COMMENT 'Last line before it that ends a membership or lets a generation pass; NULL: none',
+  loss_pos    COMMENT 'The same without lines that do not invalidate the member id: a lost coordinator, a worker that revokes its work'
 )
-COMMENT 'One row per line of a group''s client, with the generation that it follows.'
 AS
 WITH client_line AS (
   SELECT e.process_id, e.instance, e.group_id, e.client, e.stream_pos, e.event_id, e.event, e.member_id, r.from_pos,
@@ -28,14 +21,7 @@ WITH client_line AS (
     AND r.from_pos = e.stream_pos
 )
 SELECT
-  process_id AS process_id,
-  instance AS instance,
-  group_id AS group_id,
-  client AS client,
-  stream_pos AS stream_pos,
-  event_id AS event_id,
-  event AS event,
-  member_id AS member_id,
+  process_id, instance, group_id, client, stream_pos, event_id, event, member_id,
   max(from_pos) OVER before AS round_pos,
   max(CASE WHEN is_trouble THEN stream_pos END) OVER before AS trouble_pos,
   max(CASE WHEN is_trouble AND NOT is_distance THEN stream_pos END) OVER before AS loss_pos

@@ -2,7 +2,8 @@
 -- Reads: clock_edge, clock_setback, event_row
 -- Grain: from_process_id, to_process_id
 -- If no constant offset satisfies all lines, a clock stepped or drifted. Then the lines are processed in order, in stretches that one
--- offset satisfies, and the bound is wide enough for all stretches. If a stretch has no bound, neither has the pair. Contradictions within
+-- offset satisfies, and the bound is wide enough for all stretches. If a stretch has no bound, neither has the pair; nor has it if no line
+-- shows the offset between two steps back of a clock. Contradictions within
 -- `clock_jitter_ms` come from drift, not steps: they only widen the bound.
 CREATE OR REPLACE TEMPORARY VIEW clock_bound (
   from_process_id COMMENT 'Process',
@@ -12,10 +13,9 @@ CREATE OR REPLACE TEMPORARY VIEW clock_bound (
   constraints     COMMENT 'How many pairs of lines bound it',
   witness         COMMENT 'Two lines that rule out a larger value',
   least_witness   COMMENT 'The tightest pair of lines',
-  impossible
-    COMMENT 'True when no constant offset satisfies this bound and that of the other direction: a clock stepped, or a link is wrong'
+  impossible      COMMENT 'True when no constant offset satisfies this bound and that of the other direction: a clock stepped, or a link is
+    wrong'
 )
-COMMENT 'One row per pair of processes with direct evidence: how far the second clock can be ahead of the first.'
 AS
 WITH bound AS (
   SELECT from_process_id AS f, to_process_id AS t, min(hi_ms) AS hi_ms, count(*) AS constraints,
@@ -36,19 +36,22 @@ WITH bound AS (
     CASE WHEN e.from_process_id = p.x THEN e.hi_ms END AS hi
   FROM contradicted_pair p JOIN clock_edge e ON e.from_process_id = p.x AND e.to_process_id = p.y OR e.from_process_id = p.y
     AND e.to_process_id = p.x
+), setback_position AS (
+  SELECT process_id, array_sort(collect_list(stream_pos)) AS at FROM clock_setback GROUP BY process_id
 ), pair_edge_position AS (
-  SELECT l.x, l.y, l.lo, l.hi, a.stream_pos AS x_pos, b.stream_pos AS y_pos
+  -- `era`: how often the two clocks had been set back.
+  SELECT l.x, l.y, l.lo, l.hi, a.stream_pos AS x_pos, b.stream_pos AS y_pos,
+    coalesce(size(filter(sx.at, s -> s <= a.stream_pos)), 0) + coalesce(size(filter(sy.at, s -> s <= b.stream_pos)), 0) AS era,
+    coalesce(size(sx.at), 0) + coalesce(size(sy.at), 0) AS setbacks
   FROM pair_edge l
   JOIN event_row a ON a.event_id = l.x_event
   JOIN event_row b ON b.event_id = l.y_event
-), setback_position AS (
-  SELECT process_id, array_sort(collect_list(stream_pos)) AS at FROM clock_setback GROUP BY process_id
+  LEFT JOIN setback_position sx ON sx.process_id = l.x
+  LEFT JOIN setback_position sy ON sy.process_id = l.y
 ), combined_bound AS (
-  SELECT p.x, p.y,
+  SELECT x, y, count(DISTINCT era) <= max(setbacks) AS has_empty_era,
     aggregate(
-      sort_array(collect_list(struct(
-        coalesce(size(filter(sx.at, s -> s <= p.x_pos)), 0) + coalesce(size(filter(sy.at, s -> s <= p.y_pos)), 0) AS era, p.x_pos, p.y_pos,
-          p.lo, p.hi))),
+      sort_array(collect_list(struct(era, x_pos, y_pos, lo, hi))),
       named_struct('era', -1, 'lo', CAST(NULL AS BIGINT), 'hi', CAST(NULL AS BIGINT), 'all_lo', CAST(NULL AS BIGINT),
         'all_hi', CAST(NULL AS BIGINT), 'no_lo', false, 'no_hi', false),
       (acc, e) -> CASE
@@ -69,10 +72,8 @@ WITH bound AS (
         'hi', CASE WHEN NOT acc.no_hi AND acc.hi IS NOT NULL
           THEN greatest(acc.all_hi, CASE WHEN acc.lo > acc.hi THEN acc.lo + clock_jitter_ms ELSE acc.hi END) END)
     ) AS hull
-  FROM pair_edge_position p
-  LEFT JOIN setback_position sx ON sx.process_id = p.x
-  LEFT JOIN setback_position sy ON sy.process_id = p.y
-  GROUP BY p.x, p.y
+  FROM pair_edge_position
+  GROUP BY x, y
 ), bounding_line AS (
   -- These are the lines that give this wide bound. The tightest lines contradict each other.
   SELECT h.x, h.y,
@@ -84,6 +85,7 @@ WITH bound AS (
 SELECT b.f AS from_process_id, b.t AS to_process_id,
   CASE
     WHEN h.x IS NULL THEN b.hi_ms
+    WHEN h.has_empty_era AND NOT coalesce(b.hi_ms + back.hi_ms < -clock_jitter_ms, false) THEN NULL
     WHEN b.f = h.x THEN h.hull.hi
     ELSE -h.hull.lo
   END AS hi_ms,

@@ -1,5 +1,5 @@
 -- One row per ordered pair of processes connected by a chain of edges: the narrowest bound on the second clock against the first.
--- Reads: steady_bound
+-- Reads: clock_bound, clock_suspect
 -- Grain: from_process_id, to_process_id
 -- A cycle of bounds that no clocks can satisfy is contradictory. Paths through it are left out.
 CREATE OR REPLACE TEMPORARY VIEW clock_closure (
@@ -8,18 +8,25 @@ CREATE OR REPLACE TEMPORARY VIEW clock_closure (
   hi_ms           COMMENT 'Its clock is ahead of the first one''s by at most this, milliseconds',
   witness         COMMENT 'Lines of the chain, two per link'
 )
-COMMENT 'One row per ordered pair of processes connected by a chain of edges: the narrowest bound on the second clock against the first.'
 AS
 WITH bound AS (
-  SELECT from_process_id, to_process_id, hi_ms, witness FROM steady_bound WHERE hi_ms IS NOT NULL
+  SELECT b.from_process_id AS f, b.to_process_id AS t, b.hi_ms, b.witness
+  FROM clock_bound b
+  -- A pair whose lines contradict each other has a bound for both sides of the step. The others of a clock that stepped may have lines on
+  -- only one side.
+  LEFT ANTI JOIN clock_suspect s ON s.process_id = b.from_process_id AND s.how = 'contradicted' AND NOT b.impossible
+  LEFT ANTI JOIN clock_suspect u ON u.process_id = b.to_process_id AND u.how = 'contradicted' AND NOT b.impossible
+  WHERE b.hi_ms IS NOT NULL
 ), link AS (
   -- Of equally short chains the first by its lines is chosen. The lines are joined to a text because not every engine compares an array
-  -- inside a struct.
-  SELECT from_process_id AS f, to_process_id AS t, struct(hi_ms AS d, 1 AS n, array_join(witness, ',') AS k, witness AS w) AS best
-  FROM bound
-  UNION ALL
-  SELECT DISTINCT p, p, struct(CAST(0 AS BIGINT) AS d, 0 AS n, '' AS k, CAST(array() AS ARRAY<STRING>) AS w)
-    FROM (SELECT explode(array(from_process_id, to_process_id)) AS p FROM bound)
+  -- inside a struct. Each process is linked to itself.
+  SELECT e.f, e.t, min(struct(e.d, e.n, e.k, e.w)) AS best
+  FROM bound b LATERAL VIEW inline(array(
+    named_struct('f', f, 't', t, 'd', hi_ms, 'n', 1, 'k', array_join(witness, ','), 'w', witness),
+    named_struct('f', f, 't', f, 'd', 0L, 'n', 0, 'k', '', 'w', CAST(array() AS ARRAY<STRING>)),
+    named_struct('f', t, 't', t, 'd', 0L, 'n', 0, 'k', '', 'w', CAST(array() AS ARRAY<STRING>))
+  )) e AS f, t, d, n, k, w
+  GROUP BY e.f, e.t
 ), path_2 AS (
   SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k,
     concat(a.best.w, b.best.w) AS w)) AS best

@@ -1,5 +1,5 @@
 -- One row per pair of log lines of two processes where one must have happened before the other.
--- Reads: member_round, epoch_edge, event, client_event, process_cluster, process_resolution
+-- Reads: member_round, epoch_member, epoch_generation, event, process_cluster, process_resolution
 -- Grain: rule, from_event_id, to_event_id
 -- Public: yes
 -- Every message is sent before it is received, and inside one process lines are in order. So if a clock shows an earlier `to` than another
@@ -14,40 +14,22 @@ CREATE OR REPLACE TEMPORARY VIEW clock_edge (
   to_ts           COMMENT 'Its time, by its own clock',
   hi_ms           COMMENT 'Most by which the clock of the later line''s process is ahead of the earlier line''s, milliseconds'
 )
-COMMENT 'One row per pair of log lines of two processes where one must have happened before the other.'
 AS
-WITH membership_line AS (
-  SELECT c.kafka_cluster, e.process_id, e.member_id, unix_millis(e.ts) AS at_ms, e.event_id, e.event
+WITH membership_end AS (
+  -- A KIP-848 member id lasts until its client closes, and the n-th loss in one log need not be the n-th in the other. Only lines that
+  -- appear once in their log are matched.
+  SELECT c.kafka_cluster, e.member_id, e.process_id, e.event,
+    CASE WHEN e.event IN ('leaving', 'member_left') THEN 'left' ELSE 'removed' END AS what,
+    e.event IN ('member_left', 'member_expired', 'member_fenced_by_broker') AS is_broker,
+    min(struct(unix_millis(e.ts) AS at_ms, e.event_id)) AS line
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.member_id IS NOT NULL AND (
-    e.event IN ('leaving', 'member_left', 'member_expired')
+    e.event IN ('leaving', 'member_left', 'member_expired', 'member_fenced_by_broker')
     OR e.event = 'heartbeat_failed' AND coalesce(e.error, e.cause, e.reason) RLIKE 'UNKNOWN_MEMBER_ID|member id ([^ ]+ )?is not valid'
-  )
-), id_response AS (
-  -- A new member's first request is answered with the id that the broker made; it asks again with that id. If it joined, its round
-  -- has it.
-  SELECT c.process_id, c.group_id, c.member_id, c.at_ms, c.event_id, c.asked, c.asked_again
-  FROM (
-    SELECT process_id, group_id, member_id, at_ms, event_id, event, reason,
-      lag(CASE WHEN event = 'joining' THEN struct(at_ms, event_id) END) IGNORE NULLS
-        OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos) AS asked,
-      lag(CASE WHEN event = 'joining' THEN struct(at_ms, event_id) END) IGNORE NULLS
-        OVER (PARTITION BY process_id, instance, group_id, client ORDER BY -stream_pos) AS asked_again
-    FROM client_event
-    WHERE event IN ('joining', 'rejoin_requested')
-  ) c
-  LEFT ANTI JOIN (SELECT DISTINCT member_id FROM member_round) m ON m.member_id = c.member_id
-  WHERE c.event = 'rejoin_requested' AND c.member_id IS NOT NULL AND c.reason LIKE 'need to re-join with the given member-id%'
-), coordinator_mention AS (
-  -- Its coordinator's lines about such a member.
-  SELECT process_id, group_id, member_id,
-    min(CASE WHEN event = 'member_added' THEN struct(unix_millis(ts) AS at_ms, event_id) END) AS made,
-    min(CASE WHEN event = 'rebalance_preparing' THEN struct(unix_millis(ts) AS at_ms, event_id) END) AS prepared
-  FROM event
-  WHERE member_id IS NOT NULL AND broker_id IS NOT NULL
-    AND (event = 'member_added' OR event = 'rebalance_preparing' AND reason RLIKE '(?i)^adding new member')
-  GROUP BY process_id, group_id, member_id
+    OR e.event = 'member_fenced' AND e.cause RLIKE '(?i)unknown|fenced')
+  GROUP BY c.kafka_cluster, e.member_id, e.process_id, e.event, e.state_to
+  HAVING count(*) = 1
 ), static_line AS (
   SELECT process_id, member_id, old_member_id, event, struct(unix_millis(ts) AS at_ms, event_id) AS line,
     lag(CASE WHEN event IN ('static_member_replaced', 'member_added') THEN struct(event, old_member_id, unix_millis(ts) AS at_ms, event_id)
@@ -123,26 +105,18 @@ WITH membership_line AS (
 ), any_edge AS (
   SELECT rule, f, first, t, later FROM round_edge
   UNION ALL
-  SELECT 'the member left, then the broker said so', l.process_id, struct(l.at_ms, l.event_id), b.process_id, struct(b.at_ms, b.event_id)
-  FROM membership_line l JOIN membership_line b ON l.event = 'leaving' AND b.event = 'member_left' AND b.member_id = l.member_id
-    AND b.kafka_cluster = l.kafka_cluster
-  UNION ALL
-  SELECT 'the broker removed the member, then the member was notified', b.process_id, struct(b.at_ms, b.event_id), m.process_id,
-    struct(m.at_ms, m.event_id)
-  FROM membership_line b JOIN membership_line m ON b.event = 'member_expired' AND m.event = 'heartbeat_failed'
-    AND b.member_id = m.member_id AND b.kafka_cluster = m.kafka_cluster
-  UNION ALL
   SELECT e.rule, e.f, e.first, e.t, e.later
   FROM (
-    SELECT t.process_id, struct(t.at_ms, t.event_id) AS received, t.asked, t.asked_again, n.process_id AS broker, n.made, n.prepared
-    FROM id_response t
-    JOIN coordinator_mention n ON n.group_id = t.group_id AND n.member_id = t.member_id
+    SELECT m.what, m.process_id, m.line, b.process_id AS broker, b.line AS broker_line
+    FROM membership_end m JOIN membership_end b ON b.kafka_cluster = m.kafka_cluster AND b.member_id = m.member_id
+      AND b.what = m.what AND b.is_broker AND NOT m.is_broker
   ) LATERAL VIEW inline(array(
-    named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', asked, 't', broker, 'later', made),
-    named_struct('rule', 'the broker assigned an id, then the member received it', 'f', broker, 'first', made, 't', process_id, 'later',
-      received),
-    named_struct('rule', 'a new member asked with its id, then the rebalance that names it began', 'f', process_id, 'first', asked_again,
-      't', broker, 'later', prepared)
+    CASE WHEN what = 'left' THEN
+      named_struct('rule', 'the member left, then the broker said so', 'f', process_id, 'first', line, 't', broker,
+        'later', broker_line) END,
+    CASE WHEN what = 'removed' THEN
+      named_struct('rule', 'the broker removed the member, then the member was notified', 'f', broker, 'first', broker_line,
+        't', process_id, 'later', line) END
   )) e AS rule, f, first, t, later
   UNION ALL
   SELECT e.rule, e.f, e.first, e.t, e.later
@@ -158,7 +132,21 @@ WITH membership_line AS (
       joined)
   )) e AS rule, f, first, t, later
   UNION ALL
-  SELECT rule, f, first, t, later FROM epoch_edge
+  -- The group epoch rises after a member asked to join and before any member reaches it (KIP-848).
+  SELECT e.rule, e.f, e.first, e.t, e.later
+  FROM (
+    SELECT m.process_id, m.joining, m.reached, m.member_id, g.process_id AS broker, g.cause, g.cause_member,
+      struct(g.bumped_ms AS at_ms, g.bumped_id AS event_id) AS bumped
+    FROM epoch_member m
+    JOIN epoch_generation g ON g.kafka_cluster = m.kafka_cluster AND g.group_id = m.group_id AND g.incarnation = m.incarnation
+      AND g.generation = m.generation
+    WHERE m.process_id IS NOT NULL
+  ) LATERAL VIEW inline(array(
+    named_struct('rule', 'the epoch rose, then a member had it', 'f', broker, 'first', bumped, 't', process_id, 'later', reached),
+    CASE WHEN cause = 'member_joined' AND cause_member = member_id THEN
+      named_struct('rule', 'a member asked to join, then the epoch rose for it', 'f', process_id, 'first', joining, 't', broker, 'later',
+        bumped) END
+  )) e AS rule, f, first, t, later
   UNION ALL
   -- A transactional producer and its coordinator. Each epoch is given once.
   SELECT e.rule, e.f, e.first, e.t, e.later

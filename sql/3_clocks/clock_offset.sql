@@ -1,10 +1,10 @@
 -- One row per process and the reference of its island, and per pair of processes with direct evidence: the offset between their clocks.
--- Reads: clock_closure, clock_bound, steady_bound, clock_suspect, process_life
+-- Reads: clock_closure, clock_bound, clock_suspect, process_life
 -- Grain: process_id, reference_process_id
 -- Public: yes
 -- The reference is a process whose clock did not step, if possible a broker. Nothing is compared across islands.
 CREATE OR REPLACE TEMPORARY VIEW clock_offset (
-  process_id           COMMENT 'Process',
+  process_id,
   reference_process_id COMMENT 'Process that it is compared with',
   lo_ms                COMMENT 'Its clock is ahead of the reference''s by at least this, milliseconds; NULL: no lower bound',
   hi_ms                COMMENT 'Its clock is ahead of the reference''s by at most this, milliseconds; NULL: no upper bound',
@@ -13,7 +13,6 @@ CREATE OR REPLACE TEMPORARY VIEW clock_offset (
   suspect_time_zone    COMMENT 'Probable time zone error, as +HH:MM: a multiple of 15 minutes, not of a day, within the bounds; NULL: none',
   is_island_reference  COMMENT 'True for the row whose reference is that of the process''s island'
 )
-COMMENT 'One row per process and the reference of its island, and per pair with direct evidence: the offset between their clocks.'
 AS
 WITH process_role AS (
   SELECT DISTINCT process_id, is_broker FROM process_life
@@ -42,10 +41,9 @@ WITH process_role AS (
     OR p.process_id = d.reference_process_id AND p.reference_process_id = d.process_id
 ), pair_bound AS (
   SELECT
-    e.process_id,
-    e.reference_process_id,
-    CASE WHEN e.process_id = e.reference_process_id THEN 0L ELSE -coalesce(back.hi_ms, sb.hi_ms) END AS lo_ms,
-    CASE WHEN e.process_id = e.reference_process_id THEN 0L ELSE coalesce(forth.hi_ms, sf.hi_ms) END AS hi_ms,
+    e.process_id, e.reference_process_id,
+    CASE WHEN e.process_id = e.reference_process_id THEN 0L ELSE -back.hi_ms END AS lo_ms,
+    CASE WHEN e.process_id = e.reference_process_id THEN 0L ELSE forth.hi_ms END AS hi_ms,
     coalesce(df.constraints, 0) + coalesce(db.constraints, 0) AS constraints,
     coalesce(df.impossible, false) OR s.process_id IS NOT NULL AS stepped,
     e.is_island_reference
@@ -54,8 +52,6 @@ WITH process_role AS (
   LEFT JOIN clock_closure back ON back.from_process_id = e.process_id AND back.to_process_id = e.reference_process_id
   LEFT JOIN clock_bound df ON df.from_process_id = e.reference_process_id AND df.to_process_id = e.process_id
   LEFT JOIN clock_bound db ON db.from_process_id = e.process_id AND db.to_process_id = e.reference_process_id
-  LEFT JOIN steady_bound sf ON sf.from_process_id = e.reference_process_id AND sf.to_process_id = e.process_id
-  LEFT JOIN steady_bound sb ON sb.from_process_id = e.process_id AND sb.to_process_id = e.reference_process_id
   LEFT JOIN clock_suspect s ON s.process_id = e.process_id
 )
 SELECT

@@ -11,7 +11,6 @@ CREATE OR REPLACE TEMPORARY VIEW clock_step (
   lo_ms      COMMENT 'It was set ahead by at least this, milliseconds; negative: back. NULL: unknown',
   hi_ms      COMMENT 'It was set ahead by at most this, milliseconds; NULL: unknown'
 )
-COMMENT 'One row per stretch of a process''s log in which its clock was set, according to its own times and one other process.'
 AS
 WITH contradicting_event AS (
   -- No steady clock satisfies these lines: the clock stepped between the first and the last of them in its own log.
@@ -45,20 +44,17 @@ WITH contradicting_event AS (
   FROM step_range p LEFT JOIN bound_per_side s ON s.process_id = p.process_id AND s.partner = p.partner
 )
 SELECT
-  process_id AS process_id,
+  process_id,
   concat('partner ', partner) AS step,
-  before_pos AS before_pos,
-  after_pos AS after_pos,
+  before_pos, after_pos,
   -- Bounds that contradict each other mean several steps.
   CASE WHEN coalesce(lo_ms <= hi_ms, true) THEN lo_ms END AS lo_ms,
   CASE WHEN coalesce(lo_ms <= hi_ms, true) THEN hi_ms END AS hi_ms
 FROM step_size
 UNION ALL
 SELECT
-  process_id AS process_id,
+  process_id,
   concat('set back ', stream_pos) AS step,
-  stream_pos - 1 AS before_pos,
-  stream_pos AS after_pos,
-  CAST(NULL AS BIGINT) AS lo_ms,
+  stream_pos - 1 AS before_pos, stream_pos AS after_pos, CAST(NULL AS BIGINT) AS lo_ms,
   -by_ms AS hi_ms
 FROM clock_setback

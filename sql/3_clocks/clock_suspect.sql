@@ -11,7 +11,6 @@ CREATE OR REPLACE TEMPORARY VIEW clock_suspect (
   times      COMMENT 'How often this happens',
   witness    COMMENT 'The fewest lines that cannot all be true with a steady clock'
 )
-COMMENT 'One row per process whose clock stepped, according to its own times and direct evidence.'
 AS
 WITH agreement AS (
   SELECT from_process_id AS process_id, count_if(NOT impossible) AS partners FROM clock_bound GROUP BY from_process_id

@@ -1,111 +1,48 @@
 -- One row per generation of a group, from the coordinator's side, the members' side, or both.
--- Reads: broker_generation, epoch_generation, epoch_member, member_round, join_round, round_life, clock_offset, common_clock, group_facts
--- Reads: late_join
+-- Reads: broker_generation, epoch_generation, epoch_member, member_side, clock_offset, common_clock, group_facts
 -- Grain: kafka_cluster, group_id, incarnation, generation
 -- Public: yes
 CREATE OR REPLACE TEMPORARY VIEW generation (
-  kafka_cluster    COMMENT 'Kafka cluster id',
-  group_id         COMMENT 'Group',
-  incarnation      COMMENT 'Incarnation of the group''s metadata: generations restart when it is lost or deleted',
-  incarnation_why  COMMENT 'Why that incarnation began: first, deleted, expired_empty, metadata_lost, ghost, converted
-    (an empty group of the other protocol), unknown',
-  generation       COMMENT 'Generation; for a KIP-848 group its epoch',
-  protocol_type    COMMENT 'consumer, connect, share or streams',
-  group_protocol   COMMENT 'classic, or assigned by the broker: consumer (KIP-848), share (KIP-932), streams (KIP-1071)',
-  rebalance_mode   COMMENT 'eager, cooperative or server; NULL: unknown',
-  assignor         COMMENT 'Chosen assignor or Connect protocol',
-  coordinator      COMMENT 'Broker that coordinated it (its process)',
-  prepared_ts      COMMENT 'Broker: the rebalance began',
-  stabilized_ts    COMMENT 'Broker: all members joined',
-  assigned_ts      COMMENT 'Broker: the leader''s assignment arrived',
-  first_asked_ts   COMMENT 'Members: the first asked to join, on their common clock (middle of its bounds)',
-  first_joined_ts  COMMENT 'Members: the first joined, on their common clock (middle of its bounds)',
-  last_synced_ts   COMMENT 'Members: the last received its assignment, on their common clock (middle of its bounds)',
-  join_ms          COMMENT 'Broker: from preparing to stabilized, milliseconds',
-  sync_ms          COMMENT 'Broker: from stabilized to the assignment, milliseconds',
-  duration_ms      COMMENT 'From preparing to the assignment; without a broker''s log, from the first request to the last sync of members
-    whose clocks can be compared, otherwise the longest of them, milliseconds; NULL: clocks stepped meanwhile',
-  leader_member_id COMMENT 'Leader',
-  member_count     COMMENT 'Number of members: from the broker''s log, else the leader''s, else the number of members in the logs',
-  is_count_told    COMMENT 'True when the broker or the leader prints the number; otherwise there may have been more',
-  trigger          COMMENT 'Why the group rebalanced, in a closed vocabulary',
-  trigger_inferred COMMENT 'True when no line gives a reason and it follows from earlier events',
-  trigger_member_id COMMENT 'Member that triggered it',
-  asked_why        COMMENT 'Why a member requested it, by its own lines or the coordinator''s: topic_metadata_changed,
+  kafka_cluster, group_id,
+  incarnation          COMMENT 'Incarnation of the group''s metadata: generations restart when it is lost or deleted',
+  incarnation_why      COMMENT 'Why that incarnation began: first, deleted, expired_empty, metadata_lost, ghost, converted (an empty group
+    of the other protocol), unknown',
+  generation           COMMENT 'Generation; for a KIP-848 group its epoch',
+  protocol_type        COMMENT 'consumer, connect, share or streams',
+  group_protocol       COMMENT 'classic, or assigned by the broker: consumer (KIP-848), share (KIP-932), streams (KIP-1071)',
+  rebalance_mode       COMMENT 'eager, cooperative or server; NULL: unknown',
+  assignor             COMMENT 'Chosen assignor or Connect protocol',
+  coordinator          COMMENT 'Broker that coordinated it (its process)',
+  prepared_ts          COMMENT 'Broker: the rebalance began',
+  stabilized_ts        COMMENT 'Broker: all members joined',
+  assigned_ts          COMMENT 'Broker: the leader''s assignment arrived',
+  first_asked_ts       COMMENT 'Members: the first asked to join, on their common clock (middle of its bounds)',
+  first_joined_ts      COMMENT 'Members: the first joined, on their common clock (middle of its bounds)',
+  last_synced_ts       COMMENT 'Members: the last received its assignment, on their common clock (middle of its bounds)',
+  join_ms              COMMENT 'Broker: from preparing to stabilized, milliseconds',
+  sync_ms              COMMENT 'Broker: from stabilized to the assignment, milliseconds',
+  duration_ms          COMMENT 'From preparing to the assignment; without a broker''s log, from the first request to the last sync of
+    members whose clocks can be compared, otherwise the longest of them, milliseconds; NULL: clocks stepped meanwhile',
+  leader_member_id     COMMENT 'Leader',
+  member_count         COMMENT 'Number of members: from the broker''s log, else the leader''s, else the number of members in the logs',
+  is_count_told        COMMENT 'True when the broker or the leader prints the number; otherwise there may have been more',
+  trigger              COMMENT 'Why the group rebalanced, in a closed vocabulary',
+  trigger_inferred     COMMENT 'True when no line gives a reason and it follows from earlier events',
+  trigger_member_id    COMMENT 'Member that triggered it',
+  asked_why            COMMENT 'Why a member requested it, by its own lines or the coordinator''s: topic_metadata_changed,
     subscription_changed, partitions_to_revoke (the second step of a cooperative rebalance), enforced (by the application),
     tasks_corrupted, probing, followup, shutdown (of Streams); NULL: no line says so',
-  asked_member_id  COMMENT 'That member',
-  reason           COMMENT 'Reason as the broker printed it, with that of the client',
+  asked_member_id      COMMENT 'That member',
+  reason               COMMENT 'Reason as the broker printed it, with that of the client',
   waited_for_member_id COMMENT 'Member that the join phase waited for',
-  waited_why       COMMENT 'last_joiner, expired (no heartbeat), not_rejoined (removed, because it had not asked to join in time) or
+  waited_why           COMMENT 'last_joiner, expired (no heartbeat), not_rejoined (removed, because it had not asked to join in time) or
     pending_expired (it never came back with the member id that it was given)',
-  seen_by_broker   COMMENT 'True when the coordinator''s log has it; false if a filtered log has only its beginning',
-  seen_by_members  COMMENT 'Number of members whose logs have it',
-  witness          COMMENT 'Events that prove it'
+  seen_by_broker       COMMENT 'True when the coordinator''s log has it; false if a filtered log has only its beginning',
+  seen_by_members      COMMENT 'Number of members whose logs have it',
+  witness
 )
-COMMENT 'One row per generation of a group, from the coordinator''s side, the members'' side, or both.'
 AS
-WITH timed_round AS (
-  SELECT
-    r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.process_id, r.member_id, r.is_leader,
-    -- Old releases print no member id.
-    coalesce(j.group_instance_id, r.member_id, concat_ws(' ', r.process_id, r.client)) AS asker,
-    coalesce(c.clock_id, r.process_id) AS island,
-    -- A member that came after the end shows nothing about the rebalance.
-    CASE WHEN t.process_id IS NULL THEN r.joining_first.at_ms - c.ahead_ms END AS asked_ms,
-    CASE WHEN t.process_id IS NULL THEN r.joining_last.at_ms - c.ahead_ms END AS joining_ms,
-    CASE WHEN t.process_id IS NULL THEN r.joined.at_ms - c.ahead_ms END AS joined_ms,
-    CASE WHEN t.process_id IS NULL THEN r.synced.at_ms - c.ahead_ms END AS synced_ms,
-    -- The clock stepped meanwhile, or may have.
-    coalesce(exists(c.set_back, p -> p > j.joining_first_pos AND p <= j.from_pos), false)
-      OR coalesce(r.synced.at_ms - r.joining_first.at_ms >= c.step_ms, false) AS is_doubted,
-    j.asked_reason, j.protocol, j.is_worker, j.leader_member_id, j.group_instance_id, size(l.roster) AS listed_members,
-      coalesce(r.synced.event_id, r.joined.event_id, j.worker_assigned_id) AS event_id
-  FROM member_round r
-  JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
-    AND j.kafka_cluster = r.kafka_cluster
-  LEFT JOIN round_life l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id AND l.process_id = r.process_id
-    AND l.client = r.client
-    AND l.round = r.round AND l.roster IS NOT NULL
-  LEFT JOIN common_clock c ON c.process_id = r.process_id
-  LEFT JOIN late_join t ON t.process_id = r.process_id AND t.group_id = r.group_id AND t.client = r.client AND t.round = r.round
-), generation_island AS (
-  -- Clocks can only be compared within an island: the island with the most members of the generation gives its times.
-  -- It lasted at least as long as each of them shows.
-  SELECT kafka_cluster, group_id, incarnation, generation, max_by(island, struct(members, island)) AS island, count(*) AS islands,
-    max(span_ms) AS span_ms
-  FROM (
-    SELECT kafka_cluster, group_id, incarnation, generation, island, count(DISTINCT process_id) AS members,
-      CASE WHEN NOT bool_or(is_doubted) THEN max(synced_ms) - min(asked_ms) END AS span_ms
-    FROM timed_round
-    GROUP BY kafka_cluster, group_id, incarnation, generation, island
-  )
-  GROUP BY kafka_cluster, group_id, incarnation, generation
-), round_in_island AS (
-  SELECT t.*, i.islands, i.span_ms, t.island = i.island AS is_timed
-  FROM timed_round t JOIN generation_island i ON i.kafka_cluster = t.kafka_cluster AND i.group_id = t.group_id
-    AND i.incarnation = t.incarnation
-    AND i.generation = t.generation
-), member_side AS (
-  SELECT
-    kafka_cluster, group_id, incarnation, generation,
-    min(asked_ms) FILTER (WHERE is_timed) AS asked_ms, min(joined_ms) FILTER (WHERE is_timed) AS joined_ms,
-    max(synced_ms) FILTER (WHERE is_timed) AS synced_ms,
-    max(span_ms) AS span_ms,
-    -- A static member that comes back has another member id.
-    count(DISTINCT coalesce(group_instance_id, member_id, process_id)) AS members,
-    -- The leader of a consumer group names all.
-    max(listed_members) AS listed_members, max(protocol) AS protocol, bool_or(is_worker) AS is_worker,
-    coalesce(max(leader_member_id), max(member_id) FILTER (WHERE is_leader)) AS leader_member_id,
-    -- Each member's last request counts: the others waited for the last member to ask.
-    max_by(member_id, struct(joining_ms, member_id)) FILTER (WHERE joining_ms IS NOT NULL AND islands = 1) AS last_joiner,
-    -- The first member to ask, by the clock that gives the times.
-    min(struct(NOT is_timed AS is_untimed, asked_ms, member_id, asked_reason)) FILTER (WHERE asked_reason IS NOT NULL) AS asked_first,
-    count(DISTINCT CASE WHEN joining_ms IS NOT NULL THEN asker END) AS askers, max(CASE WHEN is_timed THEN island END) AS island,
-    slice(array_sort(collect_list(event_id)), 1, 50) AS witness
-  FROM round_in_island
-  GROUP BY kafka_cluster, group_id, incarnation, generation
-), both_sides AS (
+WITH both_sides AS (
   SELECT
     coalesce(b.kafka_cluster, m.kafka_cluster) AS kafka_cluster, coalesce(b.group_id, m.group_id) AS group_id,
     coalesce(b.incarnation, m.incarnation) AS incarnation, coalesce(b.generation, m.generation) AS generation,
@@ -164,11 +101,8 @@ WITH timed_round AS (
   ) m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id AND m.incarnation = g.incarnation AND m.generation = g.generation
 )
 SELECT
-  o.kafka_cluster,
-  o.group_id,
-  o.incarnation,
-  coalesce(o.incarnation_why, CASE WHEN o.incarnation = 1 THEN 'first' ELSE 'unknown' END) AS incarnation_why,
-  o.generation,
+  o.kafka_cluster, o.group_id, o.incarnation,
+  coalesce(o.incarnation_why, CASE WHEN o.incarnation = 1 THEN 'first' ELSE 'unknown' END) AS incarnation_why, o.generation,
   coalesce(f.protocol_type, CASE WHEN o.is_worker THEN 'connect' WHEN o.is_worker IS NOT NULL THEN 'consumer' END) AS protocol_type,
   'classic' AS group_protocol,
   CASE
@@ -178,15 +112,10 @@ SELECT
     ELSE f.rebalance_mode
   END AS rebalance_mode,
   coalesce(o.protocol, f.protocol) AS assignor,
-  o.broker AS coordinator,
-  timestamp_millis(o.prepared_ms) AS prepared_ts,
-  timestamp_millis(o.stabilized_ms) AS stabilized_ts,
-  timestamp_millis(o.assigned_ms) AS assigned_ts,
-  timestamp_millis(o.asked_ms) AS first_asked_ts,
-  timestamp_millis(o.joined_ms) AS first_joined_ts,
-  timestamp_millis(o.synced_ms) AS last_synced_ts,
-  o.stabilized_ms - o.prepared_ms AS join_ms,
-  o.assigned_ms - o.stabilized_ms AS sync_ms,
+  o.broker AS coordinator, timestamp_millis(o.prepared_ms) AS prepared_ts, timestamp_millis(o.stabilized_ms) AS stabilized_ts,
+  timestamp_millis(o.assigned_ms) AS assigned_ts, timestamp_millis(o.asked_ms) AS first_asked_ts,
+  timestamp_millis(o.joined_ms) AS first_joined_ts, timestamp_millis(o.synced_ms) AS last_synced_ts,
+  o.stabilized_ms - o.prepared_ms AS join_ms, o.assigned_ms - o.stabilized_ms AS sync_ms,
   coalesce(coalesce(o.assigned_ms, o.stabilized_ms) - o.prepared_ms, o.span_ms) AS duration_ms,
   coalesce(o.broker_leader, o.leader_member_id) AS leader_member_id,
   coalesce(o.member_count, o.listed_members, o.members) AS member_count,
@@ -214,7 +143,7 @@ SELECT
   END AS trigger,
   o.reason IS NULL AS trigger_inferred,
   coalesce(o.prepared_member, CASE WHEN o.reason IS NULL AND NOT o.is_expired_later THEN o.expired_member END) AS trigger_member_id,
-  o.asked_why AS asked_why,
+  o.asked_why,
   CASE WHEN o.asked_why IS NOT NULL THEN coalesce(o.prepared_member, o.asked_first.member_id) END AS asked_member_id,
   nullif(concat_ws('; client reason: ', o.reason, nullif(o.client_reason, '')), '') AS reason,
   -- The rebalance waited for a member that was removed for silence, else for the last one to ask, if the others had to wait for it.
@@ -241,8 +170,7 @@ SELECT
   timestamp_millis(e.bumped_ms) AS prepared_ts, NULL AS stabilized_ts, timestamp_millis(e.computed_ms) AS assigned_ts,
     NULL AS first_asked_ts, timestamp_millis(e.reached_ms) AS first_joined_ts, timestamp_millis(e.settled_ms) AS last_synced_ts,
     NULL AS join_ms, NULL AS sync_ms,
-  e.computed_ms - e.bumped_ms AS duration_ms,
-  NULL AS leader_member_id,
+  e.computed_ms - e.bumped_ms AS duration_ms, NULL AS leader_member_id,
   coalesce(e.member_count, CASE WHEN e.broker IS NULL THEN e.members + coalesce(c.members, 0) END) AS member_count,
   e.member_count IS NOT NULL AS is_count_told,
   coalesce(e.cause, 'unknown') AS trigger, true AS trigger_inferred, e.cause_member AS trigger_member_id,

@@ -6,20 +6,16 @@
 -- A process that advertises that address and prints no member id of its own is that worker. Localhost, or an address that several
 -- advertise, identifies no process.
 CREATE OR REPLACE TEMPORARY VIEW member (
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group',
-  member_id     COMMENT 'Member id',
-  process_id    COMMENT 'Process whose log has its lines, or that advertises its address; NULL: only others name it',
-  client_id     COMMENT 'client.id',
-  client_host   COMMENT 'Address of its host as the broker saw it',
-  group_instance_id COMMENT 'group.instance.id of a static member',
-  task          COMMENT 'Connect task whose consumer this is',
-  first_ts      COMMENT 'First line about it, by that line''s clock',
-  last_ts       COMMENT 'Last line about it, by that line''s clock',
-  left_client   COMMENT 'How it left according to its own lines: left, poll_timeout, expired, fenced, unknown',
-  left_broker   COMMENT 'How it left according to the broker''s lines: left, expired, fenced, unknown'
+  kafka_cluster, group_id, member_id,
+  process_id        COMMENT 'Process whose log has its lines, or that advertises its address; NULL: only others name it',
+  client_id,
+  client_host       COMMENT 'Address of its host as the broker saw it',
+  group_instance_id, task,
+  first_ts          COMMENT 'First line about it, by that line''s clock',
+  last_ts           COMMENT 'Last line about it, by that line''s clock',
+  left_client       COMMENT 'How it left according to its own lines: left, poll_timeout, expired, fenced, unknown',
+  left_broker       COMMENT 'How it left according to the broker''s lines: left, expired, fenced, unknown'
 )
-COMMENT 'One row per member id of a group.'
 AS
 WITH own_identity AS (
   SELECT r.kafka_cluster, r.group_id, r.member_id, min(r.process_id) AS process_id, max(j.client_id) AS client_id, max(j.task) AS task,

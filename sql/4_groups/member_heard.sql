@@ -7,21 +7,17 @@
 -- certainly before the removal shows that the session had not expired at that time. KIP-848 members, static members, and those removed for
 -- not joining in time are excluded.
 CREATE OR REPLACE TEMPORARY VIEW member_heard (
-  kafka_cluster COMMENT 'Kafka cluster',
-  group_id      COMMENT 'Group',
-  member_id     COMMENT 'Member id',
+  kafka_cluster, group_id, member_id,
   generation    COMMENT 'Generation in which the coordinator heard from it',
   process_id    COMMENT 'Member''s process',
   broker        COMMENT 'Coordinator''s process',
   session_ms    COMMENT 'Its session timeout',
   heard_lo_ms   COMMENT 'It sent a request at this time or later, by the coordinator''s clock (milliseconds since 1970)',
   alive_ms      COMMENT 'Certainly alive at this time, by its own clock',
-  removed_ms    COMMENT 'Removed, by the coordinator''s clock',
-  removed_id    COMMENT 'Its event',
+  removed_ms    COMMENT 'Removed, by the coordinator''s clock', removed_id COMMENT 'Its event',
   witness       COMMENT 'Proof: join phase over, assignment, coordinator not paused, removal, same generation, session timeout; then the
     clocks'
 )
-COMMENT 'One row per member whose session expired at its coordinator: until when its process was certainly alive.'
 AS
 WITH coordinator_line AS (
   SELECT c.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.group_id,

@@ -4,16 +4,14 @@
 -- The member's own configuration has priority, then the coordinator's lines about the member, then the value that all other members of the
 -- group share.
 CREATE OR REPLACE TEMPORARY VIEW member_setting (
-  kafka_cluster COMMENT 'Kafka cluster',
-  group_id      COMMENT 'Group',
+  kafka_cluster, group_id,
   member_id     COMMENT 'Member id; NULL: the value that all members of the group share',
-  setting
-    COMMENT 'session.timeout.ms, heartbeat.interval.ms, max.poll.interval.ms, rebalance.timeout.ms or scheduled.rebalance.max.delay.ms',
+  setting       COMMENT 'session.timeout.ms, heartbeat.interval.ms, max.poll.interval.ms, rebalance.timeout.ms or
+    scheduled.rebalance.max.delay.ms',
   value_ms      COMMENT 'Value, milliseconds',
   value_how     COMMENT 'config: the member printed it; broker: the coordinator printed it; group: the value of the other members',
   event_id      COMMENT 'Event that printed it'
 )
-COMMENT 'One row per member and timeout: the value in force according to its group, and who printed it.'
 AS
 WITH printed_setting AS (
   -- A worker's settings belong to its process, whichever client prints them.

@@ -9,7 +9,6 @@ CREATE OR REPLACE TEMPORARY VIEW one_process (
   process_id       COMMENT 'Process under which one of the logs was read',
   other_process_id COMMENT 'Process under which the other was read; each pair has two rows'
 )
-COMMENT 'One row per two logs that are, or may be, parts of one process''s log.'
 AS
 WITH own_member_id AS (
   -- A leader prints the other members' ids when it computes an assignment.

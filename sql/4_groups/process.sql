@@ -20,7 +20,6 @@ CREATE OR REPLACE TEMPORARY VIEW process (
   first_ts             COMMENT 'First line, by its own clock',
   last_ts              COMMENT 'Last line, by its own clock'
 )
-COMMENT 'One row per process, that is one log stream made of rotated files.'
 AS
 WITH kafka_release AS (
   -- Releases as arrays of four numbers, which compare correctly.
@@ -88,8 +87,7 @@ WITH kafka_release AS (
   SELECT process_id, max(host) AS host FROM evidence_file WHERE process_id IS NOT NULL GROUP BY process_id
 )
 SELECT
-  l.process_id,
-  p.host,
+  l.process_id, p.host,
   CASE WHEN l.is_broker THEN 'broker' WHEN l.is_worker THEN 'connect_worker' ELSE 'client' END AS role,
   coalesce(f.kafka_version, if(size(v.releases) = 1, v.releases[0], NULL)) AS kafka_version,
   CASE
@@ -106,14 +104,9 @@ SELECT
     WHEN f.kafka_version IS NOT NULL THEN f.kafka_version
     ELSE v.version_range
   END AS version_range,
-  c.kafka_cluster,
-  a.kafka_clusters,
-  f.worker_url,
-  f.group_ids,
+  c.kafka_cluster, a.kafka_clusters, f.worker_url, f.group_ids,
   coalesce(f.instances, 0) AS instances,
-  o.reference_process_id AS clock_island,
-  o.reference_process_id,
-  timestamp_millis(l.first_ms) AS first_ts,
+  o.reference_process_id AS clock_island, o.reference_process_id, timestamp_millis(l.first_ms) AS first_ts,
   timestamp_millis(l.last_ms) AS last_ts
 FROM process_span l
 LEFT JOIN process_facts f ON f.process_id = l.process_id

@@ -2,11 +2,10 @@
 -- Reads: process
 -- Grain: process_id
 CREATE OR REPLACE TEMPORARY VIEW process_release (
-  process_id COMMENT 'Process',
+  process_id,
   printed    COMMENT 'Release as printed',
   numbers    COMMENT 'Apache Kafka release as an array of numbers, which compare in order; 0.10.2.1 has four'
 )
-COMMENT 'One row per process whose release is known, as numbers.'
 AS
 SELECT process_id, kafka_version AS printed,
   -- The third number of a Confluent build counts Confluent's patch releases, which follow those of Apache Kafka closely.

@@ -1,23 +1,18 @@
 -- One row per generation and part of its rebalance: the time spent, the member waited for, and the setting that decided it.
--- Reads: generation, broker_generation, member_round, member, member_setting, config_value, join_round, common_clock, late_join
+-- Reads: generation, broker_generation, member, member_setting, config_value, member_side, common_clock
 -- Grain: kafka_cluster, group_id, incarnation, generation, part
 -- Words: by view
 -- Public: yes
 -- `detection`: from the last request that the coordinator can have received from a lost member to the rebalance. `waiting`: the join phase.
 -- `sync`: from the join phase to the leader's assignment. `scheduled_delay`: tasks that a Connect group held for the missing worker's
--- return.
--- The effect of another value follows only from printed times; it is NULL if the value in force is not printed.
+-- return. The effect of another value follows only from printed times; it is NULL if the value in force is not printed.
 CREATE OR REPLACE TEMPORARY VIEW rebalance_blame (
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group',
-  incarnation   COMMENT 'Incarnation of the group''s metadata',
+  kafka_cluster, group_id, incarnation,
   generation    COMMENT 'Generation; for a KIP-848 group its epoch',
   part          COMMENT 'detection, waiting, sync or scheduled_delay',
-  from_ts
-    COMMENT 'Start, by the coordinator''s clock; without its log by the members'' common clock (middle of bounds); NULL: unknown',
+  from_ts       COMMENT 'Start, by the coordinator''s clock, else by the members'' common clock (middle of bounds); NULL: unknown',
   to_ts         COMMENT 'End; NULL: it had not ended when the logs end, or only clocks that cannot be compared show it',
-  ms            COMMENT 'Duration, milliseconds; for a detection at least this: the last request of the member was not
-    after its start',
+  ms            COMMENT 'Duration, milliseconds; for a detection at least this: the last request of the member was not after its start',
   member_id     COMMENT 'Member that took the time: lost, waited for, or leading',
   process_id    COMMENT 'Its process, if it has a log',
   setting       COMMENT 'Setting that decided the duration; NULL: none',
@@ -28,36 +23,10 @@ CREATE OR REPLACE TEMPORARY VIEW rebalance_blame (
   what_if       COMMENT 'The same in words, with the cost of that value',
   code          COMMENT 'Case of what_if; NULL: none',
   inferred      COMMENT 'True when no line gives the reason and it follows from earlier events',
-  witness       COMMENT 'Events that prove it'
+  witness
 )
-COMMENT 'One row per generation and part of its rebalance: the time spent, the member waited for, and the setting that decided it.'
 AS
-WITH timed_round AS (
-  SELECT r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.member_id, c.clock_id, c.is_steady,
-    r.joining_first.at_ms - c.ahead_ms AS first_ms, r.joining_last.at_ms - c.ahead_ms AS at_ms, r.joining_last.event_id AS event_id,
-    r.joining_first.event_id AS first_id, r.joined.at_ms - c.ahead_ms AS joined_ms, r.joined.event_id AS joined_id,
-    coalesce(exists(c.set_back, p -> p > j.joining_first_pos AND p <= j.from_pos), false) AS is_set_back,
-    j.delay_ms, j.worker_assigned_id, coalesce(j.group_instance_id, r.member_id, concat_ws(' ', r.process_id, r.client)) AS asker
-  FROM member_round r
-  JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
-    AND j.kafka_cluster = r.kafka_cluster
-  LEFT JOIN common_clock c ON c.process_id = r.process_id
-  LEFT ANTI JOIN late_join t ON t.process_id = r.process_id AND t.group_id = r.group_id AND t.client = r.client AND t.round = r.round
-), request_summary AS (
-  -- When each member asked: the others waited for a late one. No member is reported as the last if their clocks cannot be compared,
-  -- or if a member's request is missing.
-  SELECT kafka_cluster, group_id, incarnation, generation,
-    max(struct(delay_ms IS NOT NULL AS is_known, delay_ms, worker_assigned_id)) AS delay,
-    min(clock_id) AS clock_id, count(DISTINCT clock_id) AS clocks,
-    min(CASE WHEN at_ms IS NOT NULL THEN first_ms END) AS first_ms, min(CASE WHEN at_ms IS NOT NULL THEN joined_ms END) AS joined_ms,
-    min(CASE WHEN at_ms IS NOT NULL THEN struct(first_ms, first_id) END).first_id AS first_id,
-    min(CASE WHEN at_ms IS NOT NULL AND joined_ms IS NOT NULL THEN struct(joined_ms, joined_id) END).joined_id AS joined_id,
-    max(struct(at_ms IS NOT NULL AS is_timed, at_ms, member_id IS NOT NULL AS is_named, member_id, event_id)) AS last,
-    count(DISTINCT CASE WHEN at_ms IS NOT NULL THEN asker END) AS askers,
-    bool_or(is_set_back) AS is_set_back, bool_and(is_steady) AS is_steady
-  FROM timed_round
-  GROUP BY kafka_cluster, group_id, incarnation, generation
-), broker_setting AS (
+WITH broker_setting AS (
   SELECT process_id, key,
     max_by(try_cast(value AS BIGINT), struct(ts IS NOT NULL, ts, event_id)) AS value_ms,
     max_by(event_id, struct(ts IS NOT NULL, ts, event_id)) AS event_id
@@ -73,18 +42,17 @@ WITH timed_round AS (
     unix_millis(coalesce(g.assigned_ts, g.last_synced_ts)) AS settled_ms,
     b.from_empty, b.expired_member, b.expired_id, b.expired_how, b.prepared_id, b.stabilized_id, b.assigned_id,
     -- Removed while the others waited.
-    coalesce(b.expired_ms > unix_millis(g.prepared_ts) AND NOT coalesce(b.is_silent, false), false)
-      AS has_waited_in_vain,
+    coalesce(b.expired_ms > unix_millis(g.prepared_ts) AND NOT coalesce(b.is_silent, false), false) AS has_waited_in_vain,
     coalesce(b.is_silent, false) AS is_silent,
     CASE WHEN g.protocol_type = 'connect' THEN 'rebalance.timeout.ms' ELSE 'max.poll.interval.ms' END AS poll_setting,
-    CASE WHEN a.clocks = 1 AND NOT a.is_set_back THEN a.first_ms END AS first_ms, a.joined_ms,
-    a.first_id, a.joined_id,
-    CASE WHEN a.clocks = 1 THEN a.last.at_ms END AS last_ms,
-    CASE WHEN a.clocks = 1 AND a.askers >= coalesce(g.member_count, 1) THEN a.last.member_id END AS last_member,
-    CASE WHEN a.clocks = 1 AND a.askers >= coalesce(g.member_count, 1) THEN a.last.event_id END AS last_id,
+    -- No member is reported as the last if their clocks cannot be compared, or if a member's request is missing.
+    CASE WHEN a.clocks = 1 AND NOT a.is_set_back THEN a.first_request.at_ms END AS first_ms, a.first_answer.at_ms AS joined_ms,
+    a.first_request.event_id AS first_id, a.first_answer.event_id AS joined_id,
+    CASE WHEN a.clocks = 1 THEN a.last_request.at_ms END AS last_ms,
+    CASE WHEN a.clocks = 1 AND a.askers >= coalesce(g.member_count, 1) THEN a.last_request END AS last,
     -- How late the last member asked, if its clock and the coordinator's can be compared.
     CASE WHEN a.clocks = 1 AND a.askers >= coalesce(g.member_count, 1) AND a.clock_id = k.clock_id
-      THEN a.last.at_ms - (unix_millis(g.prepared_ts) - k.ahead_ms) END AS late_ms,
+      THEN a.last_request.at_ms - (unix_millis(g.prepared_ts) - k.ahead_ms) END AS late_ms,
     -- The clock that gives its end: none if it stepped, or if there are several.
     CASE WHEN g.assigned_ts IS NOT NULL THEN CASE WHEN coalesce(k.is_steady, true) THEN g.coordinator END
       WHEN a.clocks = 1 AND a.is_steady THEN a.clock_id END AS settled_by,
@@ -93,15 +61,15 @@ WITH timed_round AS (
   LEFT JOIN common_clock k ON k.process_id = g.coordinator
   LEFT JOIN broker_generation b ON b.kafka_cluster = g.kafka_cluster AND b.group_id = g.group_id
     AND b.incarnation = g.incarnation AND b.generation = g.generation
-  LEFT JOIN request_summary a ON a.kafka_cluster = g.kafka_cluster AND a.group_id = g.group_id
+  LEFT JOIN member_side a ON a.kafka_cluster = g.kafka_cluster AND a.group_id = g.group_id
     AND a.incarnation = g.incarnation AND a.generation = g.generation
 ), rebalance_with_next AS (
   SELECT *,
     lag(delay_ms) OVER (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation) AS last_delay_ms,
     -- Descending, because a frame that ends at the partition's end is recomputed for each row.
-    max_by(CASE WHEN delay_ms = 0 THEN struct(settled_ms, settled_by) END, CASE WHEN delay_ms = 0 THEN -generation END) OVER (
-      PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-    ) AS undelayed
+    max_by(CASE WHEN delay_ms = 0 THEN struct(settled_ms, settled_by) END, CASE WHEN delay_ms = 0 THEN -generation END)
+      OVER (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+      AS undelayed
   FROM rebalance_facts
 ), rebalance_part AS (
   SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'detection' AS part,
@@ -123,7 +91,7 @@ WITH timed_round AS (
   SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'waiting', prepared_ms, stabilized_ms,
     -- The join phase ends when the last member has asked: if it does not, it waits for a member without log lines, or one that has gone.
     CASE WHEN from_empty OR is_silent THEN NULL WHEN has_waited_in_vain THEN expired_member
-      WHEN coalesce(stabilized_ms - prepared_ms - late_ms <= heartbeat_late_ms, true) THEN last_member END,
+      WHEN coalesce(stabilized_ms - prepared_ms - late_ms <= heartbeat_late_ms, true) THEN last.member_id END,
     CASE
       WHEN from_empty THEN 'group.initial.rebalance.delay.ms'
       WHEN is_silent THEN NULL
@@ -132,14 +100,14 @@ WITH timed_round AS (
       WHEN stabilized_ms - prepared_ms - late_ms <= heartbeat_late_ms THEN 'heartbeat.interval.ms'
     END,
     coordinator, NOT (from_empty OR has_waited_in_vain), late_ms,
-    array(prepared_id, CASE WHEN has_waited_in_vain THEN expired_id WHEN NOT from_empty THEN last_id END, stabilized_id)
+    array(prepared_id, CASE WHEN has_waited_in_vain THEN expired_id WHEN NOT from_empty THEN last.event_id END, stabilized_id)
   FROM rebalance_with_next
   WHERE prepared_ms IS NOT NULL AND stabilized_ms IS NOT NULL
   UNION ALL
   -- Without the coordinator's log: from the first request to join to the first answer.
   SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'waiting', first_ms, joined_ms,
-    CASE WHEN joined_ms - last_ms <= heartbeat_late_ms THEN last_member END, NULL,
-    coordinator, true, last_ms - first_ms, array(first_id, last_id, joined_id)
+    CASE WHEN joined_ms - last_ms <= heartbeat_late_ms THEN last.member_id END, NULL,
+    coordinator, true, last_ms - first_ms, array(first_id, last.event_id, joined_id)
   FROM rebalance_with_next
   WHERE (prepared_ms IS NULL OR stabilized_ms IS NULL) AND joined_ms >= first_ms
   UNION ALL
@@ -216,24 +184,10 @@ WITH timed_round AS (
     END AS code
   FROM compared_part
 )
-SELECT
-  kafka_cluster AS kafka_cluster,
-  group_id AS group_id,
-  incarnation AS incarnation,
-  generation AS generation,
-  part AS part,
-  timestamp_millis(from_ms) AS from_ts,
-  timestamp_millis(to_ms) AS to_ts,
-  ms AS ms,
-  member_id AS member_id,
-  process_id AS process_id,
-  setting AS setting,
-  value_ms AS value_ms,
-  value_how AS value_how,
-  CASE WHEN code IS NOT NULL THEN other_ms END AS other_ms,
+SELECT kafka_cluster, group_id, incarnation, generation, part, timestamp_millis(from_ms) AS from_ts, timestamp_millis(to_ms) AS to_ts, ms,
+  member_id, process_id, setting, value_ms, value_how, CASE WHEN code IS NOT NULL THEN other_ms END AS other_ms,
   CASE code
-    WHEN 'silence_noticed_sooner' THEN value_ms - other_ms
-    WHEN 'stuck_noticed_sooner' THEN value_ms - other_ms
+    WHEN 'silence_noticed_sooner' THEN value_ms - other_ms WHEN 'stuck_noticed_sooner' THEN value_ms - other_ms
     WHEN 'start_delayed_less' THEN least(ms, value_ms)
     WHEN 'rebalance_learnt_sooner' THEN late_ms - other_ms
     WHEN 'silent_put_out_sooner' THEN least(ms, value_ms - other_ms)
@@ -241,8 +195,6 @@ SELECT
     -- A longer time also has other reasons.
     WHEN 'tasks_given_sooner' THEN least(ms, value_ms) - other_ms
   END AS sooner_ms,
-  CAST(NULL AS STRING) AS what_if,
-  code AS code,
-  inferred AS inferred,
+  CAST(NULL AS STRING) AS what_if, code, inferred,
   filter(array_distinct(concat(witness, array(value_id))), e -> e IS NOT NULL) AS witness
 FROM coded_part

@@ -2,29 +2,28 @@
 -- Reads: setting, process
 -- Grain: process_id
 CREATE OR REPLACE TEMPORARY VIEW worker_setting (
-  process_id     COMMENT 'Worker',
-  kafka_cluster  COMMENT 'Kafka cluster id',
-  group_id       COMMENT 'group.id',
-  config_topic   COMMENT 'config.storage.topic',
-  offset_topic   COMMENT 'offset.storage.topic',
-  status_topic   COMMENT 'status.storage.topic',
-  config_rf      COMMENT 'config.storage.replication.factor',
-  offset_rf      COMMENT 'offset.storage.replication.factor',
-  status_rf      COMMENT 'status.storage.replication.factor',
-  session_ms     COMMENT 'session.timeout.ms',
-  heartbeat_ms   COMMENT 'heartbeat.interval.ms',
-  rebalance_ms   COMMENT 'rebalance.timeout.ms',
-  delay_ms       COMMENT 'scheduled.rebalance.max.delay.ms (2.3.0 and later)',
-  graceful_ms    COMMENT 'task.shutdown.graceful.timeout.ms',
-  flush_ms       COMMENT 'offset.flush.interval.ms',
-  protocol       COMMENT 'connect.protocol (2.3.0 and later)',
-  exactly_once   COMMENT 'exactly.once.source.support (3.3.0 and later)',
-  bootstrap      COMMENT 'bootstrap.servers',
-  security       COMMENT 'security.protocol',
-  worker_url     COMMENT 'URL that it advertises',
-  event_id       COMMENT 'Event that printed it'
+  process_id    COMMENT 'Worker',
+  kafka_cluster,
+  group_id      COMMENT 'group.id',
+  config_topic  COMMENT 'config.storage.topic',
+  offset_topic  COMMENT 'offset.storage.topic',
+  status_topic  COMMENT 'status.storage.topic',
+  config_rf     COMMENT 'config.storage.replication.factor',
+  offset_rf     COMMENT 'offset.storage.replication.factor',
+  status_rf     COMMENT 'status.storage.replication.factor',
+  session_ms    COMMENT 'session.timeout.ms',
+  heartbeat_ms  COMMENT 'heartbeat.interval.ms',
+  rebalance_ms  COMMENT 'rebalance.timeout.ms',
+  delay_ms      COMMENT 'scheduled.rebalance.max.delay.ms (2.3.0 and later)',
+  graceful_ms   COMMENT 'task.shutdown.graceful.timeout.ms',
+  flush_ms      COMMENT 'offset.flush.interval.ms',
+  protocol      COMMENT 'connect.protocol (2.3.0 and later)',
+  exactly_once  COMMENT 'exactly.once.source.support (3.3.0 and later)',
+  bootstrap     COMMENT 'bootstrap.servers',
+  security      COMMENT 'security.protocol',
+  worker_url    COMMENT 'URL that it advertises',
+  event_id      COMMENT 'Event that printed it'
 )
-COMMENT 'One row per Connect worker that printed its configuration: the settings that matter to its group.'
 AS
 SELECT
   s.process_id, max(p.kafka_cluster) AS kafka_cluster,

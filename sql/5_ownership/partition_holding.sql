@@ -1,5 +1,5 @@
 -- One row per unbroken time in which one consumer held one partition, by the consumer's own clock.
--- Reads: client_event, event, process_life, sink_stopped, log_hole, member_heard, owned_list, open_partition
+-- Reads: client_event, event, process_life, task_life, log_hole, member_heard, owned_list, open_partition
 -- Grain: process_id, client, resource, from_pos
 -- Holding a partition is not working on it: a consumer that is paused beyond its session keeps its assignment until it learns of the loss.
 -- An eager member revokes everything before it asks to join. If it asked to join, or joined, without a revocation, that line is missing;
@@ -171,9 +171,11 @@ WITH last_open_line AS (
   WHERE event = 'client_closed' AND client_id IS NOT NULL
   GROUP BY process_id, instance, client_id
 ), sink_stop AS (
-  SELECT process_id, instance, group_id, sort_array(collect_list(struct(stream_pos, at_ms, event_id))) AS lines
-  FROM sink_stopped
-  GROUP BY process_id, instance, group_id
+  SELECT process_id, instance, concat('connect-', connector) AS group_id,
+    sort_array(collect_set(struct(ended.pos AS stream_pos, ended.at_ms, ended.event_id))) AS lines
+  FROM task_life
+  WHERE is_last
+  GROUP BY process_id, instance, connector
 ), doubtful_list AS (
   SELECT process_id, instance, client, sort_array(collect_list(struct(stream_pos, partitions))) AS lists
   FROM owned_list

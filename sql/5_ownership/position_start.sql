@@ -1,5 +1,5 @@
 -- One row per line in which a consumer of a group starts to read a partition, with its progress according to later lines.
--- Reads: offset_line, process_cluster, join_round, round_generation, event, clock_offset
+-- Reads: offset_line, process_cluster, join_round, member_round, event, clock_offset
 -- Grain: process_id, client, resource, stream_pos
 -- A reading lasts until the same consumer starts again or is assigned partitions again. Its progress is known from the offsets that it
 -- tried to commit; it may have read further. Consumers that read without an assignment are not members.
@@ -115,7 +115,7 @@ WITH line_with_start AS (
   SELECT r.process_id, r.instance, coalesce(r.task, r.client) AS client, r.group_id, r.from_pos AS pos, r.member_id, g.incarnation,
     r.generation
   FROM join_round r
-  JOIN round_generation g ON g.process_id = r.process_id AND g.group_id = r.group_id AND g.client = r.client AND g.round = r.round
+  JOIN member_round g ON g.process_id = r.process_id AND g.group_id = r.group_id AND g.client = r.client AND g.round = r.round
     AND g.kafka_cluster = r.kafka_cluster
   UNION ALL
   SELECT process_id, instance, coalesce(task, client_id), group_id, stream_pos, member_id, 1L, member_epoch

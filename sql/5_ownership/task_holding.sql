@@ -1,5 +1,5 @@
 -- One row per unbroken time in which one worker had one task (or connector), with bounds on its two ends, by the worker's own clock.
--- Reads: task_line, process_life, life_start, log_hole, member_heard, setting, lost_start
+-- Reads: task_line, process_life, log_hole, member_heard, setting, lost_start
 -- Grain: process_id, process_instance, resource_kind, resource, life
 -- A thread begins between the request to construct it and its first sign of life, or the line that reports that all starts are done. It
 -- ends between the last moment at which it must still have existed and a line that reports its end. A thread that was neither asked to stop
@@ -219,7 +219,7 @@ WITH consumer_identity AS (
 ), span_with_end AS (
   SELECT
     f.*,
-    b.not_before_ms, b.not_before_id, s.event_id AS process_start_id,
+    b.not_before_ms, b.not_before_id, p.start_id AS process_start_id,
     b.generation AS named_generation, b.before_generation, b.there_ms, b.there_id, b.there_witness,
     CASE WHEN f.life > 0 AND NOT f.start_event <=> 'connector_started' THEN 'seen'
       WHEN f.instance = 0 AND f.life = 0 AND NOT coalesce(b.is_skipped, false) AND NOT f.is_after_gap THEN 'open'
@@ -267,7 +267,6 @@ WITH consumer_identity AS (
   LEFT JOIN coordinator_contact d ON f.resource_kind = 'task' AND d.process_id = f.process_id AND d.instance = f.instance
     AND d.resource = f.resource
     AND d.life = f.life
-  LEFT JOIN life_start s ON s.process_id = f.process_id AND s.instance = f.instance
   LEFT JOIN lost_start b ON b.process_id = f.process_id AND b.instance = f.instance AND b.resource_kind = f.resource_kind
     AND b.resource = f.resource AND b.life = f.life
 )

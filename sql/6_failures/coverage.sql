@@ -1,6 +1,6 @@
 -- One row for each period of a process's time that the evidence covers or lacks, and per process that others name but whose log is missing.
 -- Reads: range_row, unrecognised_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log
--- Reads: merged_log, filtered_log, log_hole, event, client_event, common_clock, early_end, process_cluster, quiet_client, worker_group
+-- Reads: filtered_log, log_hole, event, client_event, common_clock, early_end, process_cluster, worker_group
 -- Reads: ownership_pair, ownership
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
@@ -41,7 +41,8 @@ WITH file_range AS (
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS inner_pos
   FROM log_hole h
   -- In a log of several members, contradictions come from the members; a filtered log has its own row.
-  LEFT ANTI JOIN (SELECT process_id FROM shared_log UNION SELECT process_id FROM filtered_log) s ON s.process_id = h.process_id
+  LEFT ANTI JOIN (SELECT process_id FROM shared_log WHERE member_count > 0 UNION SELECT process_id FROM filtered_log) s
+    ON s.process_id = h.process_id
 ), complete_group AS (
   -- Old clients do not print their ids. If each generation has as many members as there are logs, some of its members belong to these logs.
   SELECT kafka_cluster, group_id, max(seen_by_members) AS log_count
@@ -83,7 +84,7 @@ WITH file_range AS (
   -- A process on that host has a log, but without the lines of that client.
   LEFT ANTI JOIN (
     SELECT q.client, h.client_host
-    FROM quiet_client q JOIN member h ON h.process_id = q.process_id AND h.client_host IS NOT NULL
+    FROM quiet_log q JOIN member h ON h.process_id = q.process_id AND h.client_host IS NOT NULL
   ) q ON q.client = m.client_id AND q.client_host = m.client_host
   WHERE m.process_id IS NULL AND m.left_client IS NULL
     AND (w.log_count IS NULL OR w.log_count > 0 AND coalesce(n.known_count, 0) >= w.log_count)
@@ -156,7 +157,7 @@ WITH file_range AS (
         SELECT k.kafka_cluster, k.group_id, e.generation, explode(coalesce(map_keys(e.assignment), e.members)), e.process_id, e.ts, e.ts
         FROM event e
         JOIN client_event k ON k.event_id = e.event_id
-        LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id
+        LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND s.member_count > 0
         WHERE e.event = 'assignment_computed'
       )
     )
@@ -305,7 +306,7 @@ WITH file_range AS (
   UNION ALL
   SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'several_brokers', 'several_brokers' AS code, broker_count,
     broker_ids, NULL
-  FROM merged_log
+  FROM shared_log
   WHERE broker_count > 0
   UNION ALL
   SELECT process_id, min(ts), max(ts), 'cut_lines', 'cut_lines' AS code, count_if(is_longest), NULL, NULL
@@ -316,11 +317,14 @@ WITH file_range AS (
   SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'no_info', 'no_info' AS code, NULL, NULL, NULL
   FROM quiet_log q
   LEFT ANTI JOIN filtered_log f ON f.process_id = q.process_id
+  WHERE q.client IS NULL
   UNION ALL
   SELECT c.process_id, timestamp_millis(min(c.from_ms)), timestamp_millis(max(c.to_ms)), 'no_info', 'no_client_info' AS code, count(*),
     array_join(slice(array_sort(collect_list(c.client)), 1, 3), ', '), NULL
-  FROM quiet_client c
-  LEFT ANTI JOIN (SELECT process_id FROM quiet_log UNION SELECT process_id FROM filtered_log) q ON q.process_id = c.process_id
+  FROM quiet_log c
+  LEFT ANTI JOIN (SELECT process_id FROM quiet_log WHERE client IS NULL UNION SELECT process_id FROM filtered_log) q
+    ON q.process_id = c.process_id
+  WHERE c.client IS NOT NULL
   GROUP BY c.process_id
   UNION ALL
   SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'copy', 'copy' AS code, equal_lines, of_process,

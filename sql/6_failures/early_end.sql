@@ -23,7 +23,7 @@ WITH departure AS (
   JOIN clock_offset b ON b.process_id = e.process_id AND b.is_island_reference AND NOT b.stepped
   JOIN clock_offset o ON o.process_id = p.process_id AND o.is_island_reference AND NOT o.stepped
     AND o.reference_process_id = b.reference_process_id
-  LEFT ANTI JOIN quiet_log q ON q.process_id = p.process_id
+  LEFT ANTI JOIN quiet_log q ON q.process_id = p.process_id AND q.client IS NULL
 )
 SELECT
   process_id AS process_id,

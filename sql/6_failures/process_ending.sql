@@ -1,6 +1,6 @@
 -- One row per process run that another follows in the same log, with the way in which it ended.
 -- Reads: process_life, fact_line, client_event, member_place, removed_member, event, clock_offset, cluster_broker, shared_log
--- Reads: life_start, clock_step, broker_missed
+-- Reads: clock_step, broker_missed
 -- Grain: process_id, instance
 -- In every release a worker prints that it stops. From 2.4 on a client that closes leaves its group or prints that it was closed; in
 -- earlier releases only its coordinator can show whether it left. How: stopped (it printed so), left (it left its groups cleanly), failed
@@ -25,7 +25,7 @@ CREATE OR REPLACE TEMPORARY VIEW process_ending (
 COMMENT 'One row per process run that another follows in the same log, with the way in which it ended.'
 AS
 WITH process_run AS (
-  SELECT process_id, instance, is_broker, is_worker, last_ms, next_start_ms AS next_ms, next_start_id, ending_ms, ending_id,
+  SELECT process_id, instance, is_broker, is_worker, last_ms, next_start_ms AS next_ms, next_start_id, next_start_pos, ending_ms, ending_id,
     CASE WHEN ending_id IS NULL THEN last_ms ELSE ending_lo_ms END AS running_ms
   FROM process_life p
   -- In a log with the lines of several workers, it is unknown which worker a start belongs to.
@@ -131,8 +131,7 @@ WITH process_run AS (
   SELECT l.process_id, l.instance, CASE WHEN count(c.lo_ms) > 0 THEN least(min(c.lo_ms), 0L) END AS lo_ms,
     CASE WHEN count(c.hi_ms) = count(*) THEN greatest(max(c.hi_ms), 0L) END AS hi_ms
   FROM process_run l
-  JOIN life_start b ON b.process_id = l.process_id AND b.instance = l.instance + 1
-  JOIN clock_step c ON c.process_id = l.process_id AND c.before_pos < b.stream_pos AND c.after_pos >= b.stream_pos
+  JOIN clock_step c ON c.process_id = l.process_id AND c.before_pos < l.next_start_pos AND c.after_pos >= l.next_start_pos
   GROUP BY l.process_id, l.instance
 ), ended_run_on_old_clock AS (
   -- Between its own lines and another clock the bounds of the offset already allow for a clock step.

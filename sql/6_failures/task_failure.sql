@@ -228,7 +228,7 @@ WITH failure_line AS (
   LEFT JOIN one_process p ON p.process_id = f.process_id AND p.other_process_id = n.process_id
   LEFT JOIN gap_owner g ON g.previous_ownership_id = own.ownership_id AND g.next_ownership_id = n.ownership_id
   LEFT JOIN last_gap e ON e.process_id = f.process_id AND e.instance = f.instance
-  LEFT JOIN quiet_log q ON q.process_id = f.process_id
+  LEFT JOIN quiet_log q ON q.process_id = f.process_id AND q.client IS NULL
   LEFT JOIN last_step t ON t.process_id = f.process_id
   LEFT JOIN last_step u ON u.process_id = n.process_id
   LEFT JOIN island_count i ON i.kafka_cluster = f.kafka_cluster AND i.group_id <=> f.group_id AND i.resource_kind = f.resource_kind

@@ -28,7 +28,8 @@ WITH silent_run AS (
   SELECT l.process_id, l.instance, l.last_ms
   FROM process_life l
   LEFT ANTI JOIN lost_membership x ON x.process_id = l.process_id AND x.instance = l.instance
-  LEFT ANTI JOIN (SELECT process_id FROM shared_log UNION SELECT process_id FROM filtered_log) s ON s.process_id = l.process_id
+  LEFT ANTI JOIN (SELECT process_id FROM shared_log WHERE member_count > 0 UNION SELECT process_id FROM filtered_log) s
+    ON s.process_id = l.process_id
   WHERE l.next_start_ms IS NULL AND l.ending_id IS NULL AND NOT l.is_broker AND l.last_ms IS NOT NULL
 ), departed_client AS (
   SELECT c.process_id, c.instance, c.group_id, c.client, max(c.stream_pos) AS pos

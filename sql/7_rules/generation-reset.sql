@@ -1,5 +1,5 @@
 -- One row for each time that a group's metadata was lost and its generations started again.
--- Reads: generation, offsets_topic, clock_offset, life_count, join_round, process_ending
+-- Reads: generation, offsets_topic, clock_offset, join_round, process_ending
 -- If two brokers' logs are involved, only their clocks show which incarnation came first. A member of both incarnations knows the order.
 WITH incarnation_end AS (
   SELECT kafka_cluster, group_id, incarnation, max(generation) AS last_generation, max_by(witness, generation) AS event_ids,
@@ -37,10 +37,10 @@ WITH incarnation_end AS (
   WHERE s.why = 'metadata_lost' OR s.coordinator IS NULL AND e.last_generation > s.generation AND f.generation IS NOT NULL
 ), incarnation_with_order AS (
   SELECT n.*,
-    n.why = 'metadata_lost' AND coalesce(n.last_coordinator = n.coordinator OR size(l.falls) > 0
+    n.why = 'metadata_lost' AND coalesce(n.last_coordinator = n.coordinator OR l.seen > 0
       OR n.last_ms - a.lo_ms < n.from_ms - b.hi_ms, n.last_coordinator IS NULL OR n.coordinator IS NULL) AS is_ordered
   FROM new_incarnation n
-  LEFT JOIN (SELECT kafka_cluster, group_id, max(falls) AS falls FROM life_count GROUP BY kafka_cluster, group_id) l
+  LEFT JOIN (SELECT kafka_cluster, group_id, max(incarnations_seen) AS seen FROM join_round GROUP BY kafka_cluster, group_id) l
     ON l.kafka_cluster = n.kafka_cluster AND l.group_id = n.group_id
   LEFT JOIN clock_offset a ON a.process_id = n.last_coordinator AND a.is_island_reference
   LEFT JOIN clock_offset b ON b.process_id = n.coordinator AND b.is_island_reference AND b.reference_process_id = a.reference_process_id

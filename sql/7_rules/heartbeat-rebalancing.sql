@@ -1,10 +1,10 @@
 -- One row per group whose members were notified that it is rebalancing, with the rebalances that caused these lines.
--- Reads: join_round, round_generation, generation, storm_round, common_clock
+-- Reads: join_round, member_round, generation, storm_round, common_clock
 WITH notified_member AS (
   SELECT j.kafka_cluster, j.group_id, g.incarnation, j.generation, j.process_id, j.rejoin_ms - coalesce(k.ahead_ms, 0L) AS rejoin_ms,
     j.rejoin_id
   FROM join_round j
-  JOIN round_generation g ON g.kafka_cluster = j.kafka_cluster AND g.group_id = j.group_id AND g.process_id = j.process_id
+  JOIN member_round g ON g.kafka_cluster = j.kafka_cluster AND g.group_id = j.group_id AND g.process_id = j.process_id
     AND g.client = j.client AND g.round = j.round
   LEFT JOIN common_clock k ON k.process_id = j.process_id
   WHERE j.rejoin_id IS NOT NULL

@@ -1,5 +1,5 @@
 -- One row per cause that made a group rebalance again and again.
--- Reads: storm_round, generation, member_generation, process_start, member_setting
+-- Reads: storm_round, generation, member_generation, process_life, member_setting
 -- The cause is a member or a connector. Rounds without any change are one storm, whichever member asked for them. A group that rebalances
 -- continuously for none of these causes is a storm with an unknown cause.
 WITH repeated_round AS (
@@ -83,7 +83,7 @@ WITH repeated_round AS (
       WHEN s.kind = 'idle' THEN 'nothing_changes'
       WHEN s.kind = 'pace' THEN 'cause_unknown'
       -- A silence that ends with a new start was a crash.
-      WHEN size(filter(p.start_lines, x -> x.at_ms BETWEEN s.started_from_ms AND s.to_ms)) >= s.returns THEN 'restarts'
+      WHEN size(filter(p.starts_ms, x -> x BETWEEN s.started_from_ms AND s.to_ms)) >= s.returns THEN 'restarts'
       WHEN s.how = 'poll_timeout' THEN 'polls_too_late'
       WHEN s.how = 'expired' THEN 'falls_silent'
       WHEN s.how = 'left' THEN 'leaves'
@@ -91,7 +91,7 @@ WITH repeated_round AS (
       ELSE 'is_gone'
     END AS code
   FROM any_storm s
-  LEFT JOIN process_start p ON p.process_id = s.subject
+  LEFT JOIN (SELECT process_id, collect_list(start_ms) AS starts_ms FROM process_life GROUP BY process_id) p ON p.process_id = s.subject
 )
 SELECT
   'warning' AS severity,

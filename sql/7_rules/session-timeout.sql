@@ -80,7 +80,7 @@ WITH expiry AS (
   SELECT x.event_id, x.member_id, min(e.process_id) AS process_id
   FROM expiry x
   JOIN event e ON e.member_id = x.member_id AND e.group_id = x.group_id AND e.broker_id IS NULL AND e.event NOT LIKE 'leader\\_%'
-  JOIN shared_log s ON s.process_id = e.process_id
+  JOIN shared_log s ON s.process_id = e.process_id AND s.member_count > 0
   GROUP BY x.event_id, x.member_id
 ), client_session AS (
   SELECT process_id, client_id, max(value) AS session_ms FROM config_value WHERE key = 'session.timeout.ms' GROUP BY process_id, client_id

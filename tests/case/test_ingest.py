@@ -53,7 +53,7 @@ def test_a_large_case_has_its_views_after_ingest(log: Path, tmp_path: Path, monk
     assert ingest(log.parent, "--case", case).exit_code == 0
     assert case_folder.open_case(case).views().keys() == KEPT
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    command = f'spark-sql -i {case}/open.sql -i {case}/steps.sql -e "SELECT count(s.instance), max(gap_ms) FROM process_start AS s, source_file"'
+    command = f'spark-sql -i {case}/open.sql -i {case}/steps.sql -e "SELECT count(s.piece), max(gap_ms) FROM process_start AS s, source_file"'
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.split() == ["0", "300000"]

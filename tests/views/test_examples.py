@@ -27,8 +27,13 @@ CASE = "split-brain-frozen-worker-3.9.1"
 MADE = {"rule_finding": "all rows of all rules", "known_bug": "a pattern file"}
 
 
-def test_every_view_and_every_rule_has_an_example() -> None:
-    assert [view.name for view in VIEWS.values() if view.name not in {*examples(), *MADE}] == []
+def test_every_public_view_and_every_rule_has_an_example() -> None:
+    assert [view.name for view in VIEWS.values() if view.kind != "step" and view.name not in {*examples(), *MADE}] == []
+
+
+def test_every_layer_has_examples_of_a_step() -> None:
+    shown = {view.folder for view in VIEWS.values() if view.kind == "step" and view.name in examples()}
+    assert {view.folder for view in VIEWS.values() if view.kind == "step"} == shown
 
 
 def test_examples_have_what_is_given_and_what_is_expected() -> None:

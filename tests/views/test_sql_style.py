@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from sqlglot import exp
 from forensics import snapshots
 from forensics.case import view_files
 from forensics.catalogue.patterns import load
+from forensics.errors import ForensicsError
 from forensics.resources import sql_dir
 
 VIEWS = view_files.views()
@@ -51,6 +53,22 @@ def test_every_output_bears_the_name_that_is_declared(parsed):
             if not part.is_star and part.named_selects != want:
                 wrong[name] = [(got, wanted) for got, wanted in zip(part.named_selects, want, strict=False) if got != wanted]
     assert wrong == {}
+
+
+def test_a_column_that_views_share_has_its_meaning_in_one_place():
+    """A view that repeats the meaning of `columns.toml` would keep the old one when it changes there."""
+    written = [f.read_text(encoding="utf-8") for room in sql_dir().iterdir() if room.is_dir() for f in room.iterdir() if f.name.endswith(".sql")]
+    lists = [found[1] for text in written if (found := re.search(r"TEMPORARY VIEW \w+ \(\n(.+?)\n\)\n", text, re.DOTALL))]
+    bare = [name for columns in lists for name in re.findall(r"\w+", re.sub(r"\w+\s+COMMENT\s+'(?:[^']|'')*'", "", columns))]
+    shared = tomllib.loads((sql_dir() / "columns.toml").read_text(encoding="utf-8"))
+    assert [name for name in shared if bare.count(name) < 2] == []
+    with pytest.raises(ForensicsError, match="extent"):
+        view_files._parse("v", "1_evidence", "-- One row per x.\nCREATE OR REPLACE TEMPORARY VIEW v (\n  process_id, extent\n)\nAS\nSELECT 1")
+    view = view_files._parse(
+        "v", "1_evidence", "-- One row per x.\nCREATE OR REPLACE TEMPORARY VIEW v (\n  process_id, task COMMENT 'T'\n)\nAS\nSELECT 1"
+    )
+    assert view.comments == {"process_id": "Process", "task": "T"}
+    assert view.create.endswith("\n)\nCOMMENT 'One row per x.'")
 
 
 def parts(query: exp.Expression) -> Iterator[exp.Select]:
