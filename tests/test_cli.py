@@ -507,6 +507,23 @@ def test_a_report_of_a_folder_without_logs_is_3_however_often_it_is_asked_for(tm
         assert "1 other file is there" in shown.stderr
 
 
+@pytest.mark.engine
+def test_a_folder_without_kafka_is_3_and_says_what_was_read_and_what_is_expected(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    lines = (f"[2026-11-21 07:51:{n:02},897] INFO GET /index.html 200 (com.acme.web.AccessLog:12)\n" for n in range(20))
+    (tmp_path / "logs" / "access.log").write_text("".join(lines))
+    case = str(tmp_path / "case")
+    for command in (["ingest", str(tmp_path / "logs"), "--case", case], ["report", "--case", case], ["report", str(tmp_path / "logs")]):
+        shown = run_here(*command, XDG_CACHE_HOME=str(tmp_path / "cache"))
+        assert shown.returncode == 3, shown.stderr
+        assert "No Kafka logs were found." in shown.stderr
+        assert "expected: logs of Kafka brokers (`server.log`" in shown.stderr
+        if command[0] == "report":
+            written = " ".join(shown.stdout.split())
+            assert written.startswith("NO KAFKA LOGS FOUND")
+            assert "None of the 20 records in 1 file (access.log) is from a logger of Kafka." in written
+
+
 def test_an_ending_that_no_form_has_is_a_wrong_use_unless_the_form_is_told(tmp_path: Path) -> None:
     case = made_case.written(tmp_path / "case").root
     wrong = CliRunner().invoke(app, ["report", "--case", str(case), "-o", str(tmp_path / "x.pdf2")])

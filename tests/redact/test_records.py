@@ -79,3 +79,20 @@ def test_headings_of_several_files_stay_headings(tmp_path: Path) -> None:
     assert copy.count(b"==> ") == 2
     assert b"acme" not in copy
     assert len({e["process_id"] for e in read([tmp_path / "out"]).events}) == 2
+
+
+def test_names_of_settings_stay_and_their_values_do_not(tmp_path: Path) -> None:
+    """A client lists the settings that it does not know; a connector is called like a word in one of them."""
+    keys = "metrics.context.connect.kafka.cluster.id, metrics.context.connect.group.id, offset.storage.file.filename, plugin.discovery"
+    head, logger = "[2026-11-21 09:00:01,250]", "(org.apache.kafka.clients.consumer.ConsumerConfig:378)"
+    text = [
+        f"{head} INFO These configurations '[{keys}]' were supplied but are not used yet. {logger}",
+        f"{head} WARN The configuration offset.flush.interval.ms = acmepay was supplied but isn't a known config. {logger}",
+        f"{head} WARN The configuration 'acmepay.topic' was supplied but isn't a known config. {logger}",
+        *(line(n, "(Re-)joining group").replace("payments", "metrics") for n in range(5)),
+    ]
+    before, after, copy = copied(tmp_path, "\n".join(text) + "\n")
+    assert before == after
+    assert f"'[{keys}]' were supplied".encode() in copy
+    assert b"The configuration offset.flush.interval.ms = " in copy
+    assert b"acmepay" not in copy

@@ -60,6 +60,7 @@ def test_rows_that_only_one_has_are_counted_and_shown(written) -> None:
     assert "2 of " in said
     assert "Only in B" in said
     assert compare(a, b, "--view", "finding")[0] == 0
+    assert "1 of 1 view differs" in compare(a, b, "--view", "process")[1]
     assert "Only in" not in compare(a, b, "--rows", "0", "--view", "process")[1]
 
 

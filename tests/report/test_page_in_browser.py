@@ -401,6 +401,20 @@ def test_a_phone_shows_all_of_it_without_scrolling_sideways(opened: Callable[...
     assert page.locator("#lines-title").inner_text() == "Two owners of task orders-2: w2 and w1"
 
 
+def test_a_phone_shows_verdict_impact_and_the_next_step_without_a_tap(opened: Callable[..., Page]) -> None:
+    given = views()
+    given["incident"] = [incident("process_paused", [], "critical", next="Check the GC log of w2.", prevent="Raise the timeout."), *given["incident"]]
+    page = opened(given, viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    story = page.locator("details.story.current")
+    for part in (page.locator("h1"), story.locator("h3", has_text="Impact"), story.locator(".hits li").first, story.locator("dd").first):
+        assert part.is_visible()
+        assert part.bounding_box()["y"] < 844
+    assert not story.locator(".steps li").first.is_visible()
+    story.locator(".fold > summary").click()
+    assert story.locator(".steps .when").first.is_visible()
+    assert story.locator(".hits").bounding_box()["y"] < story.locator(".steps").bounding_box()["y"]
+
+
 def test_print_has_the_drawing_and_no_controls(opened: Callable[..., Page]) -> None:
     page = opened()
     page.emulate_media(media="print")

@@ -51,16 +51,35 @@ def test_an_incident_with_much_evidence_fits_sixty_lines() -> None:
         assert len(screen(views, width).splitlines()) <= 60
 
 
-def test_the_fourth_incident_and_later_ones_are_a_line_each() -> None:
-    views = rows()
+def test_the_fourth_incident_and_later_ones_are_short_with_their_impact_and_the_next_step() -> None:
+    views = rows() | {"duplicate_ledger": []}
+    gap = {"kafka_cluster": "abc", "group_id": "connect-cluster", "resource_kind": "task", "from_ts": at(60), "to_ts": at(70), "double_work_ms": None}
+    views["incident_gap"] = [
+        gap | {"incident_id": f"i-{n}", "id": f"g{n}", "resource": f"orders-{n}", "unowned_ms": 10_000 + 1000 * n, "unowned_hi_ms": None}
+        for n in range(6)
+    ]
     views["incident"] = [
-        incident("process_killed", [], "warning", incident_id=f"i-{n}", headline=f"w{n} died", resources_hit=["orders-0"]) for n in range(6)
+        incident("process_killed", [], "warning", incident_id=f"i-{n}", headline=f"w{n} died", resources_hit=["orders-0"], next="See why.")
+        for n in range(6)
     ]
     written = screen(views)
     assert "1 of 6: w0 died" in written
     assert "3 of 6:" in written
     assert "4 of 6" not in written
     assert "3 more incidents" in written
+    later = flat(written[written.index("3 more incidents") :])
+    for n in (3, 4, 5):
+        assert f"w{n} died" in later
+        assert f"Impact: task orders-{n}: no owner, at least 1{n} s. Next: See why." in later
+
+
+def test_bounds_of_a_beginning_do_not_read_as_a_period() -> None:
+    """The cause began at a moment between 10:00:50 and 10:00:55; what followed has periods."""
+    written = screen(width=120)
+    first, second = written[written.index("What happened") :].splitlines()[1:3]
+    assert first.split("  ")[1] == "between 10:00:50"
+    assert second.split()[:2] == ["and", "10:00:55"]
+    assert "10:00:50-55" not in written[written.index("What happened") :]
 
 
 def test_a_cause_that_came_back_to_the_same_host_is_said() -> None:
