@@ -61,7 +61,7 @@ def lacks_earliest_begin(report: Report, incident: Row) -> bool:
 
 
 def began(report: Report, incident: Row, moment: Callable[[datetime, datetime], str]) -> str:
-    """Return when an incident happened or began: `at 07:51:44`, `the first between 07:51:40 and 07:51:48`, `began by 07:51:48`; empty: before the logs begin.
+    """Return when an incident happened or began: `at 07:51:44`, `the first time between 07:51:40 and 07:51:48`, `began by 07:51:48`; empty: before the logs begin.
 
     Args:
         report: what was found.
@@ -74,7 +74,7 @@ def began(report: Report, incident: Row, moment: Callable[[datetime, datetime], 
     when = f"by {moment(hi, hi)}" if lacks_earliest_begin(report, incident) else moment(lo, hi)
     between = f"between {when.replace(' to ', ' and ')}" if " to " in when else when if when.startswith("by ") else f"at {when}"
     if incident["times"] > 1:
-        return f"the first {between}"
+        return f"the first time {between}"
     return between if incident["code"] in _MOMENTS else f"began {between}"
 
 

@@ -153,7 +153,7 @@ TYPES = {"poll-timeout": pa.struct([("name", pa.string()), ("process_id", pa.str
 
 def test_a_fact_that_is_not_known_is_left_out_of_the_sentence() -> None:
     (row,) = sentences.findings([finding()], TYPES)
-    assert row["headline"] == "worker connect-1 in w1/connect.log did not poll in time and left g"
+    assert row["headline"] == "worker w1/connect.log did not poll in time and left g"
     assert "More than `rebalance.timeout.ms` passed between two polls" in row["explanation"]
     assert row["witness"] == ["e"]
 
