@@ -16,8 +16,7 @@ AS
 WITH consumer_line AS (
   -- Only assignors that support nothing but the eager protocol: lists of others may be incomplete.
   SELECT process_id, instance, coalesce(client_id, task, thread, '-') AS client, stream_pos, unix_millis(ts) AS at_ms, event_id, event,
-    partitions,
-    owned_partitions,
+    partitions, owned_partitions,
     coalesce(protocol, lag(protocol) IGNORE NULLS OVER in_order, '') IN ('range', 'roundrobin', 'sticky') AS is_eager,
     coalesce(lead(event) OVER in_order = 'leaving', false) AS is_leaving,
     -- A consumer that prints such lists prints one before each assignment.

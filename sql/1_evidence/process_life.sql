@@ -65,8 +65,7 @@ SELECT o.process_id, o.instance,
     -- The detected start is not always the first line of a new JVM. Only lines of its clients and tasks certainly belong to the old one.
     ELSE coalesce(o.last_work_ms, o.last_ms)
   END AS last_ms,
-  o.stopping_ms, o.ending_ms, o.ending_id, o.ending_lo_ms,
-  o.start.at_ms AS start_ms, o.start.event_id AS start_id,
+  o.stopping_ms, o.ending_ms, o.ending_id, o.ending_lo_ms, o.start.at_ms AS start_ms, o.start.event_id AS start_id,
   o.next_start.at_ms AS next_start_ms, o.next_start.event_id AS next_start_id, o.next_start.stream_pos AS next_start_pos,
   bool_or(coalesce(o.is_broker, false)) OVER (PARTITION BY o.process_id) AS is_broker,
   bool_or(coalesce(o.is_worker, false)) OVER (PARTITION BY o.process_id) AS is_worker

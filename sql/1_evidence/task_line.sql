@@ -31,10 +31,8 @@ CREATE OR REPLACE TEMPORARY VIEW task_line (
 )
 AS
 WITH classified_line AS (
-  SELECT
-    event_id, process_id, instance, stream_pos, unix_millis(ts) AS at_ms, event, app_kind, timeout_ms,
-      coalesce(context LIKE '%|offsets', false) AS by_schedule,
-      member_id, generation, client_kind,
+  SELECT event_id, process_id, instance, stream_pos, unix_millis(ts) AS at_ms, event, app_kind, timeout_ms,
+    coalesce(context LIKE '%|offsets', false) AS by_schedule, member_id, generation, client_kind,
     CASE WHEN client_kind = 'Consumer' AND task IS NOT NULL THEN member_id END AS own_member_id,
     -- A sink reads and writes nothing before its consumer has a partition: neither its start nor its consumer's lines about joining the
     -- group are work. A client's lines about its network, or about leaving its group, are not either: one that is being closed prints them
@@ -43,12 +41,8 @@ WITH classified_line AS (
       OR event = 'task_committing' AND (record_count > 0 OR is_sink) OR client_kind = 'Producer' AND event = 'kafka_cluster_id'
       OR client_kind = 'Consumer' AND (event IN ('position_set', 'position_missing', 'position_reset')
         OR event = 'partitions_assigned' AND size(partitions) > 0) AS is_work,
-    CASE WHEN event IN ('connector_creating', 'connector_started', 'connector_stopping', 'connector_stop_scheduled',
-      'connector_stopped') THEN 'connector'
-         WHEN task IS NOT NULL THEN 'task' END AS resource_kind,
-    CASE WHEN event IN ('connector_creating', 'connector_started', 'connector_stopping', 'connector_stop_scheduled',
-      'connector_stopped') THEN connector
-      ELSE task END AS resource,
+    CASE WHEN is_connector_line THEN 'connector' WHEN task IS NOT NULL THEN 'task' END AS resource_kind,
+    CASE WHEN is_connector_line THEN connector ELSE task END AS resource,
     CASE
       WHEN event = 'task_starting' THEN 'order'
       WHEN event IN ('task_creating', 'connector_creating') THEN 'start'
@@ -69,9 +63,10 @@ WITH classified_line AS (
       WHEN event IN ('task_started', 'task_executing', 'connector_started') THEN 'sign'
       -- The client belongs to the task: the worker creates it before the task's thread starts, and that thread closes it.
       WHEN client_kind IN ('Consumer', 'Producer') AND event NOT IN ('config_dumped', 'kafka_version', 'client_started') THEN 'sign'
-    END AS kind
+    END AS line_kind
   FROM (
-    SELECT e.*, e.logger LIKE '%WorkerSinkTask' AS is_sink
+    SELECT e.*, e.logger LIKE '%WorkerSinkTask' AS is_sink, e.event IN ('connector_creating', 'connector_started', 'connector_stopping',
+      'connector_stop_scheduled', 'connector_stopped') AS is_connector_line
     FROM event e LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND s.is_worker
     LEFT ANTI JOIN quiet_log q ON q.process_id = e.process_id AND q.client IS NULL
   )
@@ -81,36 +76,29 @@ WITH classified_line AS (
 ), line_sequence AS (
   SELECT *,
     -- A producer learns its cluster on a thread of its own while the worker is still constructing the task.
-    lag(CASE WHEN event <> 'kafka_cluster_id' THEN kind END) IGNORE NULLS OVER in_order AS last_kind,
-    lead(kind) OVER in_order AS next_kind,
-    lag(CASE WHEN kind IN ('order', 'making', 'start', 'stop', 'failed_stop') OR event = 'task_started' THEN kind END) IGNORE NULLS
-      OVER in_reverse AS next_mark,
+    lag(CASE WHEN event <> 'kafka_cluster_id' THEN line_kind END) IGNORE NULLS OVER in_order AS last_kind,
+    lag(line_kind) IGNORE NULLS OVER in_reverse AS next_kind,
+    lag(CASE WHEN line_kind IN ('order', 'making', 'start', 'stop', 'failed_stop') OR event = 'task_started' THEN line_kind END)
+      IGNORE NULLS OVER in_reverse AS next_mark,
     -- A thread that the worker abandoned prints under the same name while the worker constructs its successor.
-    count_if(kind = 'failed_stop') OVER (PARTITION BY process_id, instance, resource_kind, resource
+    count_if(line_kind = 'failed_stop') OVER (PARTITION BY process_id, instance, resource_kind, resource
       ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) > 0 AS is_doubled
   FROM classified_line
-  WHERE kind IS NOT NULL AND resource IS NOT NULL
   WINDOW
     in_order AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos),
     in_reverse AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY -stream_pos)
 ), lifecycle_line AS (
-  SELECT event_id, process_id, instance, stream_pos, at_ms, event, app_kind, timeout_ms, is_work, by_schedule, member_id, generation,
-    client_kind, own_member_id, resource_kind, resource,
+  SELECT *,
     CASE
+      WHEN line_kind IS NULL OR resource IS NULL THEN line_kind
       -- A connector's only sign of construction is the line at its end.
       WHEN event = 'connector_started' AND coalesce(last_kind, '-') <> 'start' THEN 'start'
       -- The start request counts as the start if all lines of the construction are missing.
-      WHEN kind = 'order' AND NOT is_doubled AND next_kind IS NOT NULL AND coalesce(next_mark, '-') NOT IN ('order', 'making', 'start')
+      WHEN line_kind = 'order' AND NOT is_doubled AND next_kind IS NOT NULL AND coalesce(next_mark, '-') NOT IN ('order', 'making', 'start')
         THEN 'start'
-      WHEN kind <> 'making' THEN kind
-      WHEN NOT is_doubled AND coalesce(last_kind, '-') NOT IN ('making', 'start') THEN 'start'
-      ELSE kind END AS kind
+      WHEN line_kind = 'making' AND NOT is_doubled AND coalesce(last_kind, '-') NOT IN ('making', 'start') THEN 'start'
+      ELSE line_kind END AS kind
   FROM line_sequence
-  UNION ALL
-  SELECT event_id, process_id, instance, stream_pos, at_ms, event, app_kind, timeout_ms, is_work, by_schedule, member_id, generation,
-    client_kind, own_member_id, resource_kind, resource, kind
-  FROM classified_line
-  WHERE kind IS NULL OR resource IS NULL
 ), line_with_markers AS (
   SELECT
     *,

@@ -21,8 +21,7 @@ AS
 WITH member_line AS (
   SELECT
     c.kafka_cluster, e.group_id, e.process_id, e.client_id, e.task, e.group_instance_id, e.stream_pos, unix_millis(e.ts) AS at_ms,
-      e.event_id, e.event,
-      e.member_id, e.member_epoch,
+      e.event_id, e.event, e.member_id, e.member_epoch,
     e.state_from, e.state_to, e.assigned_partitions, e.partitions, e.revoked_partitions, e.resolution_ms,
       e.broker_id IS NOT NULL AS is_broker
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id

@@ -50,8 +50,7 @@ WITH both_sides AS (
     b.stabilized_ms, b.stabilized_id, b.assigned_ms, b.assigned_id, b.member_count,
     b.leader_member_id AS broker_leader, b.expired_member, b.expired_ms, b.expired_how,
     coalesce(b.is_silent, false) AS is_silent, m.asked_ms, m.joined_ms, m.synced_ms,
-    m.span_ms, m.members, m.askers, m.listed_members,
-    m.protocol, m.is_worker, m.leader_member_id, m.last_joiner, m.asked_first, m.witness,
+    m.span_ms, m.members, m.askers, m.listed_members, m.protocol, m.is_worker, m.leader_member_id, m.last_joiner, m.asked_first, m.witness,
     -- Members had asked before: the rebalance began earlier.
     -- The removal of a member that is late, or was never a member, ends a wait and does not start a rebalance.
     coalesce(k.clock_id = m.island AND b.expired_ms - k.ahead_ms > m.asked_ms + heartbeat_late_ms, false)

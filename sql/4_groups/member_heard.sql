@@ -21,8 +21,7 @@ CREATE OR REPLACE TEMPORARY VIEW member_heard (
 AS
 WITH coordinator_line AS (
   SELECT c.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.group_id,
-    e.member_id, e.generation,
-    e.old_generation, e.message
+    e.member_id, e.generation, e.old_generation, e.message
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.broker_id IS NOT NULL AND e.group_id IS NOT NULL AND e.ts IS NOT NULL
@@ -102,7 +101,6 @@ WITH coordinator_line AS (
   GROUP BY p.kafka_cluster, p.group_id, p.member_id
 )
 SELECT
-  kafka_cluster, group_id, member_id, best.generation, best.process_id, best.broker, best.session_ms,
-  best.heard_ms AS heard_lo_ms, best.alive_ms, best.at_ms AS removed_ms,
-    best.event_id AS removed_id, best.witness
+  kafka_cluster, group_id, member_id, best.generation, best.process_id, best.broker, best.session_ms, best.heard_ms AS heard_lo_ms,
+  best.alive_ms, best.at_ms AS removed_ms, best.event_id AS removed_id, best.witness
 FROM latest_request
