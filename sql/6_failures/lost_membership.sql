@@ -6,9 +6,10 @@
 -- it much later did not run in between. The same is true if several of its clients, each with its own thread, cancel requests long after
 -- their timeouts. A member that reports the expiry in time and cannot find its coordinator for long did run. Trouble of other members of
 -- the group at the same moment means trouble of the coordinator. Kinds: coordinator (trouble of the coordinator), closed (its client had
--- been closed), over (its process had ended), slow (heartbeats arrived, but it did not rejoin), silent (its log ends), unnoticed (its
--- client logs nothing about it), paused, cut_off, slow_or_paused, paused_or_cut_off, refused (only the refusal is known), abandoned (its
--- process is unknown, but none of the candidates was in trouble), nobody (its process is unknown).
+-- been closed), over (its process had ended), slow (heartbeats arrived, but it did not rejoin), silent (its log ends), silent_in_outage
+-- (its log ends, and its coordinator was in trouble: it died, or lines are missing), unnoticed (its client logs nothing about it), paused,
+-- cut_off, slow_or_paused, paused_or_cut_off, refused (only the refusal is known), abandoned (its process is unknown, but none of the
+-- candidates was in trouble), nobody (its process is unknown).
 CREATE OR REPLACE TEMPORARY VIEW lost_membership (
   kafka_cluster  COMMENT 'Kafka cluster id',
   group_id       COMMENT 'Group',
@@ -192,13 +193,13 @@ SELECT
   r.broker AS broker,
   CASE
     WHEN r.process_id IS NULL THEN CASE WHEN n.removed_id IS NULL THEN 'nobody' ELSE 'abandoned' END
-    -- A member that runs returns to a coordinator that is back. One that prints nothing afterwards may have died before.
+    -- A member that runs returns to a coordinator that is back. One that prints nothing afterwards may have died.
     WHEN s.loss_id IS NOT NULL AND coalesce(a.after_ms, r.refused_ms) IS NOT NULL THEN 'coordinator'
     WHEN r.was_closed THEN 'closed'
     WHEN (e.process_id IS NOT NULL OR p.ending_ms <= r.own_lo_ms) AND a.after_ms IS NULL AND r.refused_ms IS NULL
       THEN 'over'
     -- A member that was refused was still running.
-    WHEN a.after_ms IS NULL AND r.refused_ms IS NULL THEN 'silent'
+    WHEN a.after_ms IS NULL AND r.refused_ms IS NULL THEN CASE WHEN s.loss_id IS NULL THEN 'silent' ELSE 'silent_in_outage' END
     -- Its heartbeats continued, so it learns of the removal from the next one.
     WHEN r.how = 'rebalance' AND r.noticed_event <> 'coordinator_lost' AND r.noticed_ms <= r.own_hi_ms + coordinator_together_ms
       THEN 'slow'

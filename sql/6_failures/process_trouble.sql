@@ -47,21 +47,21 @@ WITH loss_on_clock AS (
         THEN j.answered_ms - j.ahead_hi_ms END,
       CASE WHEN j.kind = 'paused' THEN j.before_ms - j.ahead_hi_ms END) AS from_lo_ms,
     least(j.removed_hi_ms, j.own_hi_ms - j.ahead_lo_ms, j.noticed_hi_ms) AS from_hi_ms,
-    CASE WHEN j.kind = 'silent' THEN CAST(NULL AS BIGINT)
+    CASE WHEN j.kind LIKE 'silent%' THEN CAST(NULL AS BIGINT)
       -- A process that wakes notices immediately that its session expired; a line before that shows that it was awake.
       WHEN j.kind = 'paused' THEN greatest(least(j.removed_lo_ms, j.noticed_lo_ms),
         least(j.noticed_ms, j.after_ms) - j.ahead_hi_ms - heartbeat_late_ms)
       WHEN j.kind <> 'cut_off' THEN least(j.removed_lo_ms, j.noticed_lo_ms)
       WHEN j.first_found_ms - j.noticed_ms > heartbeat_late_ms THEN j.noticed_lo_ms
       ELSE j.last_lost_ms - j.ahead_hi_ms END AS to_lo_ms,
-    CASE WHEN j.kind = 'silent' THEN CAST(NULL AS BIGINT)
+    CASE WHEN j.kind LIKE 'silent%' THEN CAST(NULL AS BIGINT)
       WHEN j.kind IN ('paused_or_cut_off', 'slow_or_paused') THEN coalesce(j.found_ms, j.back_ms) - j.ahead_lo_ms
       WHEN j.kind <> 'cut_off' THEN coalesce(j.noticed_ms, j.after_ms) - j.ahead_lo_ms
       WHEN j.first_found_ms - j.noticed_ms > heartbeat_late_ms THEN j.first_found_ms - j.ahead_lo_ms
       ELSE j.found_ms - j.ahead_lo_ms END AS to_hi_ms,
     j.reference_process_id, filter(array(j.removed_id, j.noticed_id, j.refused_id, j.back_id), x -> x IS NOT NULL) AS witness
   FROM loss_on_clock j
-  WHERE j.kind IN ('paused', 'cut_off', 'paused_or_cut_off', 'silent', 'slow', 'slow_or_paused')
+  WHERE j.kind IN ('paused', 'cut_off', 'paused_or_cut_off', 'silent', 'silent_in_outage', 'slow', 'slow_or_paused')
   UNION ALL
   SELECT a.kafka_cluster, w.group_id, a.process_id, a.instance, CAST(NULL AS STRING), 'cut_off', false, a.from_ms, a.to_ms,
     -- A connection that fails was attempted some time before.
@@ -103,7 +103,7 @@ WITH loss_on_clock AS (
     -- If it was back before other evidence shows that it was not, it had recovered in between, and that is another trouble.
     CASE WHEN max(CASE WHEN is_decisive THEN to_lo_ms END) > min(CASE WHEN is_decisive THEN to_hi_ms END)
       THEN min(CASE WHEN is_decisive THEN to_lo_ms END) ELSE max(CASE WHEN is_decisive THEN to_lo_ms END) END AS to_lo_ms,
-    CASE WHEN NOT bool_or(kind = 'silent') THEN min(CASE WHEN is_decisive THEN to_hi_ms END) END AS first_to_hi_ms,
+    CASE WHEN NOT bool_or(kind LIKE 'silent%') THEN min(CASE WHEN is_decisive THEN to_hi_ms END) END AS first_to_hi_ms,
     max(reference_process_id) AS reference_process_id, min(own_from_ms) AS own_from_ms,
     slice(array_distinct(flatten(sort_array(collect_list(witness)))), 1, 16) AS witness
   FROM weighted_evidence
@@ -136,7 +136,7 @@ SELECT
   array_sort(e.member_ids) AS member_ids,
   CAST(NULL AS STRING) AS of_group_id,
   CASE
-    WHEN array_contains(e.kinds, 'paused') AND NOT array_contains(e.kinds, 'cut_off') AND NOT array_contains(e.kinds, 'silent')
+    WHEN array_contains(e.kinds, 'paused') AND NOT arrays_overlap(e.kinds, array('cut_off', 'silent', 'silent_in_outage'))
       THEN 'process_paused'
     WHEN array_contains(e.kinds, 'cut_off') AND NOT array_contains(e.kinds, 'paused') THEN 'member_cut_off'
     WHEN e.kinds = array('slow') THEN 'poll_too_slow'
@@ -144,6 +144,8 @@ SELECT
   END AS cause,
   CASE
     WHEN array_contains(e.kinds, 'cut_off') AND NOT array_contains(e.kinds, 'paused') THEN CAST(array() AS ARRAY<STRING>)
+    -- A member that ran would have returned to its coordinator, unless the lines of that are missing.
+    WHEN array_contains(e.kinds, 'silent_in_outage') THEN array('lines_missing', 'member_cut_off', 'process_killed', 'process_paused')
     -- A process that did not rejoin in time may have been slow.
     WHEN array_contains(e.kinds, 'silent') AND e.is_late THEN array('member_cut_off', 'poll_too_slow', 'process_killed', 'process_paused')
     WHEN array_contains(e.kinds, 'silent') THEN array('member_cut_off', 'process_killed', 'process_paused')
