@@ -75,8 +75,6 @@ def _texts(thresholds: Mapping[str, int]) -> Mapping[str, str]:
     """Return the text of every SQL file by its path below `sql/`."""
     texts = {"knobs.sql": view_files.thresholds_sql(thresholds)}
     for view in view_files.views().values():
-        if view.name == "rule_finding":
-            continue  # has no file
         name = view_files.rule_id(view.name) if view.kind == "rule" else view.name
         texts[f"{view.folder}/{name}.sql"] = view.sql
     return texts

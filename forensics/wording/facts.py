@@ -39,7 +39,7 @@ def yields(query: str) -> Yields:
         tuple(named[0]),
         frozenset(key for columns in named if "facts" in columns for key in _keys(columns["facts"], tree)),
         frozenset(code for columns in named if "code" in columns for code in _literals(columns["code"], tree)),
-        frozenset(role for columns in named if "proof" in columns for role in _roles(columns["proof"])),
+        frozenset(role for columns in named if "proof" in columns for found in _behind(columns["proof"], tree) for role in _roles(found)),
     )
 
 
@@ -55,7 +55,14 @@ def _selects(tree: exp.Expr) -> Iterator[exp.Select]:
 
 
 def _behind(node: exp.Expr, tree: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield the expression itself or, if it only names a column of an earlier step, the expressions that this step gives that name."""
+    """Yield the expression itself or, if it only names a column of an earlier step, the expressions that this step gives that name.
+
+    Of `coalesce`, yield those behind each of its arguments.
+    """
+    if isinstance(node, exp.Coalesce):
+        for part in (node.this, *node.expressions):
+            yield from _behind(part, tree)
+        return
     if not isinstance(node, exp.Column):
         yield node
         return

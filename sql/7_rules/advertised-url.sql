@@ -28,18 +28,9 @@ WITH advertised AS (
   HAVING count(DISTINCT regexp_replace(u.process_id, '#[0-9]+$', '')) > 1 OR bool_or(u.is_loopback)
 )
 SELECT
-  'warning' AS severity,
-  'proved' AS verdict,
-  b.kafka_cluster AS kafka_cluster,
-  b.group_id AS group_id,
-  b.worker_url AS subject,
-  CAST(NULL AS BIGINT) AS from_ms,
+  'warning' AS severity, 'proved' AS verdict, b.kafka_cluster, b.group_id, b.worker_url AS subject, CAST(NULL AS BIGINT) AS from_ms,
   CAST(NULL AS BIGINT) AS to_ms,
   CASE WHEN size(b.workers) > 1 THEN 'same_url' ELSE 'loopback' END AS code,
-  named_struct(
-    'process_id', CASE WHEN size(b.workers) = 1 THEN b.workers[0] END,
-    'workers', b.workers,
-    'is_loopback', b.is_loopback
-  ) AS facts,
+  struct(CASE WHEN size(b.workers) = 1 THEN b.workers[0] END AS process_id, b.workers, b.is_loopback) AS facts,
   transform(slice(b.line_ids, 1, 8), x -> named_struct('role', 'advertises the URL', 'event_id', x)) AS proof
 FROM bad_url b

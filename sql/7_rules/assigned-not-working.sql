@@ -18,19 +18,18 @@ WITH clock_lead AS (
   JOIN clock_lead k ON k.process_id = f.process_id
   LEFT JOIN clock_lead n ON n.process_id = f.next_process_id
 ), failed_resources AS (
-  SELECT
-    kafka_cluster, group_id, process_id, connector,
-    array_sort(collect_set(resource)) AS resources, array_sort(collect_set(CASE WHEN resource_kind = 'task' THEN resource END)) AS tasks,
-    count(*) AS times, count(ran_again) AS restarts, min(reference_ms) AS from_ms, max(reference_ms) AS last_ms,
+  SELECT kafka_cluster, group_id, process_id, connector, array_sort(collect_set(resource)) AS resources,
+    array_sort(collect_set(CASE WHEN resource_kind = 'task' THEN resource END)) AS tasks, count(*) AS times, count(ran_again) AS restarts,
+    min(reference_ms) AS from_ms, max(reference_ms) AS last_ms,
     CASE WHEN count(ran_again) = count(*) THEN coalesce(max(next_reference_ms), max(reference_ms)) END AS to_ms,
     array_sort(collect_set(next_process_id)) AS next_workers,
     array_sort(collect_set(CASE WHEN ran_again IS NULL THEN resource END)) AS still_failed,
     min(CASE WHEN ran_again IS NULL THEN reference_ms END) AS still_from_ms,
     min(CASE WHEN ran_again IS NULL THEN watched_ms END) AS watched_ms,
     bool_or(ran_again IS NULL AND why_unknown IN ('lines_missing', 'other_clock', 'no_times')) AS is_uncertain,
-    bool_and(coalesce(ran_again = 'already_elsewhere', false)) AS is_elsewhere,
-    max(idle_certain_ms) AS idle_ms, max(idle_possible_ms) AS idle_possible_ms,
-    array_sort(collect_set(restart_how)) AS restart_how, array_sort(collect_set(restart_client)) AS restart_clients,
+    bool_and(coalesce(ran_again = 'already_elsewhere', false)) AS is_elsewhere, max(idle_certain_ms) AS idle_ms,
+    max(idle_possible_ms) AS idle_possible_ms, array_sort(collect_set(restart_how)) AS restart_how,
+    array_sort(collect_set(restart_client)) AS restart_clients,
     min_by(struct(coalesce(exception, message) AS said, exception, innermost AS error, before_said, before_ms),
       struct(failed_ts IS NOT NULL, failed_ts, event_id)) AS first,
     slice(array_sort(collect_set(innermost)), 1, 4) AS errors,
@@ -41,10 +40,8 @@ WITH clock_lead AS (
   FROM resource_failure
   GROUP BY kafka_cluster, group_id, process_id, connector
 ), unstarted_tasks AS (
-  SELECT
-    d.kafka_cluster, d.group_id, d.process_id, array_sort(collect_set(d.task)) AS tasks,
-    min(d.assigned_ms - k.ahead_ms) AS from_ms, max(d.until_ms - d.assigned_ms) AS waited_ms,
-    slice(array_sort(collect_set(d.event_id)), 1, 4) AS event_ids
+  SELECT d.kafka_cluster, d.group_id, d.process_id, array_sort(collect_set(d.task)) AS tasks, min(d.assigned_ms - k.ahead_ms) AS from_ms,
+    max(d.until_ms - d.assigned_ms) AS waited_ms, slice(array_sort(collect_set(d.event_id)), 1, 4) AS event_ids
   FROM worker_duty d
   JOIN clock_lead k ON k.process_id = d.process_id
   LEFT ANTI JOIN task_failure f ON f.process_id = d.process_id AND f.instance = d.instance AND f.resource = d.task
@@ -55,8 +52,7 @@ WITH clock_lead AS (
   GROUP BY d.kafka_cluster, d.group_id, d.process_id
 ), last_sink_assignment AS (
   -- The last assignment of a sink task's consumer.
-  SELECT
-    j.kafka_cluster, j.group_id, j.process_id, j.task,
+  SELECT j.kafka_cluster, j.group_id, j.process_id, j.task,
     max_by(size(coalesce(j.assigned, j.given)), struct(j.round, j.synced_id)) AS partitions,
     max_by(j.synced_id, struct(j.round, j.synced_id)) AS event_id,
     max_by(j.synced_ms - k.ahead_ms, struct(j.round, j.synced_id)) AS reference_ms
@@ -66,8 +62,7 @@ WITH clock_lead AS (
   GROUP BY j.kafka_cluster, j.group_id, j.process_id, j.task
 ), idle_sink_tasks AS (
   -- If another worker has the task by now, only that worker's assignment counts.
-  SELECT
-    b.kafka_cluster, b.group_id, array_sort(collect_list(b.task)) AS tasks, min(b.reference_ms) AS from_ms,
+  SELECT b.kafka_cluster, b.group_id, array_sort(collect_list(b.task)) AS tasks, min(b.reference_ms) AS from_ms,
     slice(array_sort(collect_list(b.event_id)), 1, 6) AS event_ids
   FROM last_sink_assignment b
   WHERE b.partitions = 0
@@ -76,91 +71,39 @@ WITH clock_lead AS (
       WHERE c.group_id = b.group_id AND c.task = b.task AND c.kafka_cluster = b.kafka_cluster)
   GROUP BY b.kafka_cluster, b.group_id
 ), finding_row AS (
-  SELECT
-    CASE WHEN to_ms IS NULL THEN 'critical' ELSE 'warning' END AS severity, kafka_cluster, group_id,
-    array_join(slice(resources, 1, 10), ', ') AS subject, from_ms, to_ms,
-    CASE WHEN to_ms IS NULL THEN 'failed' ELSE 'failed_and_restarted' END AS code,
-    process_id, CAST(NULL AS INT) AS instance, connector, tasks, array_contains(resources, connector) AS connector_failed, times, restarts,
-    first.said AS said, first.error AS root_error,
-    -- Without the package names of the class. An exception without a message says little without the one that it caused.
-    concat_ws(' in ', regexp_replace(first.error, '^([a-z0-9_]+[.])+', ''), CASE WHEN first.error NOT LIKE '%: %'
-      AND first.exception <> first.error THEN regexp_replace(first.exception, '^([a-z0-9_]+[.])+', '') END) AS headline_error,
-    CASE WHEN first.exception <> first.error THEN first.exception END AS outer_error, size(errors) AS error_count, first.before_said,
-    first.before_ms, next_workers, next_workers = array(process_id) AS is_same_worker, is_elsewhere, still_failed, still_from_ms,
-    watched_ms, is_uncertain, idle_ms, idle_possible_ms, restart_how, restart_clients, last_ms, CAST(NULL AS BIGINT) AS waited_ms, proof
+  SELECT CASE WHEN to_ms IS NULL THEN 'critical' ELSE 'warning' END AS severity, kafka_cluster, group_id, resources AS subjects, from_ms,
+    to_ms, CASE WHEN to_ms IS NULL THEN 'failed' ELSE 'failed_and_restarted' END AS code, process_id, CAST(NULL AS INT) AS instance,
+    connector, tasks, first.said AS said, CAST(NULL AS BIGINT) AS waited_ms, proof
   FROM failed_resources
   UNION ALL
-  SELECT
-    'critical' AS severity, kafka_cluster, group_id,
-    process_id AS subject, reference_ms AS from_ms, NULL AS to_ms, 'herder_died' AS code,
-    process_id, instance, NULL AS connector, NULL AS tasks, false AS connector_failed, NULL AS times, NULL AS restarts, message AS said,
-    NULL AS root_error, NULL AS headline_error, NULL AS outer_error, NULL AS error_count, NULL AS before_said, NULL AS before_ms,
-    NULL AS next_workers, NULL AS is_same_worker, NULL AS is_elsewhere, NULL AS still_failed, NULL AS still_from_ms, NULL AS watched_ms,
-    NULL AS is_uncertain, NULL AS idle_ms, NULL AS idle_possible_ms, NULL AS restart_how, NULL AS restart_clients, NULL AS last_ms,
-    NULL AS waited_ms, array(named_struct('role', 'the herder dies', 'event_id', event_id)) AS proof
+  SELECT 'critical', kafka_cluster, group_id, array(process_id), reference_ms, NULL, 'herder_died' AS code, process_id, instance, NULL,
+    NULL, message, NULL, array(named_struct('role', 'the herder dies', 'event_id', event_id)) AS proof
   FROM herder_failure
   UNION ALL
-  SELECT
-    'warning' AS severity, kafka_cluster, group_id,
-    array_join(slice(tasks, 1, 10), ', ') AS subject, from_ms, NULL AS to_ms, 'never_started' AS code,
-    process_id, NULL AS instance, NULL AS connector, tasks, false AS connector_failed, NULL AS times, NULL AS restarts,
-    NULL AS said, NULL AS root_error, NULL AS headline_error, NULL AS outer_error, NULL AS error_count, NULL AS before_said,
-    NULL AS before_ms,
-    NULL AS next_workers, NULL AS is_same_worker, NULL AS is_elsewhere, NULL AS still_failed, NULL AS still_from_ms, NULL AS watched_ms,
-    NULL AS is_uncertain, NULL AS idle_ms, NULL AS idle_possible_ms, NULL AS restart_how, NULL AS restart_clients, NULL AS last_ms,
-    waited_ms, transform(event_ids, e -> named_struct('role', 'assigned', 'event_id', e)) AS proof
+  SELECT 'warning', kafka_cluster, group_id, tasks, from_ms, NULL, 'never_started' AS code, process_id, NULL, NULL, tasks, NULL, waited_ms,
+    transform(event_ids, e -> named_struct('role', 'assigned', 'event_id', e)) AS proof
   FROM unstarted_tasks
   UNION ALL
-  SELECT
-    'note' AS severity, kafka_cluster, group_id,
-    array_join(slice(tasks, 1, 10), ', ') AS subject, from_ms, NULL AS to_ms, 'no_partitions' AS code,
-    NULL AS process_id, NULL AS instance, NULL AS connector, tasks, false AS connector_failed, NULL AS times, NULL AS restarts,
-    NULL AS said, NULL AS root_error, NULL AS headline_error, NULL AS outer_error, NULL AS error_count, NULL AS before_said,
-    NULL AS before_ms,
-    NULL AS next_workers, NULL AS is_same_worker, NULL AS is_elsewhere, NULL AS still_failed, NULL AS still_from_ms, NULL AS watched_ms,
-    NULL AS is_uncertain, NULL AS idle_ms, NULL AS idle_possible_ms, NULL AS restart_how, NULL AS restart_clients, NULL AS last_ms,
-    NULL AS waited_ms,
+  SELECT 'note', kafka_cluster, group_id, tasks, from_ms, NULL, 'no_partitions' AS code, NULL, NULL, NULL, tasks, NULL, NULL,
     transform(event_ids, e -> named_struct('role', 'last assignment, empty', 'event_id', e)) AS proof
   FROM idle_sink_tasks
 )
 SELECT
-  severity AS severity,
-  'proved' AS verdict,
-  kafka_cluster AS kafka_cluster,
-  group_id AS group_id,
-  subject AS subject,
-  from_ms AS from_ms,
-  to_ms AS to_ms,
-  code AS code,
-  named_struct(
-    'process_id', process_id,
-    'instance', instance,
-    'connector', connector,
-    'tasks', tasks,
-    'connector_failed', connector_failed,
-    'times', times,
-    'restarts', restarts,
-    'said', said,
-    'root_error', root_error,
-    'error', nullif(headline_error, ''),
-    'outer_error', outer_error,
-    'error_count', error_count,
-    'before_said', before_said,
-    'before_ms', before_ms,
-    'failed_at_ms', from_ms,
-    'last_failed_at_ms', last_ms,
-    'next_workers', next_workers,
-    'is_same_worker', is_same_worker,
-    'is_elsewhere', is_elsewhere,
-    'still_failed', still_failed,
-    'still_failed_at_ms', still_from_ms,
-    'watched_ms', watched_ms,
-    'is_uncertain', is_uncertain,
-    'idle_ms', idle_ms,
-    'idle_possible_ms', idle_possible_ms,
-    'restart_how', restart_how,
-    'restart_clients', restart_clients,
-    'waited_ms', waited_ms
+  r.severity, 'proved' AS verdict, r.kafka_cluster, r.group_id, array_join(slice(r.subjects, 1, 10), ', ') AS subject, r.from_ms, r.to_ms,
+  r.code,
+  struct(
+    r.process_id, r.instance, r.connector, r.tasks, coalesce(array_contains(f.resources, f.connector), false) AS connector_failed, f.times,
+    f.restarts, r.said, f.first.error AS root_error,
+    -- Without the package names of the class. An exception without a message says little without the one that it caused.
+    nullif(concat_ws(' in ', regexp_replace(f.first.error, '^([a-z0-9_]+[.])+', ''), CASE WHEN f.first.error NOT LIKE '%: %'
+      AND f.first.exception <> f.first.error THEN regexp_replace(f.first.exception, '^([a-z0-9_]+[.])+', '') END), '') AS error,
+    CASE WHEN f.first.exception <> f.first.error THEN f.first.exception END AS outer_error, size(f.errors) AS error_count,
+    f.first.before_said AS before_said, f.first.before_ms AS before_ms, r.from_ms AS failed_at_ms, f.last_ms AS last_failed_at_ms,
+    f.next_workers, f.next_workers = array(f.process_id) AS is_same_worker, f.is_elsewhere, f.still_failed,
+    f.still_from_ms AS still_failed_at_ms, f.watched_ms, f.is_uncertain, f.idle_ms, f.idle_possible_ms, f.restart_how, f.restart_clients,
+    r.waited_ms
   ) AS facts,
-  proof AS proof
-FROM finding_row
+  r.proof
+FROM finding_row r
+LEFT JOIN failed_resources f ON f.kafka_cluster <=> r.kafka_cluster AND f.group_id <=> r.group_id AND f.process_id = r.process_id
+  AND f.connector = r.connector

@@ -42,8 +42,7 @@ WITH clock_lead AS (
   FROM offset_to_centre
 ), clock_finding AS (
   -- The lines that bound a clock on either side, through other processes if no message links the two directly.
-  SELECT o.process_id, o.reference_process_id, o.lo_ms, o.hi_ms, o.suspect_time_zone, o.is_few,
-    greatest(o.lo_ms, -o.hi_ms) AS apart_ms,
+  SELECT o.process_id, o.reference_process_id, o.lo_ms, o.hi_ms, o.suspect_time_zone, o.is_few, greatest(o.lo_ms, -o.hi_ms) AS apart_ms,
     array_distinct(coalesce(forth.witness, df.witness, CAST(array() AS ARRAY<STRING>))) AS upper_ids,
     array_distinct(coalesce(back.witness, db.witness, CAST(array() AS ARRAY<STRING>))) AS lower_ids
   FROM offset_with_zone o
@@ -67,91 +66,44 @@ WITH clock_lead AS (
     row_number() OVER (PARTITION BY process_id, path, shift_why ORDER BY file_id, range_start) AS nth
   FROM range_row
   WHERE shift_why IS NOT NULL
+), finding_row AS (
+  SELECT CASE WHEN suspect_time_zone IS NOT NULL OR apart_ms >= clock_skew_large_ms THEN 'warning' ELSE 'note' END AS severity,
+    'proved' AS verdict, process_id AS subject, CAST(NULL AS BIGINT) AS from_ms,
+    CASE WHEN suspect_time_zone IS NULL THEN 'apart' WHEN is_few THEN 'zones_differ' ELSE 'wrong_time_zone' END AS code, process_id,
+    reference_process_id AS other_process_id, lo_ms, hi_ms, apart_ms AS by_ms, suspect_time_zone AS zone_offset,
+    CAST(NULL AS BIGINT) AS times, CAST(NULL AS STRING) AS path, CAST(NULL AS STRING) AS printed_time, CAST(NULL AS BIGINT) AS shift_ms,
+    transform(upper_ids, x -> named_struct('role', 'upper bound of the clock offset', 'event_id', x))
+      || transform(array_except(lower_ids, upper_ids), x -> named_struct('role', 'lower bound of the clock offset', 'event_id', x)) AS proof
+  FROM clock_finding
+  UNION ALL
+  SELECT 'warning', 'proved', CASE WHEN o.process_id IS NOT NULL THEN concat(s.process_id, ' or ', s.partner) ELSE s.process_id END, NULL,
+    CASE WHEN s.how = 'set_back' THEN 'set_back' WHEN o.process_id IS NOT NULL THEN 'contradict_each_other' ELSE 'contradicted' END AS code,
+    s.process_id, coalesce(s.partner, substr(n.step.step, 9)), n.step.lo_ms, n.step.hi_ms, s.by_ms, NULL, s.times, NULL, NULL, NULL,
+    transform(s.witness, x -> named_struct('role', 'cannot be true with a steady clock', 'event_id', x)) AS proof
+  FROM clock_suspect s
+  -- For a single step only: the combined effect of several steps describes none of them.
+  LEFT JOIN step_size n ON n.process_id = s.process_id AND s.how = 'set_back' AND s.times = 1
+  LEFT JOIN clock_suspect o ON o.process_id = s.partner AND o.partner = s.process_id AND s.how = 'contradicted' AND o.how = 'contradicted'
+  -- A clock that contradicts one that was set back is not suspect for that reason.
+  LEFT ANTI JOIN clock_suspect b ON s.how = 'contradicted' AND b.process_id = s.partner AND b.how = 'set_back'
+  -- If two clocks contradict only each other, either may have stepped: that is one finding.
+  WHERE o.process_id IS NULL OR s.process_id < o.process_id
+  UNION ALL
+  SELECT CASE WHEN shift_why = 'time_zone' THEN 'warning' ELSE 'note' END, 'undecided', process_id, from_ms,
+    CASE shift_why WHEN 'daylight_saving' THEN 'daylight_saving' WHEN 'time_zone' THEN 'time_zone_changed'
+      WHEN 'earlier_part' THEN 'parts_out_of_order' WHEN 'repeated' THEN 'lines_repeated' WHEN 'doubled' THEN 'lines_doubled'
+      WHEN 'wrong_time' THEN 'wrong_time' ELSE 'another_log' END AS code,
+    process_id, NULL, NULL, NULL, NULL, NULL,
+    CASE WHEN shift_why = 'doubled' THEN repeats WHEN shift_why IN ('earlier_part', 'repeated', 'wrong_time') THEN parts END, path,
+    printed_time, shift_ms,
+    transform(shift_ids, x -> named_struct('role',
+      CASE WHEN shift_why = 'doubled' THEN 'appears twice in the log' ELSE 'printed around the jump' END, 'event_id', x)) AS proof
+  FROM time_jump
+  WHERE nth = 1 OR shift_why NOT IN ('earlier_part', 'repeated', 'wrong_time')
 )
 SELECT
-  CASE WHEN b.suspect_time_zone IS NOT NULL OR b.apart_ms >= clock_skew_large_ms THEN 'warning' ELSE 'note' END AS severity,
-  'proved' AS verdict,
-  CAST(NULL AS STRING) AS kafka_cluster,
-  CAST(NULL AS STRING) AS group_id,
-  b.process_id AS subject,
-  CAST(NULL AS BIGINT) AS from_ms,
-  CAST(NULL AS BIGINT) AS to_ms,
-  CASE WHEN b.suspect_time_zone IS NULL THEN 'apart' WHEN b.is_few THEN 'zones_differ' ELSE 'wrong_time_zone' END AS code,
-  named_struct(
-    'process_id', b.process_id,
-    'other_process_id', b.reference_process_id,
-    'lo_ms', b.lo_ms,
-    'hi_ms', b.hi_ms,
-    'by_ms', b.apart_ms,
-    'zone_offset', b.suspect_time_zone,
-    'times', CAST(NULL AS BIGINT),
-    'path', CAST(NULL AS STRING),
-    'printed_time', CAST(NULL AS STRING),
-    'shift_ms', CAST(NULL AS BIGINT)
-  ) AS facts,
-  concat(
-    transform(b.upper_ids, x -> named_struct('role', 'upper bound of the clock offset', 'event_id', x)),
-    transform(array_except(b.lower_ids, b.upper_ids), x -> named_struct('role', 'lower bound of the clock offset', 'event_id', x))
-  ) AS proof
-FROM clock_finding b
-UNION ALL
-SELECT
-  'warning' AS severity,
-  'proved' AS verdict,
-  CAST(NULL AS STRING) AS kafka_cluster,
-  CAST(NULL AS STRING) AS group_id,
-  CASE WHEN o.process_id IS NOT NULL THEN concat(s.process_id, ' or ', s.partner) ELSE s.process_id END AS subject,
-  CAST(NULL AS BIGINT) AS from_ms,
-  CAST(NULL AS BIGINT) AS to_ms,
-  CASE WHEN s.how = 'set_back' THEN 'set_back' WHEN o.process_id IS NOT NULL THEN 'contradict_each_other' ELSE 'contradicted' END AS code,
-  named_struct(
-    'process_id', s.process_id,
-    'other_process_id', coalesce(s.partner, substr(n.step.step, 9)),
-    'lo_ms', n.step.lo_ms,
-    'hi_ms', n.step.hi_ms,
-    'by_ms', s.by_ms,
-    'zone_offset', CAST(NULL AS STRING),
-    'times', s.times,
-    'path', CAST(NULL AS STRING),
-    'printed_time', CAST(NULL AS STRING),
-    'shift_ms', CAST(NULL AS BIGINT)
-  ) AS facts,
-  transform(s.witness, x -> named_struct('role', 'cannot be true with a steady clock', 'event_id', x)) AS proof
-FROM clock_suspect s
--- For a single step only: the combined effect of several steps describes none of them.
-LEFT JOIN step_size n ON n.process_id = s.process_id AND s.how = 'set_back' AND s.times = 1
-LEFT JOIN clock_suspect o ON o.process_id = s.partner AND o.partner = s.process_id AND s.how = 'contradicted' AND o.how = 'contradicted'
--- A clock that contradicts one that was set back is not suspect for that reason.
-LEFT ANTI JOIN clock_suspect b ON s.how = 'contradicted' AND b.process_id = s.partner AND b.how = 'set_back'
--- If two clocks contradict only each other, either may have stepped: that is one finding.
-WHERE o.process_id IS NULL OR s.process_id < o.process_id
-UNION ALL
-SELECT
-  CASE WHEN j.shift_why = 'time_zone' THEN 'warning' ELSE 'note' END AS severity,
-  'undecided' AS verdict,
-  CAST(NULL AS STRING) AS kafka_cluster,
-  CAST(NULL AS STRING) AS group_id,
-  j.process_id AS subject,
-  j.from_ms AS from_ms,
-  CAST(NULL AS BIGINT) AS to_ms,
-  CASE j.shift_why
-    WHEN 'daylight_saving' THEN 'daylight_saving' WHEN 'time_zone' THEN 'time_zone_changed' WHEN 'earlier_part' THEN 'parts_out_of_order'
-    WHEN 'repeated' THEN 'lines_repeated' WHEN 'doubled' THEN 'lines_doubled'
-    WHEN 'wrong_time' THEN 'wrong_time' ELSE 'another_log' END AS code,
-  named_struct(
-    'process_id', j.process_id,
-    'other_process_id', CAST(NULL AS STRING),
-    'lo_ms', CAST(NULL AS BIGINT),
-    'hi_ms', CAST(NULL AS BIGINT),
-    'by_ms', CAST(NULL AS BIGINT),
-    'zone_offset', CAST(NULL AS STRING),
-    'times', CASE WHEN j.shift_why = 'doubled' THEN j.repeats
-      WHEN j.shift_why IN ('earlier_part', 'repeated', 'wrong_time') THEN j.parts END,
-    'path', j.path,
-    'printed_time', j.printed_time,
-    'shift_ms', j.shift_ms
-  ) AS facts,
-  transform(j.shift_ids, x -> named_struct('role',
-    CASE WHEN j.shift_why = 'doubled' THEN 'appears twice in the log' ELSE 'printed around the jump' END, 'event_id', x)) AS proof
-FROM time_jump j
-WHERE j.nth = 1 OR j.shift_why NOT IN ('earlier_part', 'repeated', 'wrong_time')
+  severity, verdict, CAST(NULL AS STRING) AS kafka_cluster, CAST(NULL AS STRING) AS group_id, subject, from_ms,
+  CAST(NULL AS BIGINT) AS to_ms, code,
+  struct(process_id, other_process_id, lo_ms, hi_ms, by_ms, zone_offset, times, path, printed_time, shift_ms) AS facts,
+  proof
+FROM finding_row

@@ -34,8 +34,7 @@ WITH broker_process AS (
   SELECT kafka_cluster, count(DISTINCT group_id) AS group_count FROM generation GROUP BY kafka_cluster
 ), cluster_loss AS (
   SELECT c.process_id, c.instance, c.kafka_cluster, c.cluster_ms, c.cluster_event, c.former_cluster, c.former_event,
-    coalesce(max(g.group_count), 0) AS group_count,
-    max(coalesce(was.dirs, now.dirs)) AS dirs,
+    coalesce(max(g.group_count), 0) AS group_count, max(coalesce(was.dirs, now.dirs)) AS dirs,
     array_sort(collect_set(
       CASE WHEN was.dirs IS NULL OR array_contains(split(was.dirs, ' *, *'), e.directory) THEN e.directory END)) AS lost,
     min(CASE WHEN array_contains(split(was.dirs, ' *, *'), e.directory) THEN e.line END) AS line
@@ -68,20 +67,13 @@ WITH broker_process AS (
 SELECT
   CASE WHEN t.unseen = 0 AND t.group_count > 0 THEN 'critical' ELSE 'warning' END AS severity,
   CASE WHEN t.unseen = 0 THEN 'proved' ELSE 'undecided' END AS verdict,
-  t.kafka_cluster AS kafka_cluster,
-  CAST(NULL AS STRING) AS group_id,
-  array_join(t.processes, ', ') AS subject,
-  t.from_ms AS from_ms,
-  t.to_ms AS to_ms,
+  t.kafka_cluster, CAST(NULL AS STRING) AS group_id, array_join(t.processes, ', ') AS subject, t.from_ms, t.to_ms,
   CASE WHEN t.unseen = 0 THEN 'data_lost' ELSE 'cluster_changed' END AS code,
-  named_struct(
-    'processes', t.processes,
-    'changes', transform(slice(t.losses, 1, 4),
-      x -> named_struct('at_ms', x.cluster_ms, 'from_cluster', x.former_cluster, 'to_cluster', x.kafka_cluster)),
-    'change_count', size(t.losses),
-    'directories', t.directories,
-    'is_temporary', exists(t.directories, x -> x LIKE '%/tmp/%'),
-    'group_count', t.group_count
+  struct(
+    t.processes,
+    transform(slice(t.losses, 1, 4),
+      x -> named_struct('at_ms', x.cluster_ms, 'from_cluster', x.former_cluster, 'to_cluster', x.kafka_cluster)) AS changes,
+    size(t.losses) AS change_count, t.directories, exists(t.directories, x -> x LIKE '%/tmp/%') AS is_temporary, t.group_count
   ) AS facts,
   array_distinct(flatten(transform(slice(t.losses, 1, 8), x -> array(
     named_struct('role', 'prints its cluster id', 'event_id', x.former_event),

@@ -1,9 +1,8 @@
 -- One row per worker that repeatedly found itself behind its group's configuration, or could not read it to the end.
 -- Reads: fact_line, process_life, worker_group, worker_setting, clock_offset
 WITH mismatch AS (
-  SELECT f.kafka_cluster, f.process_id, f.instance, f.stream_pos, f.event, f.event_id, f.config_offset, f.assigned_config_offset,
-    f.at_ms, o.lo_ms, o.hi_ms,
-    f.at_ms - lag(f.at_ms) OVER (PARTITION BY f.process_id, f.instance ORDER BY f.stream_pos) AS since_last_ms
+  SELECT f.kafka_cluster, f.process_id, f.instance, f.stream_pos, f.event, f.event_id, f.config_offset, f.assigned_config_offset, f.at_ms,
+    o.lo_ms, o.hi_ms, f.at_ms - lag(f.at_ms) OVER (PARTITION BY f.process_id, f.instance ORDER BY f.stream_pos) AS since_last_ms
   FROM fact_line f
   JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
   JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
@@ -15,33 +14,21 @@ WITH mismatch AS (
   FROM mismatch
 ), lagging_worker AS (
   SELECT kafka_cluster, process_id, instance, spell, count(*) AS times, count_if(event = 'config_read_timeout') AS read_timeouts,
-    bool_and(event = 'config_read_timeout') AS is_never_read,
-    min(at_ms) AS first_ms, max(at_ms) AS last_ms, max(lo_ms) AS lo_ms, max(hi_ms) AS hi_ms,
-    max(config_offset) AS own_offset, max(assigned_config_offset) AS assigned_offset,
+    bool_and(event = 'config_read_timeout') AS is_never_read, min(at_ms) AS first_ms, max(at_ms) AS last_ms, max(lo_ms) AS lo_ms,
+    max(hi_ms) AS hi_ms, max(config_offset) AS own_offset, max(assigned_config_offset) AS assigned_offset,
     min_by(event_id, stream_pos) AS first_id, max_by(event_id, stream_pos) AS last_id
   FROM numbered_mismatch
   GROUP BY kafka_cluster, process_id, instance, spell
   HAVING count(*) >= config_lag_times
 )
 SELECT
-  'warning' AS severity,
-  'proved' AS verdict,
-  l.kafka_cluster AS kafka_cluster,
-  w.group_id AS group_id,
-  l.process_id AS subject,
-  l.first_ms - l.hi_ms AS from_ms,
+  'warning' AS severity, 'proved' AS verdict, l.kafka_cluster, w.group_id, l.process_id AS subject, l.first_ms - l.hi_ms AS from_ms,
   l.last_ms - l.lo_ms AS to_ms,
   -- A configuration that was never read to the end was not compared with anything.
   CASE WHEN l.is_never_read THEN 'never_read' ELSE 'mismatch' END AS code,
-  named_struct(
-    'process_id', l.process_id,
-    'instance', l.instance,
-    'mismatches', l.times,
-    'lasted_ms', l.last_ms - l.first_ms,
-    'read_timeouts', l.read_timeouts,
-    'config_topic', s.config_topic,
-    'own_offset', l.own_offset,
-    'assigned_offset', l.assigned_offset
+  struct(
+    l.process_id, l.instance, l.times AS mismatches, l.last_ms - l.first_ms AS lasted_ms, l.read_timeouts, s.config_topic, l.own_offset,
+    l.assigned_offset
   ) AS facts,
   array(
     named_struct('role', CASE WHEN l.is_never_read THEN 'cannot read to the end' ELSE 'first mismatch' END,

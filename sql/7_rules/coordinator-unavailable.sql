@@ -3,29 +3,20 @@
 -- Reads: group_outage, join_round, process, clock_offset, worker_setting, broker_absence, cluster_broker
 -- Reads: offsets_topic, offsets_replica, broker_generation, fact_line, broker_missed, client_event, filtered_log
 -- Times are on the reference clock. A member's own lines are compared with its own span of the outage, by its own clock.
-WITH group_process AS (
-  SELECT DISTINCT kafka_cluster, group_id, process_id FROM join_round
-), unaffected_members AS (
-  -- Members of the group in other processes whose logs continue through the outage, or that joined a generation during it.
-  SELECT o.outage_id, count(DISTINCT j.process_id) AS processes
+WITH unaffected_members AS (
+  -- Members of the group in other processes whose logs continue through the outage, or that joined a generation during it. The end of the
+  -- outage is as uncertain as the loss.
+  SELECT o.outage_id, count(DISTINCT r.process_id) AS processes
   FROM group_outage o
-  JOIN group_process j ON j.kafka_cluster = o.kafka_cluster AND j.group_id = o.group_id AND NOT array_contains(o.who, j.process_id)
-  JOIN process p ON p.process_id = j.process_id AND p.reference_process_id = o.reference_process_id
+  JOIN join_round r ON r.kafka_cluster = o.kafka_cluster AND r.group_id = o.group_id AND NOT array_contains(o.who, r.process_id)
+  JOIN process p ON p.process_id = r.process_id AND p.reference_process_id = o.reference_process_id
   JOIN clock_offset k ON k.process_id = p.process_id AND k.is_island_reference
   -- A filtered log may also lack the line in which the member lost its coordinator.
-  LEFT ANTI JOIN filtered_log f ON f.process_id = j.process_id
-  LEFT JOIN (
-    SELECT o.outage_id, r.process_id
-    FROM group_outage o
-    JOIN join_round r ON r.kafka_cluster = o.kafka_cluster AND r.group_id = o.group_id
-    JOIN clock_offset c ON c.process_id = r.process_id AND c.is_island_reference AND c.reference_process_id = o.reference_process_id
-    WHERE coalesce(r.synced_ms, r.joined_ms) - c.hi_ms > o.last_lost_ms
-      -- The end is as uncertain as the loss.
-      AND coalesce(r.synced_ms, r.joined_ms) - c.lo_ms < o.to_ms - coalesce(o.first_lost_ms - o.from_ms, 0L)
-    GROUP BY o.outage_id, r.process_id
-  ) g ON g.outage_id = o.outage_id AND g.process_id = j.process_id
-  WHERE g.process_id IS NOT NULL OR unix_millis(p.first_ts) - k.lo_ms <= o.from_ms
-    AND unix_millis(p.last_ts) - k.hi_ms >= coalesce(o.first_lost_ms, o.from_ms) + outage_untroubled_ms
+  LEFT ANTI JOIN filtered_log f ON f.process_id = r.process_id
+  WHERE coalesce(r.synced_ms, r.joined_ms) - k.hi_ms > o.last_lost_ms
+      AND coalesce(r.synced_ms, r.joined_ms) - k.lo_ms < o.to_ms - coalesce(o.first_lost_ms - o.from_ms, 0L)
+    OR unix_millis(p.first_ts) - k.lo_ms <= o.from_ms
+      AND unix_millis(p.last_ts) - k.hi_ms >= coalesce(o.first_lost_ms, o.from_ms) + outage_untroubled_ms
   GROUP BY o.outage_id
 ), report_of_other_broker AS (
   -- Other brokers report that it was down.
@@ -35,38 +26,25 @@ WITH group_process AS (
     AND m.reference_process_id = o.reference_process_id
     AND m.at_lo_ms BETWEEN o.from_ms - broker_silent_ms AND coalesce(o.to_ms, o.last_lost_ms + outage_open_ms)
   GROUP BY o.outage_id
-), confirmed_outage AS (
-  -- A log that simply ends does not show that the broker died: another process has to report it, or several processes must lose the broker
-  -- at the same time.
-  SELECT o.outage_id
+), absence_by_outage AS (
+  -- A loss is noticed immediately or at the next heartbeat. If a clock was set back, the broker may have printed its last line long after
+  -- the loss that seems to follow it: it was down then or at another time. A log that simply ends must end here, and does not show that
+  -- the broker died: another process has to report it, or several processes must lose the broker at the same time.
+  SELECT o.outage_id, a.how, a.from_ms, a.to_ms, a.event_id, struct(a.from_ms IS NOT NULL, a.from_ms, a.process_id, a.event_id) AS place,
+    CASE WHEN a.how <> 'silent' THEN coalesce(a.to_hi_ms >= o.from_ms - broker_noticed_ms, true)
+      ELSE a.from_lo_ms >= o.from_ms - broker_silent_ms AND (size(o.who) > 1 OR o.new_broker_id <> o.broker_id OR m.outage_id IS NOT NULL)
+    END AS is_near,
+    a.is_steady AND a.how <> 'silent' OR a.from_hi_ms <= o.last_lost_lo_ms + broker_noticed_ms AS is_placed, a.is_steady
   FROM group_outage o
+  JOIN broker_absence a ON a.kafka_cluster = o.kafka_cluster AND a.broker_id = o.broker_id
+    AND a.reference_process_id = o.reference_process_id AND a.from_lo_ms <= o.last_lost_ms + broker_noticed_ms
   LEFT JOIN report_of_other_broker m ON m.outage_id = o.outage_id
-  WHERE size(o.who) > 1 OR o.new_broker_id <> o.broker_id OR m.outage_id IS NOT NULL
 ), broker_absence_in_outage AS (
-  SELECT o.outage_id,
-    min_by(struct(a.how, a.from_ms, a.to_ms, a.event_id),
-      struct(a.from_ms IS NOT NULL, a.from_ms, a.process_id, a.event_id)) AS broker
-  FROM group_outage o
-  JOIN broker_absence a ON a.kafka_cluster = o.kafka_cluster AND a.broker_id = o.broker_id
-    AND a.reference_process_id = o.reference_process_id
-  LEFT JOIN confirmed_outage k ON k.outage_id = o.outage_id
-  -- A loss is noticed immediately or at the next heartbeat. A log that simply ends must end at this point.
-  WHERE a.from_lo_ms <= o.last_lost_ms + broker_noticed_ms
-    AND CASE WHEN a.how = 'silent' THEN k.outage_id IS NOT NULL AND a.from_lo_ms >= o.from_ms - broker_silent_ms
-      ELSE a.to_hi_ms IS NULL OR a.to_hi_ms >= o.from_ms - broker_noticed_ms END
-    -- If a clock was set back, the broker may have printed its last line long after the loss that seems to follow it.
-    AND (a.is_steady AND a.how <> 'silent' OR a.from_hi_ms <= o.last_lost_lo_ms + broker_noticed_ms)
-  GROUP BY o.outage_id
-), absence_at_unknown_time AS (
-  -- A broker that was down, then or at another time: a clock was set, and no line decides.
-  SELECT o.outage_id, min_by(struct(a.from_ms, a.to_ms, a.event_id),
-    struct(a.from_ms IS NOT NULL, a.from_ms, a.process_id, a.event_id)) AS broker
-  FROM group_outage o
-  JOIN broker_absence a ON a.kafka_cluster = o.kafka_cluster AND a.broker_id = o.broker_id
-    AND a.reference_process_id = o.reference_process_id
-  WHERE NOT a.is_steady AND a.how <> 'silent' AND a.from_lo_ms <= o.last_lost_ms + broker_noticed_ms
-    AND coalesce(a.to_hi_ms >= o.from_ms - broker_noticed_ms, true)
-  GROUP BY o.outage_id
+  SELECT outage_id, min_by(struct(how, from_ms, to_ms, event_id), place) FILTER (WHERE is_placed) AS broker,
+    min_by(struct(from_ms, to_ms, event_id), place) FILTER (WHERE NOT is_steady AND how <> 'silent') AS unplaced
+  FROM absence_by_outage
+  WHERE is_near
+  GROUP BY outage_id
 ), generations_of_broker AS (
   -- Its broker continued to coordinate, so the broker was up.
   SELECT o.outage_id, count(*) AS generations
@@ -81,8 +59,7 @@ WITH group_process AS (
   SELECT outage_id, explode(clients) AS own FROM group_outage
 ), connection_errors AS (
   -- The members' connection errors in the meantime.
-  SELECT c.outage_id,
-    count_if(l.event IN ('connection_failed', 'bootstrap_failed')) AS failed,
+  SELECT c.outage_id, count_if(l.event IN ('connection_failed', 'bootstrap_failed')) AS failed,
     -- A node above a billion is not a broker, but a coordinator's separate connection.
     count(DISTINCT CASE WHEN l.event = 'connection_failed' AND l.node_id BETWEEN 0 AND 1000000000 THEN l.node_id END) AS nodes,
     count_if(l.node_id < 0 OR l.event = 'bootstrap_failed') AS bootstrap_failed,
@@ -112,12 +89,10 @@ WITH group_process AS (
   FROM offsets_replica
   GROUP BY kafka_cluster, offsets_partition
 ), outage_with_code AS (
-  SELECT o.*,
-    m.word AS missed, coalesce(u.processes, 0) AS untroubled_count, coalesce(s.generations, 0) AS served_generations, a.broker AS down,
-    CASE WHEN a.broker IS NULL THEN v.broker END AS unplaced,
-    coalesce(n.failed, 0) AS failed_connections, n.nodes, n.authentication, n.lookup, n.authentication_id, n.failed_id,
-    b.process_id IS NOT NULL AS has_log, w.said AS unwritten, w.event_id AS unwritten_id, h.offsets_partition, q.brokers, q.failures,
-    q.configured,
+  SELECT o.*, m.word AS missed, coalesce(u.processes, 0) AS untroubled_count, coalesce(s.generations, 0) AS served_generations,
+    a.broker AS down, CASE WHEN a.broker IS NULL THEN a.unplaced END AS unplaced, coalesce(n.failed, 0) AS failed_connections, n.nodes,
+    n.authentication, n.lookup, n.authentication_id, n.failed_id, b.process_id IS NOT NULL AS has_log, w.said AS unwritten,
+    w.event_id AS unwritten_id, h.offsets_partition, q.brokers, q.failures, q.configured,
     CASE
       WHEN o.never AND q.failures > 0 AND NOT q.exists_already THEN 'offsets_topic_impossible'
       WHEN n.authentication IS NOT NULL THEN 'authentication_failed'
@@ -138,7 +113,6 @@ WITH group_process AS (
   FROM group_outage o
   LEFT JOIN unaffected_members u ON u.outage_id = o.outage_id
   LEFT JOIN broker_absence_in_outage a ON a.outage_id = o.outage_id
-  LEFT JOIN absence_at_unknown_time v ON v.outage_id = o.outage_id
   LEFT JOIN report_of_other_broker m ON m.outage_id = o.outage_id
   LEFT JOIN generations_of_broker s ON s.outage_id = o.outage_id
   LEFT JOIN connection_errors n ON n.outage_id = o.outage_id
@@ -147,26 +121,21 @@ WITH group_process AS (
   LEFT JOIN partition_replicas r ON r.kafka_cluster = o.kafka_cluster AND r.offsets_partition = h.offsets_partition
   LEFT JOIN offsets_topic q ON q.kafka_cluster = o.kafka_cluster
   LEFT JOIN cluster_broker b ON b.kafka_cluster = o.kafka_cluster AND b.broker_id = o.broker_id
-), start_failure_line AS (
-  -- A worker that cannot reach a broker when it starts has no herder and no group yet.
-  SELECT f.kafka_cluster, f.process_id, f.instance, f.event, f.at_ms, f.event_id, f.said
-  FROM fact_line f
-  JOIN (SELECT DISTINCT process_id, instance FROM fact_line WHERE event = 'connect_start_failed') s
-    ON s.process_id = f.process_id AND s.instance = f.instance
-  LEFT ANTI JOIN fact_line c ON c.process_id = f.process_id AND c.instance = f.instance AND c.event = 'kafka_cluster_id'
-  WHERE f.event IN ('connect_start_failed', 'connection_failed', 'bootstrap_failed', 'authentication_failed')
 ), failed_worker_start AS (
-  SELECT l.kafka_cluster, w.group_id, l.process_id, l.instance, min(l.at_ms) AS from_ms,
+  -- A worker that cannot reach a broker when it starts has no herder and no group yet.
+  SELECT max(l.kafka_cluster) AS kafka_cluster, w.group_id, l.process_id, min(l.at_ms) AS from_ms,
     count_if(l.event <> 'connect_start_failed') AS failed_connections, max(w.bootstrap) AS bootstrap, max(w.security) AS security,
     bool_or(l.event = 'authentication_failed') AS is_authentication,
-    coalesce(max(CASE WHEN l.event = 'authentication_failed' THEN l.said END),
-      max(CASE WHEN l.event = 'connect_start_failed' THEN l.said END)) AS error,
+    coalesce(max(l.said) FILTER (WHERE l.event = 'authentication_failed'), max(l.said) FILTER (WHERE l.event = 'connect_start_failed'))
+      AS error,
     slice(array_sort(collect_set(l.event_id)), 1, 8) AS event_ids,
     collect_set(CASE WHEN l.event = 'connect_start_failed' THEN l.event_id END) AS given_up_ids
-  FROM start_failure_line l
+  FROM fact_line l
   LEFT JOIN worker_setting w ON w.process_id = l.process_id
-  GROUP BY l.kafka_cluster, w.group_id, l.process_id, l.instance
-  HAVING count_if(l.event <> 'connect_start_failed') > 0
+  WHERE l.event IN ('connect_start_failed', 'connection_failed', 'bootstrap_failed', 'authentication_failed', 'kafka_cluster_id')
+  GROUP BY w.group_id, l.process_id, l.instance
+  HAVING count_if(l.event = 'connect_start_failed') > 0 AND count_if(l.event = 'kafka_cluster_id') = 0
+    AND count_if(l.event <> 'connect_start_failed') > 0
 ), process_with_info AS (
   SELECT DISTINCT process_id FROM fact_line WHERE level = 'INFO'
   UNION
@@ -187,9 +156,24 @@ WITH group_process AS (
   FROM unreachable_node
   GROUP BY kafka_cluster, broker_id
   HAVING count(DISTINCT process_id) > 1
+), unreached AS (
+  SELECT 'critical' AS severity, kafka_cluster, group_id, process_id AS subject, from_ms, CAST(NULL AS BIGINT) AS to_ms,
+    CASE WHEN is_authentication THEN 'worker_refused' ELSE 'worker_without_broker' END AS code, array(process_id) AS processes,
+    CAST(NULL AS BIGINT) AS broker_id, CAST(NULL AS STRING) AS address, CAST(NULL AS STRING) AS missed_by, failed_connections, error,
+    bootstrap, security, transform(event_ids, x -> named_struct('role',
+      CASE WHEN array_contains(given_up_ids, x) THEN 'the worker gives up' ELSE 'no connection to a broker' END, 'event_id', x)) AS proof
+  FROM failed_worker_start
+  UNION ALL
+  -- Logs without INFO lines do not show the loss of a coordinator, only since when several processes cannot connect to one broker.
+  SELECT 'warning', kafka_cluster, NULL, concat('broker ', broker_id), from_ms, to_ms, 'unreachable_broker' AS code, processes, broker_id,
+    address, missed_by, failed_connections, NULL, NULL, NULL,
+    transform(event_ids, x -> named_struct('role', 'no connection to the broker', 'event_id', x))
+  FROM unreachable_broker
 )
+-- Members print the loss, so it is proved; its cause is a separate question.
 SELECT
   CASE
+    WHEN u.code IS NOT NULL THEN u.severity
     WHEN j.never AND j.longest_ms >= outage_critical_ms THEN 'critical'
     -- All members that these logs show stopped working because of it.
     WHEN j.untroubled_count = 0 AND NOT j.is_sink
@@ -197,167 +181,34 @@ SELECT
     WHEN j.revoked + j.thrown_out > 0 OR j.left_group OR j.open OR j.longest_ms > j.session_ms THEN 'warning'
     ELSE 'note'
   END AS severity,
-  -- Members print the loss, so it is proved; its cause is a separate question.
-  'proved' AS verdict,
-  j.kafka_cluster AS kafka_cluster,
-  j.group_id AS group_id,
-  coalesce(CASE WHEN size(j.who) = 1 THEN j.who[0] END, concat('broker ', j.broker_id), 'coordinator') AS subject,
-  j.from_ms AS from_ms,
-  j.to_ms AS to_ms,
-  j.code AS code,
-  named_struct(
-    'processes', j.who,
-    'member_count', CAST(j.members AS BIGINT),
-    'untroubled_count', CAST(j.untroubled_count AS BIGINT),
-    'never', j.never,
-    'is_open', j.open,
-    'longest_ms', j.longest_ms,
-    'each_lo_ms', j.each_lo_ms,
-    'each_hi_ms', j.each_hi_ms,
-    'served_at_ms', j.served_ms,
-    'late_processes', j.late,
-    'losses', CAST(j.losses AS BIGINT),
-    'causes', j.causes,
-    'broker_id', CAST(j.broker_id AS BIGINT),
-    'broker', j.broker,
-    'has_log', j.has_log,
-    'new_broker_id', CASE WHEN j.new_broker_id <> j.broker_id THEN CAST(j.new_broker_id AS BIGINT) END,
-    'down_how', j.down.how,
-    'down_at_ms', j.down.from_ms,
-    'up_at_ms', j.down.to_ms,
-    'missed_by', j.missed.process_id,
-    'unplaced_from_ms', j.unplaced.from_ms,
-    'unplaced_to_ms', j.unplaced.to_ms,
-    'offsets_partition', CAST(j.offsets_partition AS BIGINT),
-    'brokers', CAST(j.brokers AS BIGINT),
-    'configured_replicas', CAST(j.configured AS BIGINT),
-    'failures', CAST(j.failures AS BIGINT),
-    'failed_connections', CAST(j.failed_connections AS BIGINT),
-    'failed_nodes', CAST(j.nodes AS BIGINT),
-    'served_generations', CAST(j.served_generations AS BIGINT),
-    'error', CASE j.code
-      WHEN 'authentication_failed' THEN j.authentication WHEN 'not_authorized' THEN j.lookup WHEN 'too_few_in_sync' THEN j.unwritten END,
-    'bootstrap', j.bootstrap,
-    'security', CAST(NULL AS STRING),
-    'session_ms', j.session_told_ms,
-    'revoked', CAST(j.revoked AS BIGINT),
-    'thrown_out', CAST(j.thrown_out AS BIGINT),
-    'left_group', j.left_group,
-    'back_ms', CASE WHEN j.revoked + j.thrown_out > 0 THEN j.back_ms END
+  'proved' AS verdict, coalesce(j.kafka_cluster, u.kafka_cluster) AS kafka_cluster, coalesce(j.group_id, u.group_id) AS group_id,
+  coalesce(u.subject, CASE WHEN size(j.who) = 1 THEN j.who[0] END, concat('broker ', j.broker_id), 'coordinator') AS subject,
+  coalesce(j.from_ms, u.from_ms) AS from_ms, coalesce(j.to_ms, u.to_ms) AS to_ms, coalesce(j.code, u.code) AS code,
+  struct(
+    coalesce(j.who, u.processes) AS processes, CAST(j.members AS BIGINT) AS member_count, CAST(j.untroubled_count AS BIGINT)
+      AS untroubled_count,
+    coalesce(j.never, u.broker_id IS NULL) AS never, j.open AS is_open, j.longest_ms, j.each_lo_ms, j.each_hi_ms,
+    j.served_ms AS served_at_ms, j.late AS late_processes, CAST(j.losses AS BIGINT) AS losses, j.causes,
+    coalesce(CAST(j.broker_id AS BIGINT), u.broker_id) AS broker_id, coalesce(j.broker, u.address) AS broker, j.has_log,
+    CASE WHEN j.new_broker_id <> j.broker_id THEN CAST(j.new_broker_id AS BIGINT) END AS new_broker_id, j.down.how AS down_how,
+    coalesce(j.down.from_ms, CASE WHEN u.broker_id IS NOT NULL THEN u.from_ms END) AS down_at_ms,
+    coalesce(j.down.to_ms, u.to_ms) AS up_at_ms, coalesce(j.missed.process_id, u.missed_by) AS missed_by,
+    j.unplaced.from_ms AS unplaced_from_ms, j.unplaced.to_ms AS unplaced_to_ms, CAST(j.offsets_partition AS BIGINT) AS offsets_partition,
+    CAST(j.brokers AS BIGINT) AS brokers, CAST(j.configured AS BIGINT) AS configured_replicas, CAST(j.failures AS BIGINT) AS failures,
+    coalesce(j.failed_connections, u.failed_connections) AS failed_connections, CAST(j.nodes AS BIGINT) AS failed_nodes,
+    CAST(j.served_generations AS BIGINT) AS served_generations,
+    CASE coalesce(j.code, '') WHEN 'authentication_failed' THEN j.authentication WHEN 'not_authorized' THEN j.lookup
+      WHEN 'too_few_in_sync' THEN j.unwritten ELSE u.error END AS error,
+    coalesce(j.bootstrap, u.bootstrap) AS bootstrap, u.security, j.session_told_ms AS session_ms, CAST(j.revoked AS BIGINT) AS revoked,
+    CAST(j.thrown_out AS BIGINT) AS thrown_out, j.left_group, CASE WHEN j.revoked + j.thrown_out > 0 THEN j.back_ms END AS back_ms
   ) AS facts,
-  concat(
-    transform(j.witness, x -> named_struct('role', 'a member in the outage', 'event_id', x)),
-    array(
-      named_struct('role', 'authentication fails', 'event_id', j.authentication_id),
-      named_struct('role', 'a connection fails', 'event_id', j.failed_id),
-      named_struct('role', 'the broker was down', 'event_id', j.down.event_id),
-      named_struct('role', 'another broker reports it down', 'event_id', CASE WHEN j.down IS NULL THEN j.missed.event_id END),
-      named_struct('role', 'the broker was down, at an unknown time', 'event_id', j.unplaced.event_id),
-      named_struct('role', 'too few replicas in sync', 'event_id', j.unwritten_id))
-  ) AS proof
+  coalesce(u.proof, transform(j.witness, x -> named_struct('role', 'a member in the outage', 'event_id', x)) || array(
+    named_struct('role', 'authentication fails', 'event_id', j.authentication_id),
+    named_struct('role', 'a connection fails', 'event_id', j.failed_id),
+    named_struct('role', 'the broker was down', 'event_id', j.down.event_id),
+    named_struct('role', 'another broker reports it down', 'event_id', CASE WHEN j.down IS NULL THEN j.missed.event_id END),
+    named_struct('role', 'the broker was down, at an unknown time', 'event_id', j.unplaced.event_id),
+    named_struct('role', 'too few replicas in sync', 'event_id', j.unwritten_id))) AS proof
 FROM outage_with_code j
-UNION ALL
-SELECT
-  'critical' AS severity,
-  'proved' AS verdict,
-  u.kafka_cluster AS kafka_cluster,
-  u.group_id AS group_id,
-  u.process_id AS subject,
-  u.from_ms AS from_ms,
-  CAST(NULL AS BIGINT) AS to_ms,
-  CASE WHEN u.is_authentication THEN 'worker_refused' ELSE 'worker_without_broker' END AS code,
-  named_struct(
-    'processes', array(u.process_id),
-    'member_count', CAST(NULL AS BIGINT),
-    'untroubled_count', CAST(NULL AS BIGINT),
-    'never', true,
-    'is_open', CAST(NULL AS BOOLEAN),
-    'longest_ms', CAST(NULL AS BIGINT),
-    'each_lo_ms', CAST(NULL AS BIGINT),
-    'each_hi_ms', CAST(NULL AS BIGINT),
-    'served_at_ms', CAST(NULL AS BIGINT),
-    'late_processes', CAST(NULL AS ARRAY<STRING>),
-    'losses', CAST(NULL AS BIGINT),
-    'causes', CAST(NULL AS ARRAY<STRING>),
-    'broker_id', CAST(NULL AS BIGINT),
-    'broker', CAST(NULL AS STRING),
-    'has_log', CAST(NULL AS BOOLEAN),
-    'new_broker_id', CAST(NULL AS BIGINT),
-    'down_how', CAST(NULL AS STRING),
-    'down_at_ms', CAST(NULL AS BIGINT),
-    'up_at_ms', CAST(NULL AS BIGINT),
-    'missed_by', CAST(NULL AS STRING),
-    'unplaced_from_ms', CAST(NULL AS BIGINT),
-    'unplaced_to_ms', CAST(NULL AS BIGINT),
-    'offsets_partition', CAST(NULL AS BIGINT),
-    'brokers', CAST(NULL AS BIGINT),
-    'configured_replicas', CAST(NULL AS BIGINT),
-    'failures', CAST(NULL AS BIGINT),
-    'failed_connections', CAST(u.failed_connections AS BIGINT),
-    'failed_nodes', CAST(NULL AS BIGINT),
-    'served_generations', CAST(NULL AS BIGINT),
-    'error', u.error,
-    'bootstrap', u.bootstrap,
-    'security', u.security,
-    'session_ms', CAST(NULL AS BIGINT),
-    'revoked', CAST(NULL AS BIGINT),
-    'thrown_out', CAST(NULL AS BIGINT),
-    'left_group', CAST(NULL AS BOOLEAN),
-    'back_ms', CAST(NULL AS BIGINT)
-  ) AS facts,
-  transform(u.event_ids, x -> named_struct(
-    'role', CASE WHEN array_contains(u.given_up_ids, x) THEN 'the worker gives up' ELSE 'no connection to a broker' END,
-    'event_id', x)) AS proof
-FROM failed_worker_start u
-UNION ALL
--- Logs without INFO lines do not show the loss of a coordinator, only that several processes cannot connect to one broker, and since when.
-SELECT
-  'warning' AS severity,
-  'proved' AS verdict,
-  u.kafka_cluster AS kafka_cluster,
-  CAST(NULL AS STRING) AS group_id,
-  concat('broker ', u.broker_id) AS subject,
-  u.from_ms AS from_ms,
-  u.to_ms AS to_ms,
-  'unreachable_broker' AS code,
-  named_struct(
-    'processes', u.processes,
-    'member_count', CAST(NULL AS BIGINT),
-    'untroubled_count', CAST(NULL AS BIGINT),
-    'never', false,
-    'is_open', CAST(NULL AS BOOLEAN),
-    'longest_ms', CAST(NULL AS BIGINT),
-    'each_lo_ms', CAST(NULL AS BIGINT),
-    'each_hi_ms', CAST(NULL AS BIGINT),
-    'served_at_ms', CAST(NULL AS BIGINT),
-    'late_processes', CAST(NULL AS ARRAY<STRING>),
-    'losses', CAST(NULL AS BIGINT),
-    'causes', CAST(NULL AS ARRAY<STRING>),
-    'broker_id', u.broker_id,
-    'broker', u.address,
-    'has_log', CAST(NULL AS BOOLEAN),
-    'new_broker_id', CAST(NULL AS BIGINT),
-    'down_how', CAST(NULL AS STRING),
-    'down_at_ms', u.from_ms,
-    'up_at_ms', u.to_ms,
-    'missed_by', u.missed_by,
-    'unplaced_from_ms', CAST(NULL AS BIGINT),
-    'unplaced_to_ms', CAST(NULL AS BIGINT),
-    'offsets_partition', CAST(NULL AS BIGINT),
-    'brokers', CAST(NULL AS BIGINT),
-    'configured_replicas', CAST(NULL AS BIGINT),
-    'failures', CAST(NULL AS BIGINT),
-    'failed_connections', CAST(u.failed_connections AS BIGINT),
-    'failed_nodes', CAST(NULL AS BIGINT),
-    'served_generations', CAST(NULL AS BIGINT),
-    'error', CAST(NULL AS STRING),
-    'bootstrap', CAST(NULL AS STRING),
-    'security', CAST(NULL AS STRING),
-    'session_ms', CAST(NULL AS BIGINT),
-    'revoked', CAST(NULL AS BIGINT),
-    'thrown_out', CAST(NULL AS BIGINT),
-    'left_group', CAST(NULL AS BOOLEAN),
-    'back_ms', CAST(NULL AS BIGINT)
-  ) AS facts,
-  transform(u.event_ids, x -> named_struct('role', 'no connection to the broker', 'event_id', x)) AS proof
-FROM unreachable_broker u
+-- No outage has the id of a process or broker: each row is one or the other.
+FULL OUTER JOIN unreached u ON u.subject = j.outage_id

@@ -39,8 +39,7 @@ WITH printed_line AS (
   GROUP BY kafka_cluster, place, group_id, connector
   UNION ALL
   SELECT CAST(NULL AS STRING) AS kafka_cluster, place, CAST(NULL AS STRING) AS group_id, connector, 'file' AS source,
-    max(CASE WHEN key = 'connector.class' THEN value END) AS connector_class,
-    bool_or(key IN ('topics', 'topics.regex')) AS is_sink,
+    max(CASE WHEN key = 'connector.class' THEN value END) AS connector_class, bool_or(key IN ('topics', 'topics.regex')) AS is_sink,
     array() AS connect_settings,
     array_sort(collect_set(CASE WHEN key NOT IN ('name', 'tasks.max', 'connector.class')
       THEN concat(key, '=', coalesce(value, 'null')) END)) AS own_settings,
@@ -94,25 +93,16 @@ WITH printed_line AS (
 )
 SELECT
   CASE WHEN f.has_both_run THEN 'critical' ELSE 'warning' END AS severity,
-  'proved' AS verdict,
-  f.kafka_cluster AS kafka_cluster,
-  f.group_id AS group_id,
+  'proved' AS verdict, f.kafka_cluster, f.group_id,
   CASE WHEN f.connector = f.other_connector THEN f.connector ELSE concat(f.connector, ', ', f.other_connector) END AS subject,
-  CAST(NULL AS BIGINT) AS from_ms,
-  CAST(NULL AS BIGINT) AS to_ms,
+  CAST(NULL AS BIGINT) AS from_ms, CAST(NULL AS BIGINT) AS to_ms,
   CASE WHEN f.place = f.other_place THEN 'two_names'
     WHEN f.connector = f.other_connector THEN 'two_clusters'
     ELSE 'two_names_two_clusters' END AS code,
-  named_struct(
-    'connector', f.connector,
-    'other_connector', f.other_connector,
-    'place', f.place,
-    'other_place', f.other_place,
-    'connector_class', f.connector_class,
-    'settings', transform(f.own_settings, x -> regexp_replace(x, '^[A-Za-z$]+: ', '')),
-    'is_sink', coalesce(f.is_sink, false),
-    'has_both_run', f.has_both_run,
-    'both_at_ms', f.both_ms
+  struct(
+    f.connector, f.other_connector, f.place, f.other_place, f.connector_class,
+    transform(f.own_settings, x -> regexp_replace(x, '^[A-Za-z$]+: ', '')) AS settings, coalesce(f.is_sink, false) AS is_sink,
+    f.has_both_run, f.both_ms AS both_at_ms
   ) AS facts,
   concat(
     transform(f.event_ids, x -> named_struct('role', 'declares the first connector', 'event_id', x)),

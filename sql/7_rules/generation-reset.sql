@@ -3,8 +3,7 @@
 -- If two brokers' logs are involved, only their clocks show which incarnation came first. A member of both incarnations knows the order.
 WITH incarnation_end AS (
   SELECT kafka_cluster, group_id, incarnation, max(generation) AS last_generation, max_by(witness, generation) AS event_ids,
-    max_by(coordinator, generation) AS coordinator,
-    max_by(unix_millis(coalesce(assigned_ts, stabilized_ts)), generation) AS to_ms
+    max_by(coordinator, generation) AS coordinator, max_by(unix_millis(coalesce(assigned_ts, stabilized_ts)), generation) AS to_ms
   FROM generation
   GROUP BY kafka_cluster, group_id, incarnation
 ), incarnation_start AS (
@@ -55,24 +54,14 @@ WITH incarnation_end AS (
 SELECT
   CASE WHEN r.is_ordered THEN 'critical' ELSE 'warning' END AS severity,
   CASE WHEN r.is_ordered THEN 'proved' ELSE 'undecided' END AS verdict,
-  r.kafka_cluster AS kafka_cluster,
-  r.group_id AS group_id,
-  concat('generation ', r.generation) AS subject,
-  r.from_ms AS from_ms,
-  r.from_ms AS to_ms,
+  r.kafka_cluster, r.group_id, concat('generation ', r.generation) AS subject, r.from_ms, r.from_ms AS to_ms,
   CASE WHEN r.is_ordered THEN 'metadata_lost' WHEN r.why = 'unknown' THEN 'began_again' ELSE 'order_unknown' END AS code,
-  named_struct(
-    'generation', r.generation,
-    'incarnation', r.incarnation,
-    'broker_process_id', r.coordinator,
-    'last_process_id', r.last_coordinator,
-    'last_generation', r.last_generation,
-    'is_connect', coalesce(r.protocol_type = 'connect', false),
-    'is_single_replica', coalesce(o.replication_factor = 1 OR o.replication_factor IS NULL AND o.configured = 1, false),
-    'configured', CAST(o.configured AS BIGINT),
-    'is_stop_told', coalesce(x.last.how = 'stopped', false),
-    'down_at_ms', x.last.last_ms,
-    'up_at_ms', x.last.next_ms
+  struct(
+    r.generation, r.incarnation, r.coordinator AS broker_process_id, r.last_coordinator AS last_process_id, r.last_generation,
+    coalesce(r.protocol_type = 'connect', false) AS is_connect,
+    coalesce(o.replication_factor = 1 OR o.replication_factor IS NULL AND o.configured = 1, false) AS is_single_replica,
+    CAST(o.configured AS BIGINT) AS configured, coalesce(x.last.how = 'stopped', false) AS is_stop_told, x.last.last_ms AS down_at_ms,
+    x.last.next_ms AS up_at_ms
   ) AS facts,
   concat(
     transform(r.before_ids, x -> named_struct('role', CASE WHEN r.is_ordered THEN 'last generation before the loss'

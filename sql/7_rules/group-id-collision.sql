@@ -15,10 +15,8 @@ WITH topic_set AS (
   -- A setting that a worker does not print is unknown and may be the same.
   HAVING greatest(count(DISTINCT config_topic), count(DISTINCT offset_topic), count(DISTINCT status_topic)) > 1
 ), mixed_group AS (
-  SELECT kafka_cluster, group_id,
-    array_sort(collect_set(CASE WHEN is_worker THEN process_id END)) AS workers,
-    array_sort(collect_set(CASE WHEN NOT is_worker THEN process_id END)) AS consumers,
-    max(CASE WHEN NOT is_worker THEN task END) AS task,
+  SELECT kafka_cluster, group_id, array_sort(collect_set(CASE WHEN is_worker THEN process_id END)) AS workers,
+    array_sort(collect_set(CASE WHEN NOT is_worker THEN process_id END)) AS consumers, max(CASE WHEN NOT is_worker THEN task END) AS task,
     min(coalesce(joining_first_ms, joined_ms, synced_ms)) AS from_ms,
     max(CASE WHEN is_worker THEN coalesce(synced_id, joined_id) END) AS worker_line_id,
     max(CASE WHEN NOT is_worker THEN coalesce(synced_id, joined_id) END) AS consumer_line_id
@@ -37,66 +35,23 @@ WITH topic_set AS (
   JOIN sink_connector s ON s.kafka_cluster = w.kafka_cluster AND concat('connect-', s.connector) = w.group_id
   LEFT ANTI JOIN mixed_group m ON m.kafka_cluster = w.kafka_cluster AND m.group_id = w.group_id
   GROUP BY w.kafka_cluster, w.group_id
+), finding_row AS (
+  SELECT 'critical' AS severity, kafka_cluster, group_id, CAST(NULL AS BIGINT) AS from_ms, 'other_topics' AS code, topic_sets,
+    config_topics = 1 AS has_one_config_topic, CAST(NULL AS ARRAY<STRING>) AS workers, CAST(NULL AS ARRAY<STRING>) AS consumers,
+    CAST(NULL AS STRING) AS task, CAST(NULL AS STRING) AS connector,
+    transform(slice(event_ids, 1, 8), x -> named_struct('role', 'prints its group and its topics', 'event_id', x)) AS proof
+  FROM conflicting_topics
+  UNION ALL
+  SELECT 'critical', kafka_cluster, group_id, from_ms, 'workers_and_consumers' AS code, NULL, NULL, workers, consumers, task,
+    regexp_replace(task, '-[0-9]+$', ''), array(named_struct('role', 'a worker is a member', 'event_id', worker_line_id),
+      named_struct('role', 'a consumer is a member', 'event_id', consumer_line_id)) AS proof
+  FROM mixed_group
+  UNION ALL
+  SELECT 'warning', kafka_cluster, group_id, NULL, 'named_as_sink' AS code, NULL, NULL, workers, NULL, NULL, connector,
+    transform(slice(event_ids, 1, 8), x -> named_struct('role', 'prints its group and its topics', 'event_id', x)) AS proof
+  FROM sink_like_group
 )
 SELECT
-  'critical' AS severity,
-  'proved' AS verdict,
-  t.kafka_cluster AS kafka_cluster,
-  t.group_id AS group_id,
-  t.group_id AS subject,
-  CAST(NULL AS BIGINT) AS from_ms,
-  CAST(NULL AS BIGINT) AS to_ms,
-  'other_topics' AS code,
-  named_struct(
-    'topic_sets', t.topic_sets,
-    'has_one_config_topic', t.config_topics = 1,
-    'workers', CAST(NULL AS ARRAY<STRING>),
-    'consumers', CAST(NULL AS ARRAY<STRING>),
-    'task', CAST(NULL AS STRING),
-    'connector', CAST(NULL AS STRING)
-  ) AS facts,
-  transform(slice(t.event_ids, 1, 8), x -> named_struct('role', 'prints its group and its topics', 'event_id', x)) AS proof
-FROM conflicting_topics t
-UNION ALL
-SELECT
-  'critical' AS severity,
-  'proved' AS verdict,
-  m.kafka_cluster AS kafka_cluster,
-  m.group_id AS group_id,
-  m.group_id AS subject,
-  m.from_ms AS from_ms,
-  CAST(NULL AS BIGINT) AS to_ms,
-  'workers_and_consumers' AS code,
-  named_struct(
-    'topic_sets', CAST(NULL AS ARRAY<STRUCT<config_topic: STRING, offset_topic: STRING, status_topic: STRING, workers: ARRAY<STRING>>>),
-    'has_one_config_topic', CAST(NULL AS BOOLEAN),
-    'workers', m.workers,
-    'consumers', m.consumers,
-    'task', m.task,
-    'connector', regexp_replace(m.task, '-[0-9]+$', '')
-  ) AS facts,
-  array(
-    named_struct('role', 'a worker is a member', 'event_id', m.worker_line_id),
-    named_struct('role', 'a consumer is a member', 'event_id', m.consumer_line_id)
-  ) AS proof
-FROM mixed_group m
-UNION ALL
-SELECT
-  'warning' AS severity,
-  'proved' AS verdict,
-  n.kafka_cluster AS kafka_cluster,
-  n.group_id AS group_id,
-  n.group_id AS subject,
-  CAST(NULL AS BIGINT) AS from_ms,
-  CAST(NULL AS BIGINT) AS to_ms,
-  'named_as_sink' AS code,
-  named_struct(
-    'topic_sets', CAST(NULL AS ARRAY<STRUCT<config_topic: STRING, offset_topic: STRING, status_topic: STRING, workers: ARRAY<STRING>>>),
-    'has_one_config_topic', CAST(NULL AS BOOLEAN),
-    'workers', n.workers,
-    'consumers', CAST(NULL AS ARRAY<STRING>),
-    'task', CAST(NULL AS STRING),
-    'connector', n.connector
-  ) AS facts,
-  transform(slice(n.event_ids, 1, 8), x -> named_struct('role', 'prints its group and its topics', 'event_id', x)) AS proof
-FROM sink_like_group n
+  severity, 'proved' AS verdict, kafka_cluster, group_id, group_id AS subject, from_ms, CAST(NULL AS BIGINT) AS to_ms, code,
+  struct(topic_sets, has_one_config_topic, workers, consumers, task, connector) AS facts, proof
+FROM finding_row

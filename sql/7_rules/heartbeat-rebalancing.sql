@@ -10,9 +10,8 @@ WITH notified_member AS (
   WHERE j.rejoin_id IS NOT NULL
 ), notified_rebalance AS (
   SELECT r.kafka_cluster, r.group_id, r.generation, count(DISTINCT r.process_id) AS members, min(r.rejoin_ms) AS at_ms,
-    min(r.rejoin_id) AS event_id,
-    max(g.trigger) AS trigger, max(coalesce(g.trigger_member_id, g.asked_member_id)) AS trigger_member_id, max(g.asked_why) AS asked_why,
-    max(g.witness[0]) AS cause_id
+    min(r.rejoin_id) AS event_id, max(g.trigger) AS trigger, max(coalesce(g.trigger_member_id, g.asked_member_id)) AS trigger_member_id,
+    max(g.asked_why) AS asked_why, max(g.witness[0]) AS cause_id
   FROM notified_member r
   LEFT JOIN generation g ON g.kafka_cluster = r.kafka_cluster AND g.group_id = r.group_id AND g.incarnation = r.incarnation
     AND g.generation = r.generation
@@ -40,21 +39,15 @@ WITH notified_member AS (
   FROM (SELECT kafka_cluster, group_id FROM storm_round GROUP BY kafka_cluster, group_id, kind, subject HAVING count(*) >= storm_returns)
 )
 SELECT
-  'note' AS severity,
-  'proved' AS verdict,
-  s.kafka_cluster AS kafka_cluster,
-  s.group_id AS group_id,
-  s.group_id AS subject,
-  s.from_ms AS from_ms,
-  s.to_ms AS to_ms,
+  'note' AS severity, 'proved' AS verdict, s.kafka_cluster, s.group_id, s.group_id AS subject, s.from_ms, s.to_ms,
   CASE WHEN r.group_id IS NOT NULL THEN 'storm' ELSE 'effect' END AS code,
-  named_struct(
-    'told_count', s.told_count,
-    'rebalance_count', s.rebalance_count,
-    'nothing_told', NOT exists(s.rebalances, x -> coalesce(x.trigger, 'unknown') <> 'unknown' OR x.asked_why IS NOT NULL),
-    'triggers', transform(c.triggers, x -> named_struct('trigger', x.trigger, 'times', x.n)),
-    'rebalances', transform(slice(s.rebalances, 1, 5),
+  struct(
+    s.told_count, s.rebalance_count,
+    NOT exists(s.rebalances, x -> coalesce(x.trigger, 'unknown') <> 'unknown' OR x.asked_why IS NOT NULL) AS nothing_told,
+    transform(c.triggers, x -> named_struct('trigger', x.trigger, 'times', x.n)) AS triggers,
+    transform(slice(s.rebalances, 1, 5),
       x -> named_struct('generation', x.generation, 'trigger', x.trigger, 'member_id', x.trigger_member_id, 'asked_why', x.asked_why))
+      AS rebalances
   ) AS facts,
   transform(t.event_ids, x -> named_struct(
     'role', CASE WHEN array_contains(t.cause_ids, x) THEN 'the rebalance' ELSE 'a member is notified' END,

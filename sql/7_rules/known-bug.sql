@@ -9,9 +9,8 @@ WITH proved_overlap AS (
   FROM split_brain
   WHERE verdict = 'proved'
 ), bug_line AS (
-  SELECT f.event_id, f.kafka_cluster, f.group_id, f.process_id, f.instance, f.stream_pos, f.event, f.message,
-    f.task, f.partition, f.group_instance_id, f.at_ms, f.at_ms - o.lo_ms AS reference_ms,
-    g.group_id AS worker_group_id
+  SELECT f.event_id, f.kafka_cluster, f.group_id, f.process_id, f.instance, f.stream_pos, f.event, f.message, f.task, f.partition,
+    f.group_instance_id, f.at_ms, f.at_ms - o.lo_ms AS reference_ms, g.group_id AS worker_group_id
   FROM fact_line f
   LEFT JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   LEFT JOIN worker_group g ON g.process_id = f.process_id AND g.instance = f.instance
@@ -162,22 +161,10 @@ WITH proved_overlap AS (
   GROUP BY m.bug, m.kafka_cluster, m.group_id, m.process_id
 )
 SELECT
-  'warning' AS severity,
-  'proved' AS verdict,
-  a.kafka_cluster AS kafka_cluster,
-  a.group_id AS group_id,
-  a.bug AS subject,
-  a.from_ms AS from_ms,
-  a.to_ms AS to_ms,
-  a.bug AS code,
-  named_struct(
-    'process_id', a.process_id,
-    'release', a.printed,
-    'fixed', a.fixed,
-    'times', a.times,
-    'subjects', a.subjects,
-    'processes', coalesce(w.processes, array(a.process_id)),
-    'is_open', coalesce(w.is_open, false)
+  'warning' AS severity, 'proved' AS verdict, a.kafka_cluster, a.group_id, a.bug AS subject, a.from_ms, a.to_ms, a.bug AS code,
+  struct(
+    a.process_id, a.printed AS release, a.fixed, a.times, a.subjects, coalesce(w.processes, array(a.process_id)) AS processes,
+    coalesce(w.is_open, false) AS is_open
   ) AS facts,
   -- Proofs share lines; each line is cited once.
   slice(filter(a.proof, (p, i) -> array_position(transform(a.proof, q -> q.event_id), p.event_id) = i + 1), 1, 8) AS proof

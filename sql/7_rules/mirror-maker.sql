@@ -128,31 +128,14 @@ SELECT
   CASE WHEN NOT d.is_sure THEN 'undecided' ELSE 'proved' END AS verdict,
   coalesce(t.kafka_cluster, d.kafka_cluster) AS kafka_cluster,
   coalesce(d.place, t.group_id, CASE WHEN size(t.flows) = 1 THEN concat(split(t.flows[0], '->')[0], '-mm2') END) AS group_id,
-  coalesce(t.process_id, d.flow) AS subject,
-  coalesce(t.from_ms - t.ahead_ms, d.from_ms) AS from_ms,
+  coalesce(t.process_id, d.flow) AS subject, coalesce(t.from_ms - t.ahead_ms, d.from_ms) AS from_ms,
   coalesce(e.again_ms - t.ahead_ms, t.to_ms - t.ahead_ms, d.to_ms) AS to_ms,
   CASE WHEN d.flow IS NOT NULL THEN 'doubled' WHEN t.is_in_use THEN 'group_in_use' WHEN t.failures > 0 THEN 'failed'
     ELSE 'slow' END AS code,
-  named_struct(
-    'flows', coalesce(t.flows, array(d.flow)),
-    'process_id', t.process_id,
-    'works', t.works,
-    'groups', t.groups,
-    'failures', t.failures,
-    'slow', t.slow,
-    'longest_ms', t.longest_ms,
-    'error', regexp_replace(t.error, '([a-z0-9_]+[.])+([A-Z])', '$2'),
-    'last_ms', t.to_ms - t.ahead_ms,
-    'again_ms', e.again_ms - t.ahead_ms,
-    'connector', d.connector,
-    'place', d.place,
-    'processes', d.processes,
-    'other_connector', d.other_connector,
-    'other_place', d.other_place,
-    'other_processes', d.other_processes,
-    'partitions', d.partitions,
-    'both_ms', d.both_ms,
-    'is_same_clusters', d.is_same_clusters
+  struct(
+    coalesce(t.flows, array(d.flow)) AS flows, t.process_id, t.works, t.groups, t.failures, t.slow, t.longest_ms,
+    regexp_replace(t.error, '([a-z0-9_]+[.])+([A-Z])', '$2') AS error, t.to_ms - t.ahead_ms AS last_ms, e.again_ms - t.ahead_ms AS again_ms,
+    d.connector, d.place, d.processes, d.other_connector, d.other_place, d.other_processes, d.partitions, d.both_ms, d.is_same_clusters
   ) AS facts,
   concat(
     transform(coalesce(t.lines, array()), x -> named_struct('role', CASE WHEN x.is_failure THEN 'fails' ELSE 'takes too long' END,

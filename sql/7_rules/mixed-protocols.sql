@@ -51,8 +51,7 @@ WITH clock_lead AS (
   GROUP BY r.kafka_cluster, r.group_id, r.event_id, s.process_id
 ), refusal_with_offers AS (
   SELECT r.kafka_cluster, r.group_id, r.process_id, r.is_worker, r.reference_ms, r.error, r.event_id,
-    max(concat_ws(', ', f.assignors)) AS offer,
-    array_sort(collect_set(concat(o.process_id, ': ', concat_ws(', ', o.assignors)))) AS others,
+    max(concat_ws(', ', f.assignors)) AS offer, array_sort(collect_set(concat(o.process_id, ': ', concat_ws(', ', o.assignors)))) AS others,
     -- Nothing that it offers is offered by this member of the group.
     bool_or(size(f.assignors) > 0 AND size(o.assignors) > 0 AND o.is_timed
       AND NOT arrays_overlap(f.assignors, o.assignors)) AS has_nothing_in_common,
@@ -73,8 +72,7 @@ WITH clock_lead AS (
     bool_and(coalesce(r.has_nothing_in_common, false)) AS has_nothing_in_common,
     bool_or(coalesce(r.error RLIKE '(?i)inconsistent protocol type' OR r.is_worker AND t.one_type = 'consumer'
       OR NOT r.is_worker AND t.one_type = 'connect', false)) AS is_other_type,
-    max(t.one_type) AS protocol_type, max(t.assignors) AS chosen,
-    slice(sort_array(collect_list(r.event_id)), 1, 6) AS event_ids,
+    max(t.one_type) AS protocol_type, max(t.assignors) AS chosen, slice(sort_array(collect_list(r.event_id)), 1, 6) AS event_ids,
     slice(sort_array(array_distinct(flatten(collect_list(r.setting_ids)))), 1, 6) AS setting_ids
   FROM refusal_with_offers r
   LEFT JOIN group_type t ON t.kafka_cluster = r.kafka_cluster AND t.group_id = r.group_id
@@ -92,10 +90,11 @@ WITH clock_lead AS (
   FROM consumer_setting
   GROUP BY kafka_cluster, group_id, protocol
 ), migrated_group AS (
-  SELECT a.kafka_cluster, a.group_id, least(a.last_ms, b.first_ms) AS from_ms, greatest(a.last_ms, b.first_ms) AS to_ms,
+  SELECT a.kafka_cluster, a.group_id, a.incarnation, least(a.last_ms, b.first_ms) AS from_ms, greatest(a.last_ms, b.first_ms) AS to_ms,
     a.first_generation AS classic_generation, a.last_generation, b.first_generation AS first_epoch,
     b.first_generation > a.first_generation AS is_upgrade,
-    s.processes AS classic_processes, t.processes AS consumer_processes, slice(b.witness, 1, 2) AS event_ids
+    s.processes AS classic_processes, t.processes AS consumer_processes,
+    array_intersect(coalesce(s.processes, array()), coalesce(t.processes, array())) AS both_processes, slice(b.witness, 1, 2) AS event_ids
   FROM last_protocol a
   JOIN last_protocol b ON b.kafka_cluster = a.kafka_cluster AND b.group_id = a.group_id AND b.incarnation = a.incarnation
     AND b.group_protocol = 'consumer'
@@ -110,59 +109,31 @@ WITH clock_lead AS (
   JOIN clock_lead k ON k.process_id = e.process_id
   WHERE e.event = 'group_conversion_refused' AND e.group_id IS NOT NULL
 ), finding_row AS (
-  SELECT
-    'warning' AS severity, CASE WHEN has_nothing_in_common OR is_other_type THEN 'proved' ELSE 'undecided' END AS verdict,
+  SELECT 'warning' AS severity, CASE WHEN has_nothing_in_common OR is_other_type THEN 'proved' ELSE 'undecided' END AS verdict,
     kafka_cluster, group_id, array_join(slice(refused, 1, 10), ', ') AS subject, from_ms, to_ms,
     CASE WHEN has_nothing_in_common THEN 'no_common_assignor' WHEN is_other_type THEN 'other_type' ELSE 'refused' END AS code,
-    refused, offers, others, chosen, protocol_type, times, error AS said,
-    CAST(NULL AS BOOLEAN) AS is_upgrade, CAST(NULL AS BIGINT) AS last_generation, CAST(NULL AS BIGINT) AS first_epoch,
-    CAST(NULL AS ARRAY<STRING>) AS classic_processes, CAST(NULL AS ARRAY<STRING>) AS consumer_processes,
-    CAST(NULL AS ARRAY<STRING>) AS both_processes,
+    CAST(NULL AS INT) AS incarnation, refused, offers, others, chosen, protocol_type, times, error AS said,
     concat(transform(event_ids, e -> named_struct('role', 'is refused', 'event_id', e)),
       transform(setting_ids, e -> named_struct('role', 'what the other members offered', 'event_id', e))) AS proof
   FROM refused_group
   UNION ALL
-  SELECT
-    'note' AS severity, 'proved' AS verdict, kafka_cluster, group_id, group_id AS subject, from_ms, to_ms, 'migrated' AS code,
-    NULL AS refused, NULL AS offers, NULL AS others, NULL AS chosen, NULL AS protocol_type, NULL AS times, NULL AS said,
-    is_upgrade, last_generation, first_epoch, classic_processes, consumer_processes,
-    array_intersect(coalesce(classic_processes, array()), coalesce(consumer_processes, array())) AS both_processes,
+  SELECT 'note', 'proved', kafka_cluster, group_id, group_id, from_ms, to_ms, 'migrated' AS code, incarnation, NULL, NULL, NULL,
+    NULL, NULL, NULL, NULL,
     transform(event_ids, e -> named_struct('role', 'the first epoch of the new protocol', 'event_id', e)) AS proof
   FROM migrated_group
   UNION ALL
-  SELECT
-    'warning' AS severity, 'proved' AS verdict, kafka_cluster, group_id, group_id AS subject, min(reference_ms) AS from_ms,
-    max(reference_ms) AS to_ms, 'conversion_refused' AS code,
-    NULL AS refused, NULL AS offers, NULL AS others, NULL AS chosen, NULL AS protocol_type, count(*) AS times, min(said) AS said,
-    NULL AS is_upgrade, NULL AS last_generation, NULL AS first_epoch, NULL AS classic_processes, NULL AS consumer_processes,
-    NULL AS both_processes,
+  SELECT 'warning', 'proved', kafka_cluster, group_id, group_id, min(reference_ms), max(reference_ms), 'conversion_refused' AS code,
+    NULL, NULL, NULL, NULL, NULL, NULL, count(*), min(said),
     transform(slice(sort_array(collect_list(event_id)), 1, 6), e -> named_struct('role', 'refuses the conversion', 'event_id', e)) AS proof
   FROM conversion
   GROUP BY kafka_cluster, group_id
 )
 SELECT
-  severity AS severity,
-  verdict AS verdict,
-  kafka_cluster AS kafka_cluster,
-  group_id AS group_id,
-  subject AS subject,
-  from_ms AS from_ms,
-  to_ms AS to_ms,
-  code AS code,
-  named_struct(
-    'refused', refused,
-    'offers', offers,
-    'others', others,
-    'chosen', chosen,
-    'protocol_type', protocol_type,
-    'times', times,
-    'said', said,
-    'is_upgrade', is_upgrade,
-    'last_generation', last_generation,
-    'first_epoch', first_epoch,
-    'classic_processes', classic_processes,
-    'consumer_processes', consumer_processes,
-    'both_processes', both_processes
+  r.severity, r.verdict, r.kafka_cluster, r.group_id, r.subject, r.from_ms, r.to_ms, r.code,
+  struct(
+    r.refused, r.offers, r.others, r.chosen, r.protocol_type, r.times, r.said, m.is_upgrade, m.last_generation, m.first_epoch,
+    m.classic_processes, m.consumer_processes, m.both_processes
   ) AS facts,
-  proof AS proof
-FROM finding_row
+  r.proof
+FROM finding_row r
+LEFT JOIN migrated_group m ON m.kafka_cluster = r.kafka_cluster AND m.group_id = r.group_id AND m.incarnation = r.incarnation

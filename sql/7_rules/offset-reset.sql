@@ -70,23 +70,13 @@ WITH position_reset AS (
   GROUP BY l.kafka_cluster, l.group_id, l.at_ms DIV resets_together_ms
 )
 SELECT
-  'warning' AS severity,
-  'proved' AS verdict,
-  s.kafka_cluster AS kafka_cluster,
-  s.group_id AS group_id,
-  array_join(slice(s.partitions, 1, 10), ', ') AS subject,
-  s.from_ms AS from_ms,
-  s.to_ms AS to_ms,
+  'warning' AS severity, 'proved' AS verdict, s.kafka_cluster, s.group_id, array_join(slice(s.partitions, 1, 10), ', ') AS subject,
+  s.from_ms, s.to_ms,
   CASE WHEN s.recreated_id IS NOT NULL THEN 'topic_recreated'
     WHEN s.out_of_range_count > 0 THEN 'out_of_range' WHEN s.is_with_metadata THEN 'lost_with_metadata' ELSE 'no_commit' END AS code,
-  named_struct(
-    'partition_count', CAST(size(s.partitions) AS BIGINT),
-    'out_of_range_count', s.out_of_range_count,
-    'processes', s.processes,
-    'reset_to', s.reset_to,
-    'known_offset', s.known_offset,
-    'skipped', s.skipped,
-    'is_with_metadata', s.is_with_metadata
+  struct(
+    CAST(size(s.partitions) AS BIGINT) AS partition_count, s.out_of_range_count, s.processes, s.reset_to, s.known_offset, s.skipped,
+    s.is_with_metadata
   ) AS facts,
   concat(
     transform(filter(array(s.recreated_id), x -> x IS NOT NULL), x -> named_struct('role', 'the topic was recreated', 'event_id', x)),

@@ -4,8 +4,7 @@ WITH single_replica_topic AS (
   SELECT * FROM offsets_topic WHERE coalesce(replication_factor, configured) = 1 AND (exists_already OR brokers > 1)
 ), group_location AS (
   -- A group belongs to one partition. If that has a single replica, the group depends on that partition's broker.
-  SELECT g.kafka_cluster, g.group_id, g.stabilized_ms,
-    coalesce(r.replicas[0], CAST(b.broker_id AS STRING)) AS broker
+  SELECT g.kafka_cluster, g.group_id, g.stabilized_ms, coalesce(r.replicas[0], CAST(b.broker_id AS STRING)) AS broker
   FROM broker_generation g
   LEFT JOIN offsets_replica r ON r.kafka_cluster = g.kafka_cluster AND r.offsets_partition = g.offsets_partition AND size(r.replicas) = 1
   LEFT JOIN cluster_broker b ON b.process_id = g.process_id
@@ -26,18 +25,10 @@ WITH single_replica_topic AS (
 SELECT
   CASE WHEN s.brokers > 1 THEN 'warning' ELSE 'note' END AS severity,
   CASE WHEN s.replication_factor = 1 THEN 'proved' ELSE 'undecided' END AS verdict,
-  s.kafka_cluster AS kafka_cluster,
-  CAST(NULL AS STRING) AS group_id,
-  '__consumer_offsets' AS subject,
-  s.created_ms AS from_ms,
+  s.kafka_cluster, CAST(NULL AS STRING) AS group_id, '__consumer_offsets' AS subject, s.created_ms AS from_ms,
   CAST(NULL AS BIGINT) AS to_ms,
   CASE WHEN s.brokers > 1 THEN 'several_brokers' ELSE 'one_broker' END AS code,
-  named_struct(
-    'brokers', s.brokers,
-    'configured', CAST(s.configured AS BIGINT),
-    'replicas_possible', least(s.brokers, 3),
-    'groups_by_broker', c.groups_by_broker
-  ) AS facts,
+  struct(s.brokers, CAST(s.configured AS BIGINT) AS configured, least(s.brokers, 3) AS replicas_possible, c.groups_by_broker) AS facts,
   concat(
     transform(s.placed_ids, x -> named_struct('role', 'shows the number of replicas', 'event_id', x)),
     transform(s.config_ids, x -> named_struct('role', 'prints the configuration', 'event_id', x))

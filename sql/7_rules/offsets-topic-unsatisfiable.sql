@@ -14,22 +14,12 @@ WITH failed_creation AS (
 )
 SELECT
   CASE WHEN s.failed_to_ms - s.failed_from_ms >= outage_critical_ms THEN 'critical' ELSE 'warning' END AS severity,
-  'proved' AS verdict,
-  s.kafka_cluster AS kafka_cluster,
+  'proved' AS verdict, s.kafka_cluster,
   CASE WHEN size(w.group_ids) = 1 THEN w.group_ids[0] END AS group_id,
-  '__consumer_offsets' AS subject,
-  s.failed_from_ms AS from_ms,
-  CAST(NULL AS BIGINT) AS to_ms,
-  'too_few_brokers' AS code,
-  named_struct(
-    'required', CAST(s.required AS BIGINT),
-    'brokers', CAST(s.brokers_alive AS BIGINT),
-    'configured', CAST(s.configured AS BIGINT),
-    'refusals', s.failures,
-    'refused_from_at_ms', s.failed_from_ms,
-    'refused_to_at_ms', s.failed_to_ms,
-    'waiting', w.processes,
-    'group_ids', w.group_ids
+  '__consumer_offsets' AS subject, s.failed_from_ms AS from_ms, CAST(NULL AS BIGINT) AS to_ms, 'too_few_brokers' AS code,
+  struct(
+    CAST(s.required AS BIGINT) AS required, CAST(s.brokers_alive AS BIGINT) AS brokers, CAST(s.configured AS BIGINT) AS configured,
+    s.failures AS refusals, s.failed_from_ms AS refused_from_at_ms, s.failed_to_ms AS refused_to_at_ms, w.processes AS waiting, w.group_ids
   ) AS facts,
   concat(
     transform(s.failed_ids, x -> named_struct('role', 'creation is refused', 'event_id', x)),

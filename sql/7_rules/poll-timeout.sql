@@ -27,24 +27,12 @@ WITH line_with_previous AS (
   GROUP BY p.event_id
 )
 SELECT
-  'warning' AS severity,
-  'proved' AS verdict,
-  p.kafka_cluster AS kafka_cluster,
-  p.group_id AS group_id,
-  coalesce(p.who, p.client) AS subject,
-  p.at_ms - o.hi_ms AS from_ms,
-  p.at_ms - o.lo_ms AS to_ms,
+  'warning' AS severity, 'proved' AS verdict, p.kafka_cluster, p.group_id, coalesce(p.who, p.client) AS subject,
+  p.at_ms - o.hi_ms AS from_ms, p.at_ms - o.lo_ms AS to_ms,
   CASE WHEN w.event_id IS NOT NULL THEN 'without_coordinator' WHEN p.is_worker THEN 'worker' ELSE 'consumer' END AS code,
-  named_struct(
-    'name', coalesce(p.task, p.client),
-    'process_id', p.process_id,
-    'instance', p.instance,
-    'member_id', p.who,
-    'task', p.task,
-    'left_at_ms', p.at_ms,
-    'limit_ms', l.limit_ms,
-    'is_worker', p.is_worker,
-    'lost_at_ms', w.lost_ms
+  struct(
+    coalesce(p.task, p.client) AS name, p.process_id, p.instance, p.who AS member_id, p.task, p.at_ms AS left_at_ms, l.limit_ms,
+    p.is_worker, w.lost_ms AS lost_at_ms
   ) AS facts,
   array(named_struct('role', 'leaves', 'event_id', p.event_id),
     named_struct('role', 'loses its coordinator', 'event_id', w.lost_id)) AS proof

@@ -59,9 +59,8 @@ WITH transaction_line AS (
       ELSE n.reference_process_id = o.island AND unix_millis(n.start_lo) > o.fenced_hi_ms END, false)
 ), abort AS (
   -- Between its own start and the moment when it learned that it was fenced.
-  SELECT o.fenced_id, min_by(t.event_id, struct(t.at_lo_ms IS NOT NULL, t.at_lo_ms, t.event_id)) AS event_id,
-    min(t.at_lo_ms) AS at_lo_ms, min(t.at_hi_ms) AS at_hi_ms,
-    min_by(t.process_id, struct(t.at_lo_ms IS NOT NULL, t.at_lo_ms, t.event_id)) AS broker
+  SELECT o.fenced_id, min_by(t.event_id, struct(t.at_lo_ms IS NOT NULL, t.at_lo_ms, t.event_id)) AS event_id, min(t.at_lo_ms) AS at_lo_ms,
+    min(t.at_hi_ms) AS at_hi_ms, min_by(t.process_id, struct(t.at_lo_ms IS NOT NULL, t.at_lo_ms, t.event_id)) AS broker
   FROM last_own_session o
   JOIN transaction_line t ON t.event = 'transaction_timed_out' AND t.kafka_cluster <=> o.kafka_cluster
     AND t.transactional_id = o.transactional_id AND t.reference_process_id = o.island AND t.at_lo_ms <= o.fenced_hi_ms
@@ -100,29 +99,15 @@ SELECT
   'warning' AS severity,
   CASE WHEN code IN ('unknown', 'perhaps_other', 'timed_out_or_other') OR code = 'timed_out' AND session_id IS NULL THEN 'undecided'
     ELSE 'proved' END AS verdict,
-  kafka_cluster AS kafka_cluster,
-  CAST(NULL AS STRING) AS group_id,
-  transactional_id AS subject,
-  from_ms AS from_ms,
-  from_ms AS to_ms,
-  code AS code,
-  named_struct(
-    'transactional_id', transactional_id,
-    'process_id', process_id,
-    'instance', instance,
-    'client_id', client_id,
-    'producer_id', producer_id,
-    'epoch', last_epoch,
-    'is_abortable', is_abortable,
-    'other_process_id', other_process_id,
-    'other_client_id', other_client_id,
-    'other_epoch', other_epoch,
+  kafka_cluster, CAST(NULL AS STRING) AS group_id, transactional_id AS subject, from_ms, from_ms AS to_ms, code,
+  struct(
+    transactional_id, process_id, instance, client_id, producer_id, last_epoch AS epoch, is_abortable, other_process_id, other_client_id,
+    other_epoch,
     -- Both existed from the moment when the other had its epoch until the last line in which this one fails.
-    'overlap_ms', CASE WHEN code = 'other' THEN greatest(0, last_lo_ms - other_hi_ms) END,
-    'broker', broker,
-    'abort_at_ms', CASE WHEN code LIKE 'timed_out%' THEN (abort_lo_ms + abort_hi_ms) DIV 2 END,
-    'refused', refused,
-    'refused_partitions', refused_partitions
+    CASE WHEN code = 'other' THEN greatest(0, last_lo_ms - other_hi_ms) END AS overlap_ms,
+    broker,
+    CASE WHEN code LIKE 'timed_out%' THEN (abort_lo_ms + abort_hi_ms) DIV 2 END AS abort_at_ms,
+    refused, refused_partitions
   ) AS facts,
   concat(
     transform(slice(coalesce(own_witness, array()), 1, 2), x -> named_struct('role', 'the fenced producer gets its epoch', 'event_id', x)),

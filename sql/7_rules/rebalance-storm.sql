@@ -3,8 +3,7 @@
 -- The cause is a member or a connector. Rounds without any change are one storm, whichever member asked for them. A group that rebalances
 -- continuously for none of these causes is a storm with an unknown cause.
 WITH repeated_round AS (
-  SELECT kafka_cluster, group_id, kind, subject, how, event_id, at_ms,
-    CASE WHEN kind = 'idle' THEN 'idle' ELSE subject END AS chain
+  SELECT kafka_cluster, group_id, kind, subject, how, event_id, at_ms, CASE WHEN kind = 'idle' THEN 'idle' ELSE subject END AS chain
   FROM storm_round
 ), round_with_previous AS (
   SELECT *, lag(at_ms) OVER (PARTITION BY kafka_cluster, group_id, kind, chain ORDER BY at_ms, event_id) AS last_ms
@@ -24,9 +23,8 @@ WITH repeated_round AS (
 ), timed_generation AS (
   SELECT kafka_cluster, group_id, incarnation, generation, duration_ms, trigger, protocol_type,
     CASE WHEN is_count_told THEN member_count END AS counted_members,
-      rebalance_mode = 'cooperative' OR asked_why IN ('partitions_to_revoke',
-      'followup') AS is_cooperative, element_at(witness, 1) AS event_id,
-    unix_millis(coalesce(stabilized_ts, first_joined_ts, last_synced_ts, prepared_ts)) AS at_ms
+    rebalance_mode = 'cooperative' OR asked_why IN ('partitions_to_revoke', 'followup') AS is_cooperative,
+    element_at(witness, 1) AS event_id, unix_millis(coalesce(stabilized_ts, first_joined_ts, last_synced_ts, prepared_ts)) AS at_ms
   FROM generation
 ), generation_run AS (
   -- A member's log may have only some of the generations; their numbers show how many there were.
@@ -70,8 +68,7 @@ WITH repeated_round AS (
   GROUP BY kafka_cluster, group_id, kind, chain, nth
 ), storm_pause AS (
   SELECT w.kafka_cluster, w.group_id, w.kind, w.chain, w.nth,
-    CASE WHEN bool_and(coalesce(g.is_pause_known, true)) THEN max(g.paused_ms) END AS paused_ms,
-    sum(size(g.revoked)) AS revoked
+    CASE WHEN bool_and(coalesce(g.is_pause_known, true)) THEN max(g.paused_ms) END AS paused_ms, sum(size(g.revoked)) AS revoked
   FROM storm_generation w
   JOIN member_generation g ON g.kafka_cluster = w.kafka_cluster AND g.group_id = w.group_id
     AND g.incarnation = w.incarnation AND g.generation = w.generation
@@ -94,29 +91,13 @@ WITH repeated_round AS (
   LEFT JOIN (SELECT process_id, collect_list(start_ms) AS starts_ms FROM process_life GROUP BY process_id) p ON p.process_id = s.subject
 )
 SELECT
-  'warning' AS severity,
-  'proved' AS verdict,
-  s.kafka_cluster AS kafka_cluster,
-  s.group_id AS group_id,
-  s.subject AS subject,
-  s.from_ms AS from_ms,
-  s.to_ms AS to_ms,
-  s.code AS code,
-  named_struct(
-    'returns', s.returns,
-    'span_ms', s.to_ms - s.from_ms,
-    'how', s.how,
-    'updated', s.updated,
-    'removed', s.removed,
-    'state_changes', s.state_changes,
-    'generations', CASE WHEN s.kind = 'pace' THEN s.returns ELSE c.generations END,
-    'trigger', c.trigger,
-    'rounds_ms', CASE WHEN s.kind <> 'pace' OR c.generations >= s.returns THEN c.sum_ms END,
-    'longest_ms', c.longest_ms,
-    'paused_ms', m.paused_ms,
-    'revoked', m.revoked,
-    'is_connect', coalesce(c.protocol_type = 'connect', false),
-    'delay_ms', d.value_ms
+  'warning' AS severity, 'proved' AS verdict, s.kafka_cluster, s.group_id, s.subject, s.from_ms, s.to_ms, s.code,
+  struct(
+    s.returns, s.to_ms - s.from_ms AS span_ms, s.how, s.updated, s.removed, s.state_changes,
+    CASE WHEN s.kind = 'pace' THEN s.returns ELSE c.generations END AS generations,
+    c.trigger,
+    CASE WHEN s.kind <> 'pace' OR c.generations >= s.returns THEN c.sum_ms END AS rounds_ms,
+    c.longest_ms, m.paused_ms, m.revoked, coalesce(c.protocol_type = 'connect', false) AS is_connect, d.value_ms AS delay_ms
   ) AS facts,
   transform(s.lines, l -> named_struct('role',
     CASE s.kind WHEN 'returning' THEN 'returns' WHEN 'connector' THEN 'the connector changes' WHEN 'pace' THEN 'a generation'

@@ -24,27 +24,14 @@ WITH waiting_generation AS (
 )
 SELECT
   CASE WHEN g.join_ms >= ghost_wait_long_ms THEN 'warning' ELSE 'note' END AS severity,
-  'proved' AS verdict,
-  g.kafka_cluster AS kafka_cluster,
-  g.group_id AS group_id,
-  concat('generation ', g.generation) AS subject,
-  unix_millis(g.prepared_ts) AS from_ms,
+  'proved' AS verdict, g.kafka_cluster, g.group_id, concat('generation ', g.generation) AS subject, unix_millis(g.prepared_ts) AS from_ms,
   unix_millis(g.stabilized_ts) AS to_ms,
   CASE WHEN g.protocol_type = 'connect' THEN 'worker' ELSE 'consumer' END AS code,
-  named_struct(
-    'incarnation', g.incarnation,
-    'generation', g.generation,
-    'process_id', g.process_id,
-    'member_id', g.waited_for_member_id,
-    'task', g.task,
-    'why', g.waited_why,
-    'trigger', g.trigger,
-    'began_at_ms', unix_millis(g.prepared_ts),
-    'waited_ms', g.join_ms,
-    'removed_at_ms', e.at_ms,
-    'session_ms', coalesce(w.session_ms, try_cast(s.value AS BIGINT)),
-    'rebalance_ms', w.rebalance_ms,
-    'others', coalesce(o.others, CAST(array() AS ARRAY<STRING>))
+  struct(
+    g.incarnation, g.generation, g.process_id, g.waited_for_member_id AS member_id, g.task, g.waited_why AS why, g.trigger,
+    unix_millis(g.prepared_ts) AS began_at_ms, g.join_ms AS waited_ms, e.at_ms AS removed_at_ms,
+    coalesce(w.session_ms, try_cast(s.value AS BIGINT)) AS session_ms, w.rebalance_ms,
+    coalesce(o.others, CAST(array() AS ARRAY<STRING>)) AS others
   ) AS facts,
   concat(
     transform(slice(g.witness, 1, 3), x -> named_struct('role', 'the rebalance', 'event_id', x)),

@@ -4,9 +4,8 @@ WITH clock_lead AS (
   SELECT process_id, reference_process_id, (lo_ms + hi_ms) DIV 2 AS ahead_ms FROM clock_offset WHERE is_island_reference
 ), worker_line AS (
   SELECT e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event, e.event_id, e.message, e.http_status,
-    lower(concat_ws(' ', e.error, e.root_error)) AS cause_text, e.error,
-    regexp_extract(e.url, '^([a-z]+://[^/]+)', 1) AS url,
-    e.leader_url, e.leader_member_id, e.generation,
+    lower(concat_ws(' ', e.error, e.root_error)) AS cause_text, e.error, regexp_extract(e.url, '^([a-z]+://[^/]+)', 1) AS url, e.leader_url,
+    e.leader_member_id, e.generation,
     CASE
       WHEN e.event IN ('rest_forward_failed', 'rest_no_leader') THEN true
       WHEN e.event = 'connector_reconfigure_failed' THEN coalesce(e.message LIKE 'Request to leader%'
@@ -29,11 +28,9 @@ WITH clock_lead AS (
   WHERE is_failure
 ), failure AS (
   SELECT c.kafka_cluster, w.group_id, f.process_id, k.reference_process_id, f.at_ms - k.ahead_ms AS reference_ms, f.event_id, f.message,
-    f.error,
-    coalesce(nullif(f.url, ''), regexp_extract(f.leader.url, '^([a-z]+://[^/]+)', 1)) AS target,
-    f.url IS NOT NULL AND f.url <> '' AS is_named,
-    f.leader.member_id AS leader_member_id, f.leader.url AS leader_url, f.leader.generation AS leader_generation,
-    f.leader.event_id AS leader_id,
+    f.error, coalesce(nullif(f.url, ''), regexp_extract(f.leader.url, '^([a-z]+://[^/]+)', 1)) AS target,
+    f.url IS NOT NULL AND f.url <> '' AS is_named, f.leader.member_id AS leader_member_id, f.leader.url AS leader_url,
+    f.leader.generation AS leader_generation, f.leader.event_id AS leader_id,
     coalesce(f.last_step <> 'worker_assigned', false) AS is_rebalancing,
     CASE
       WHEN f.event IN ('rest_request', 'rest_no_leader') OR f.cause_text RLIKE 'conflicting operation|rebalance|409' THEN 'conflict'
@@ -61,8 +58,7 @@ WITH clock_lead AS (
 ), placed_failure AS (
   SELECT f.*, a.processes AS target_processes, a.group_id AS target_group,
     a.groups = 1 AND (NOT a.group_id <=> f.group_id OR NOT a.kafka_cluster <=> f.kafka_cluster) AS is_of_other_group,
-    f.target RLIKE '^[a-z]+://(localhost|127[.]|0[.]0[.]0[.]0|\\[::1?\\])' AS is_loopback,
-    m.process_id AS leader_process_id
+    f.target RLIKE '^[a-z]+://(localhost|127[.]|0[.]0[.]0[.]0|\\[::1?\\])' AS is_loopback, m.process_id AS leader_process_id
   FROM failure f
   LEFT JOIN address_owner a ON a.address = f.target
   LEFT JOIN (SELECT kafka_cluster, group_id, member_id, max(process_id) AS process_id FROM member
@@ -104,26 +100,10 @@ SELECT
   -- A worker retries a request that it could not sign yet.
   CASE WHEN code IN ('conflict', 'target_gone') OR kind = 'signature' AND times < storm_returns THEN 'note' ELSE 'warning' END AS severity,
   CASE WHEN code IN ('other_environment', 'loopback', 'target_gone') AND is_named THEN 'proved' ELSE 'undecided' END AS verdict,
-  kafka_cluster AS kafka_cluster,
-  group_id AS group_id,
-  process_id AS subject,
-  from_ms AS from_ms,
-  to_ms AS to_ms,
-  code AS code,
-  named_struct(
-    'process_id', process_id,
-    'target', target,
-    'is_named', is_named,
-    'target_group', target_group,
-    'target_processes', target_processes,
-    'times', times,
-    'rebalancing', rebalancing,
-    'kind', kind,
-    'said', said,
-    'leader_member_id', leader_member_id,
-    'leader_url', leader_url,
-    'leader_generation', leader_generation,
-    'leader_process_id', leader_process_id
+  kafka_cluster, group_id, process_id AS subject, from_ms, to_ms, code,
+  struct(
+    process_id, target, is_named, target_group, target_processes, times, rebalancing, kind, said, leader_member_id, leader_url,
+    leader_generation, leader_process_id
   ) AS facts,
   concat(
     transform(event_ids, e -> named_struct('role', 'the request fails', 'event_id', e)),

@@ -3,8 +3,7 @@
 -- Each case has its own numbers, so the facts of all cases come from one map.
 WITH client_timeouts AS (
   -- Timeouts of one client in one configuration: a consumer, or a Connect worker.
-  SELECT c.kafka_cluster, s.process_id, s.component, s.client_id,
-    max(s.value) FILTER (WHERE s.key = 'group.id') AS group_id,
+  SELECT c.kafka_cluster, s.process_id, s.component, s.client_id, max(s.value) FILTER (WHERE s.key = 'group.id') AS group_id,
     max(CASE WHEN s.key = 'session.timeout.ms' THEN try_cast(s.value AS BIGINT) END) AS session_ms,
     max(CASE WHEN s.key = 'heartbeat.interval.ms' THEN try_cast(s.value AS BIGINT) END) AS heartbeat_ms,
     max(CASE WHEN s.key = 'rebalance.timeout.ms' THEN try_cast(s.value AS BIGINT) END) AS rebalance_ms,
@@ -27,33 +26,18 @@ WITH client_timeouts AS (
   WHERE s.component = 'KafkaConfig'
 ), broker_count AS (
   SELECT kafka_cluster, count(DISTINCT broker_id) AS brokers FROM cluster_broker GROUP BY kafka_cluster
-), long_heartbeat AS (
-  SELECT kafka_cluster, group_id, heartbeat_ms, session_ms, array_sort(collect_set(process_id)) AS process_ids,
-    slice(array_sort(collect_set(event_id)), 1, 6) AS event_ids
-  FROM classic_member
-  WHERE heartbeat_ms * heartbeats_a_session > session_ms
-  GROUP BY kafka_cluster, group_id, heartbeat_ms, session_ms
-), long_graceful_stop AS (
-  SELECT kafka_cluster, group_id, graceful_ms, rebalance_ms, array_sort(collect_set(process_id)) AS process_ids,
-    slice(array_sort(collect_set(event_id)), 1, 6) AS event_ids
-  FROM classic_member
-  WHERE component = 'DistributedConfig' AND graceful_ms >= rebalance_ms
-  GROUP BY kafka_cluster, group_id, graceful_ms, rebalance_ms
 ), differing_timeout AS (
-  -- The values of one setting in all members of a group that print it. A permanent difference between members makes rebalances unfair to
-  -- some.
+  -- A permanent difference between members makes rebalances unfair to some.
   SELECT kafka_cluster, group_id, setting, min(value_ms) AS low_ms, max(value_ms) AS high_ms, count(DISTINCT member_id) AS members,
-    array_distinct(filter(
-      array(min_by(event_id, struct(value_ms, event_id)), max_by(event_id, struct(value_ms, event_id))), x -> x IS NOT NULL
-    )) AS event_ids
+    array_distinct(array_compact(array(min_by(event_id, struct(value_ms, event_id)), max_by(event_id, struct(value_ms, event_id)))))
+      AS event_ids
   FROM member_setting
   WHERE member_id IS NOT NULL AND value_how IN ('config', 'broker')
     AND setting IN ('session.timeout.ms', 'max.poll.interval.ms', 'rebalance.timeout.ms', 'scheduled.rebalance.max.delay.ms')
   GROUP BY kafka_cluster, group_id, setting
   HAVING min(value_ms) <> max(value_ms)
 ), allowed_session AS (
-  SELECT kafka_cluster,
-    max(number) FILTER (WHERE key = 'group.min.session.timeout.ms') AS low_ms,
+  SELECT kafka_cluster, max(number) FILTER (WHERE key = 'group.min.session.timeout.ms') AS low_ms,
     min(number) FILTER (WHERE key = 'group.max.session.timeout.ms') AS high_ms,
     max(event_id) FILTER (WHERE key = 'group.min.session.timeout.ms') AS event_id
   FROM broker_setting
@@ -86,20 +70,23 @@ WITH client_timeouts AS (
   HAVING min(b.number) < safe_replicas
 ), risky_setting AS (
   SELECT 'warning' AS severity, kafka_cluster, group_id, 'heartbeat.interval.ms' AS subject, 'heartbeat_too_late' AS code,
-    map('heartbeat_ms', heartbeat_ms, 'session_ms', session_ms) AS numbers, process_ids, event_ids
-  FROM long_heartbeat
+    map('heartbeat_ms', heartbeat_ms, 'session_ms', session_ms) AS numbers, array_sort(collect_set(process_id)) AS process_ids,
+    slice(array_sort(collect_set(event_id)), 1, 6) AS event_ids
+  FROM classic_member
+  WHERE heartbeat_ms * heartbeats_a_session > session_ms
+  GROUP BY kafka_cluster, group_id, heartbeat_ms, session_ms
   UNION ALL
   SELECT 'warning', kafka_cluster, group_id, 'task.shutdown.graceful.timeout.ms', 'stop_outlasts_rebalance' AS code,
-    map('graceful_ms', graceful_ms, 'rebalance_ms', rebalance_ms), process_ids, event_ids
-  FROM long_graceful_stop
+    map('graceful_ms', graceful_ms, 'rebalance_ms', rebalance_ms), array_sort(collect_set(process_id)),
+    slice(array_sort(collect_set(event_id)), 1, 6)
+  FROM classic_member
+  WHERE component = 'DistributedConfig' AND graceful_ms >= rebalance_ms
+  GROUP BY kafka_cluster, group_id, graceful_ms, rebalance_ms
   UNION ALL
   SELECT 'note', kafka_cluster, group_id, setting,
-    CASE setting
-      WHEN 'session.timeout.ms' THEN 'sessions_differ'
-      WHEN 'scheduled.rebalance.max.delay.ms' THEN 'delays_differ'
-      ELSE 'pauses_differ'
-    END AS code,
-    map('low_ms', low_ms, 'high_ms', high_ms, 'members', members), CAST(NULL AS ARRAY<STRING>), event_ids
+    CASE setting WHEN 'session.timeout.ms' THEN 'sessions_differ' WHEN 'scheduled.rebalance.max.delay.ms' THEN 'delays_differ'
+      ELSE 'pauses_differ' END AS code,
+    map('low_ms', low_ms, 'high_ms', high_ms, 'members', members), NULL, event_ids
   FROM differing_timeout
   UNION ALL
   SELECT 'warning', m.kafka_cluster, m.group_id, 'session.timeout.ms', 'session_refused' AS code,
@@ -111,70 +98,50 @@ WITH client_timeouts AS (
   UNION ALL
   SELECT CASE WHEN c.brokers >= safe_replicas THEN 'warning' ELSE 'note' END, t.kafka_cluster, t.group_id,
     'replication of Connect''s topics', 'connect_topics' AS code,
-    map('replicas', CAST(t.replicas AS BIGINT), 'brokers', c.brokers), CAST(NULL AS ARRAY<STRING>), t.event_ids
+    map('replicas', CAST(t.replicas AS BIGINT), 'brokers', c.brokers), NULL, t.event_ids
   FROM group_topics t
   LEFT JOIN broker_count c ON c.kafka_cluster = t.kafka_cluster
   UNION ALL
   SELECT CASE WHEN c.brokers >= safe_replicas AND f.key <> 'default.replication.factor' THEN 'warning' ELSE 'note' END,
-    f.kafka_cluster, CAST(NULL AS STRING), f.key,
-    CASE f.key
-      WHEN 'offsets.topic.replication.factor' THEN 'offsets_replicas'
-      WHEN 'transaction.state.log.replication.factor' THEN 'transaction_replicas'
-      ELSE 'default_replicas'
-    END AS code,
-    map('replicas', f.replicas, 'brokers', c.brokers), CAST(NULL AS ARRAY<STRING>), f.event_ids
+    f.kafka_cluster, NULL, f.key,
+    CASE f.key WHEN 'offsets.topic.replication.factor' THEN 'offsets_replicas'
+      WHEN 'transaction.state.log.replication.factor' THEN 'transaction_replicas' ELSE 'default_replicas' END AS code,
+    map('replicas', f.replicas, 'brokers', c.brokers), NULL, f.event_ids
   FROM few_broker_replicas f
   LEFT JOIN broker_count c ON c.kafka_cluster = f.kafka_cluster
   UNION ALL
-  SELECT 'warning', r.kafka_cluster, CAST(NULL AS STRING), 'transaction.state.log.min.isr', 'transaction_min_isr' AS code,
-    map('min_isr', max(m.number), 'replicas', min(r.number)), CAST(NULL AS ARRAY<STRING>), slice(array_sort(collect_set(m.event_id)), 1, 4)
+  SELECT 'warning', r.kafka_cluster, NULL, 'transaction.state.log.min.isr', 'transaction_min_isr' AS code,
+    map('min_isr', max(m.number), 'replicas', min(r.number)), NULL, slice(array_sort(collect_set(m.event_id)), 1, 4)
   FROM broker_setting r
   JOIN broker_setting m ON m.process_id = r.process_id AND m.key = 'transaction.state.log.min.isr'
   WHERE r.key = 'transaction.state.log.replication.factor' AND m.number > r.number
   GROUP BY r.kafka_cluster
   UNION ALL
-  SELECT 'note', kafka_cluster, CAST(NULL AS STRING), key, 'unclean_election' AS code,
-    CAST(NULL AS MAP<STRING, BIGINT>), CAST(NULL AS ARRAY<STRING>), slice(array_sort(collect_set(event_id)), 1, 4)
+  SELECT 'note', kafka_cluster, NULL, key, 'unclean_election' AS code, NULL, NULL, slice(array_sort(collect_set(event_id)), 1, 4)
   FROM broker_setting
   WHERE key = 'unclean.leader.election.enable' AND value = 'true'
   GROUP BY kafka_cluster, key
   UNION ALL
   SELECT 'note', kafka_cluster, group_id, 'connect.protocol', 'eager_workers' AS code,
-    CAST(NULL AS MAP<STRING, BIGINT>), CAST(NULL AS ARRAY<STRING>), slice(array_sort(collect_set(event_id)), 1, 4)
+    NULL, NULL, slice(array_sort(collect_set(event_id)), 1, 4)
   FROM classic_member
   WHERE connect_protocol = 'eager'
   GROUP BY kafka_cluster, group_id
   UNION ALL
   SELECT 'note', kafka_cluster, group_id, 'scheduled.rebalance.max.delay.ms', 'no_delay' AS code,
-    CAST(NULL AS MAP<STRING, BIGINT>), CAST(NULL AS ARRAY<STRING>), slice(array_sort(collect_set(event_id)), 1, 4)
+    NULL, NULL, slice(array_sort(collect_set(event_id)), 1, 4)
   FROM classic_member
   WHERE component = 'DistributedConfig' AND delay_ms = 0
   GROUP BY kafka_cluster, group_id
 )
 SELECT
-  r.severity AS severity,
-  'proved' AS verdict,
-  r.kafka_cluster AS kafka_cluster,
-  r.group_id AS group_id,
-  r.subject AS subject,
-  CAST(NULL AS BIGINT) AS from_ms,
-  CAST(NULL AS BIGINT) AS to_ms,
-  r.code AS code,
-  named_struct(
-    'process_ids', r.process_ids,
-    'topics', t.topics,
-    'heartbeat_ms', r.numbers['heartbeat_ms'],
-    'session_ms', r.numbers['session_ms'],
-    'heartbeats_wanted', heartbeats_a_session,
-    'graceful_ms', r.numbers['graceful_ms'],
-    'rebalance_ms', r.numbers['rebalance_ms'],
-    'low_ms', r.numbers['low_ms'],
-    'high_ms', r.numbers['high_ms'],
-    'members', r.numbers['members'],
-    'replicas', r.numbers['replicas'],
-    'min_isr', r.numbers['min_isr'],
-    'brokers', r.numbers['brokers'],
-    'replicas_wanted', safe_replicas
+  r.severity, 'proved' AS verdict, r.kafka_cluster, r.group_id, r.subject, CAST(NULL AS BIGINT) AS from_ms, CAST(NULL AS BIGINT) AS to_ms,
+  r.code,
+  struct(
+    r.process_ids, t.topics, r.numbers['heartbeat_ms'] AS heartbeat_ms, r.numbers['session_ms'] AS session_ms,
+    heartbeats_a_session AS heartbeats_wanted, r.numbers['graceful_ms'] AS graceful_ms, r.numbers['rebalance_ms'] AS rebalance_ms,
+    r.numbers['low_ms'] AS low_ms, r.numbers['high_ms'] AS high_ms, r.numbers['members'] AS members, r.numbers['replicas'] AS replicas,
+    r.numbers['min_isr'] AS min_isr, r.numbers['brokers'] AS brokers, safe_replicas AS replicas_wanted
   ) AS facts,
   transform(r.event_ids, e -> named_struct('role', 'prints the setting', 'event_id', e)) AS proof
 FROM risky_setting r

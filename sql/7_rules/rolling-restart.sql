@@ -81,39 +81,16 @@ WITH member_step AS (
   GROUP BY kafka_cluster, group_id, from_ms
 )
 SELECT
-  'note' AS severity,
-  'proved' AS verdict,
-  r.kafka_cluster AS kafka_cluster,
-  r.group_id AS group_id,
-  array_join(slice(r.processes, 1, 10), ', ') AS subject,
-  r.from_ms AS from_ms,
-  r.to_ms AS to_ms,
+  'note' AS severity, 'proved' AS verdict, r.kafka_cluster, r.group_id, array_join(slice(r.processes, 1, 10), ', ') AS subject, r.from_ms,
+  r.to_ms,
   CASE WHEN r.is_connect THEN 'workers' ELSE 'consumers' END AS code,
-  named_struct(
-    'processes', r.processes,
-    'restarts', r.restarts,
-    'lasted_ms', r.to_ms - r.from_ms,
-    'rebalances', b.rebalances,
-    'by_leaving', b.by_leaving,
-    'by_joining', b.by_joining,
-    'by_expiry', b.by_expiry,
-    'resources', coalesce(o.resources, 0),
-    'kind', o.kind,
-    'longest_resource', o.longest.resource,
-    'longest_ms', o.longest.idle_ms,
-    'sum_ms', o.idle_ms,
-    'held', o.held,
-    'held_ms', o.held_ms,
-    'delay_ms', o.delay_ms,
-    'away_ms', r.away_ms,
-    'session_ms', r.session_ms,
-    'short_restarts', r.short_restarts,
-    'static_members', r.static_members,
-    'is_changed', b.is_changed,
-    'is_eager', b.is_eager,
-    'is_classic', b.is_classic
+  struct(
+    r.processes, r.restarts, r.to_ms - r.from_ms AS lasted_ms, b.rebalances, b.by_leaving, b.by_joining, b.by_expiry,
+    coalesce(o.resources, 0) AS resources, o.kind, o.longest.resource AS longest_resource, o.longest.idle_ms AS longest_ms,
+    o.idle_ms AS sum_ms, o.held, o.held_ms, o.delay_ms, r.away_ms, r.session_ms, r.short_restarts, r.static_members, b.is_changed,
+    b.is_eager, b.is_classic
   ) AS facts,
-  r.proof AS proof
+  r.proof
 FROM rolling_until r
 JOIN rebalance b ON b.kafka_cluster = r.kafka_cluster AND b.group_id = r.group_id AND b.from_ms = r.from_ms
 LEFT JOIN without_owner o ON o.kafka_cluster = r.kafka_cluster AND o.group_id = r.group_id AND o.from_ms = r.from_ms

@@ -13,30 +13,26 @@ WITH expiry AS (
   -- Heartbeats at DEBUG.
   SELECT process_id, instance, group_id, client_id, event, unix_millis(ts), stream_pos, event_id FROM event
   WHERE event IN ('heartbeat_sent', 'heartbeat_ok') AND client_id IS NOT NULL AND group_id IS NOT NULL
+), line_or_removal AS (
+  SELECT process_id, group_id, coalesce(client_id, '') AS client_id, at_ms, stream_pos, event, event_id, instance,
+    CAST(NULL AS STRING) AS expired_id
+  FROM member_line
+  WHERE at_ms IS NOT NULL
+  UNION ALL
+  -- As early as the member's clock allows.
+  SELECT m.process_id, x.group_id, coalesce(m.client_id, ''), x.at_ms + o.lo_ms, NULL, NULL, NULL, NULL, x.event_id
+  FROM expiry x
+  JOIN member m ON m.kafka_cluster = x.kafka_cluster AND m.group_id = x.group_id AND m.member_id = x.member_id AND m.process_id IS NOT NULL
+  JOIN clock_offset o ON o.process_id = m.process_id AND o.is_island_reference
+), removal_with_last_line AS (
+  SELECT expired_id, max(CASE WHEN expired_id IS NULL THEN struct(at_ms, stream_pos, event, event_id, instance) END) OVER (
+    PARTITION BY process_id, group_id, client_id ORDER BY at_ms, expired_id NULLS FIRST, stream_pos ROWS UNBOUNDED PRECEDING) AS last
+  FROM line_or_removal
 ), last_member_line AS (
-  -- The member's last group line before the removal, as far as its clock allows.
-  SELECT event_id, last.event AS last_event, last.at_ms AS last_ms, last.event_id AS last_id, last.instance AS instance
-  FROM (
-    SELECT expired_id AS event_id, max(last) AS last
-    FROM (
-      SELECT expired_id, max(CASE WHEN expired_id IS NULL THEN struct(at_ms, stream_pos, event, event_id, instance) END) OVER (
-        PARTITION BY process_id, group_id, client_id ORDER BY at_ms, expired_id NULLS FIRST, stream_pos ROWS UNBOUNDED PRECEDING) AS last
-      FROM (
-        SELECT process_id, group_id, coalesce(client_id, '') AS client_id, at_ms, stream_pos, event, event_id, instance,
-          CAST(NULL AS STRING) AS expired_id
-        FROM member_line
-        WHERE at_ms IS NOT NULL
-        UNION ALL
-        SELECT m.process_id, x.group_id, coalesce(m.client_id, ''), x.at_ms + o.lo_ms, NULL, NULL, NULL, NULL, x.event_id
-        FROM expiry x
-        JOIN member m ON m.kafka_cluster = x.kafka_cluster AND m.group_id = x.group_id AND m.member_id = x.member_id
-          AND m.process_id IS NOT NULL
-        JOIN clock_offset o ON o.process_id = m.process_id AND o.is_island_reference
-      )
-    )
-    WHERE expired_id IS NOT NULL AND last IS NOT NULL
-    GROUP BY expired_id
-  )
+  SELECT expired_id AS event_id, max(last) AS last
+  FROM removal_with_last_line
+  WHERE expired_id IS NOT NULL AND last IS NOT NULL
+  GROUP BY expired_id
 ), rejoin AS (
   -- A member of the consumer protocol (KIP-848) keeps its id when it joins again, and no other member has it.
   SELECT x.event_id, min_by(struct(unix_millis(j.ts) AS at_ms, j.event_id), struct(j.stream_pos, j.event_id)) AS again
@@ -44,17 +40,14 @@ WITH expiry AS (
   JOIN event j ON j.process_id = x.broker AND j.group_id = x.group_id AND j.member_id = x.member_id AND j.event = 'member_joined'
     AND j.stream_pos > x.stream_pos
   GROUP BY x.event_id
-), continuing_process AS (
-  -- The process run in which it was removed continues after the removal. A filtered log may lack the first line of the next run.
-  SELECT DISTINCT r.removed_id AS event_id
+), removed_process AS (
+  -- The process run in which it was removed continued, or had begun to stop: a consumer that is not closed then prints no line when it
+  -- leaves. A filtered log may lack the first line of the next run.
+  SELECT r.removed_id AS event_id, bool_or(l.last_ms > r.own_hi_ms AND f.process_id IS NULL) AS ran_on,
+    min(CASE WHEN l.ending_ms <= r.own_lo_ms THEN struct(l.ending_ms AS at_ms, l.ending_id AS event_id) END) AS ending
   FROM removed_member r
-  JOIN process_life l ON l.process_id = r.process_id AND l.instance = r.instance AND l.last_ms > r.own_hi_ms
-  LEFT ANTI JOIN filtered_log f ON f.process_id = r.process_id
-), stopping_process AS (
-  -- Its process had begun to stop. A consumer that is not closed then prints no line when it leaves.
-  SELECT r.removed_id AS event_id, min(struct(l.ending_ms AS at_ms, l.ending_id AS event_id)) AS ending
-  FROM removed_member r
-  JOIN process_life l ON l.process_id = r.process_id AND l.instance = r.instance AND l.ending_ms <= r.own_lo_ms
+  JOIN process_life l ON l.process_id = r.process_id AND l.instance = r.instance
+  LEFT JOIN filtered_log f ON f.process_id = r.process_id
   WHERE r.removed_id IS NOT NULL
   GROUP BY r.removed_id
 ), closed_client AS (
@@ -128,105 +121,66 @@ WITH expiry AS (
   FROM client_event h
   LEFT ANTI JOIN generation g ON g.kafka_cluster = h.kafka_cluster AND g.group_id = h.group_id AND g.seen_by_broker
   WHERE h.event = 'member_fenced' AND h.member_id IS NOT NULL AND h.cause LIKE '%is unknown%'
+), finding_row AS (
+  SELECT
+    CASE WHEN coalesce(d.ending.event_id, l.removed_id, n.removed_id) IS NOT NULL AND j.event_id IS NULL AND NOT m.left_client <=> 'expired'
+      THEN 'note' ELSE 'warning' END AS severity,
+    x.kafka_cluster, x.group_id, x.member_id AS subject, x.at_ms AS from_ms, x.at_ms AS to_ms,
+    CASE
+      WHEN m.process_id IS NULL AND n.removed_id IS NOT NULL THEN 'abandoned'
+      WHEN m.process_id IS NULL AND k.process_id IS NOT NULL THEN 'in_shared_log'
+      WHEN m.process_id IS NULL THEN CASE WHEN j.event_id IS NULL THEN 'unknown_process' ELSE 'unknown_rejoined' END
+      WHEN m.left_client = 'expired' THEN 'came_back' WHEN j.event_id IS NOT NULL THEN 'rejoined'
+      WHEN d.ending.event_id IS NOT NULL THEN 'ended' WHEN l.removed_id IS NOT NULL THEN 'closed' WHEN d.ran_on THEN 'ran_on'
+      ELSE 'stayed_away'
+    END AS code,
+    x.member_id, m.process_id, own.last.instance AS instance, m.task, m.group_instance_id, x.broker, x.at_ms AS removed_at_ms,
+    try_cast(CASE WHEN a.group_id IS NULL THEN coalesce(s.session_ms, w.session_ms) ELSE b.session_ms END AS BIGINT) AS session_ms,
+    a.protocol AS broker_protocol, own.last.event AS last_event, own.last.at_ms AS last_at_ms, j.again.at_ms AS again_at_ms,
+    d.ending.at_ms AS ending_at_ms, l.closing.at_ms AS closed_at_ms, l.lost.at_ms AS lost_at_ms,
+    CASE WHEN m.process_id IS NULL THEN k.process_id END AS shared_log, n.client AS namesake,
+    coalesce(n.processes, CAST(array() AS ARRAY<STRING>)) AS namesake_processes,
+    array(
+      named_struct('role', 'removed for missing heartbeats', 'event_id', x.event_id),
+      named_struct('role', 'last group line of the member', 'event_id', own.last.event_id),
+      named_struct('role', 'joins again', 'event_id', j.again.event_id),
+      named_struct('role', 'its process stops', 'event_id', d.ending.event_id),
+      named_struct('role', 'loses its coordinator', 'event_id', l.lost.event_id),
+      named_struct('role', 'is closed', 'event_id', l.closing.event_id),
+      named_struct('role', 'last line of a client with that name', 'event_id', n.first_word.event_id),
+      named_struct('role', 'last line of another client with that name', 'event_id',
+        CASE WHEN n.last_word.event_id <> n.first_word.event_id THEN n.last_word.event_id END)
+    ) AS proof
+  FROM expiry x
+  LEFT JOIN member m ON m.kafka_cluster = x.kafka_cluster AND m.group_id = x.group_id AND m.member_id = x.member_id
+  LEFT JOIN last_member_line own ON own.event_id = x.event_id
+  LEFT JOIN rejoin j ON j.event_id = x.event_id
+  LEFT JOIN removed_process d ON d.event_id = x.event_id
+  LEFT JOIN closed_client l ON l.removed_id = x.event_id AND l.member_id = x.member_id
+  LEFT JOIN member_in_shared_log k ON k.event_id = x.event_id AND k.member_id = x.member_id
+  LEFT JOIN unidentified_member n ON n.removed_id = x.event_id AND n.member_id = x.member_id AND m.process_id IS NULL
+  LEFT JOIN client_session s ON s.process_id = m.process_id AND s.client_id = m.client_id
+  LEFT JOIN worker_session w ON w.process_id = m.process_id
+  LEFT JOIN assigned_by_broker a ON a.kafka_cluster = x.kafka_cluster AND a.group_id = x.group_id
+  LEFT JOIN broker_session b ON b.process_id = x.broker AND b.setting = a.setting
+  WHERE NOT coalesce(m.left_client IN ('left', 'poll_timeout'), false)
+  UNION ALL
+  SELECT 'warning', h.kafka_cluster, h.group_id, h.member_id, coalesce(h.lost_ms, h.at_ms), h.at_ms,
+    CASE WHEN h.lost_id IS NOT NULL THEN 'own_words' ELSE 'told_by_coordinator' END AS code, h.member_id, h.process_id, h.instance, h.task,
+    NULL AS group_instance_id, NULL AS broker, h.at_ms, try_cast(h.session_ms AS BIGINT),
+    CASE WHEN h.lost_id IS NULL THEN coalesce(a.protocol, 'consumer') END, CASE WHEN h.lost_id IS NOT NULL THEN 'coordinator_lost' END,
+    h.lost_ms, NULL AS again_at_ms, NULL AS ending_at_ms, NULL AS closed_at_ms, NULL AS lost_at_ms, NULL AS shared_log, NULL AS namesake,
+    array(), filter(array(
+      named_struct('role', 'no answer to a heartbeat for a session timeout', 'event_id', h.lost_id),
+      named_struct('role', 'the coordinator no longer knows the member', 'event_id', h.event_id)), p -> p.event_id IS NOT NULL) AS proof
+  FROM loss_in_member_log h
+  LEFT JOIN assigned_by_broker a ON a.kafka_cluster = h.kafka_cluster AND a.group_id = h.group_id
 )
 SELECT
-  CASE WHEN coalesce(d.event_id, l.removed_id, n.removed_id) IS NOT NULL AND j.event_id IS NULL AND NOT m.left_client <=> 'expired'
-    THEN 'note' ELSE 'warning' END AS severity,
-  'proved' AS verdict,
-  x.kafka_cluster AS kafka_cluster,
-  x.group_id AS group_id,
-  x.member_id AS subject,
-  x.at_ms AS from_ms,
-  x.at_ms AS to_ms,
-  CASE
-    WHEN m.process_id IS NULL THEN CASE WHEN n.removed_id IS NOT NULL THEN 'abandoned'
-      WHEN k.process_id IS NOT NULL THEN 'in_shared_log' WHEN j.event_id IS NULL THEN 'unknown_process'
-      ELSE 'unknown_rejoined' END
-    WHEN m.left_client = 'expired' THEN 'came_back'
-    WHEN j.event_id IS NOT NULL THEN 'rejoined'
-    WHEN d.event_id IS NOT NULL THEN 'ended'
-    WHEN l.removed_id IS NOT NULL THEN 'closed'
-    WHEN r.event_id IS NOT NULL THEN 'ran_on'
-    ELSE 'stayed_away'
-  END AS code,
-  named_struct(
-    'member_id', x.member_id,
-    'process_id', m.process_id,
-    'instance', own.instance,
-    'task', m.task,
-    'group_instance_id', m.group_instance_id,
-    'broker', x.broker,
-    'removed_at_ms', x.at_ms,
-    'session_ms', try_cast(CASE WHEN a.group_id IS NULL THEN coalesce(s.session_ms, w.session_ms) ELSE b.session_ms END AS BIGINT),
-    'broker_protocol', a.protocol,
-    'last_event', own.last_event,
-    'last_at_ms', own.last_ms,
-    'again_at_ms', j.again.at_ms,
-    'ending_at_ms', d.ending.at_ms,
-    'closed_at_ms', l.closing.at_ms,
-    'lost_at_ms', l.lost.at_ms,
-    'shared_log', CASE WHEN m.process_id IS NULL THEN k.process_id END,
-    'namesake', n.client,
-    'namesake_processes', coalesce(n.processes, CAST(array() AS ARRAY<STRING>))
+  severity, 'proved' AS verdict, kafka_cluster, group_id, subject, from_ms, to_ms, code,
+  struct(
+    member_id, process_id, instance, task, group_instance_id, broker, removed_at_ms, session_ms, broker_protocol, last_event, last_at_ms,
+    again_at_ms, ending_at_ms, closed_at_ms, lost_at_ms, shared_log, namesake, namesake_processes
   ) AS facts,
-  array(
-    named_struct('role', 'removed for missing heartbeats', 'event_id', x.event_id),
-    named_struct('role', 'last group line of the member', 'event_id', own.last_id),
-    named_struct('role', 'joins again', 'event_id', j.again.event_id),
-    named_struct('role', 'its process stops', 'event_id', d.ending.event_id),
-    named_struct('role', 'loses its coordinator', 'event_id', l.lost.event_id),
-    named_struct('role', 'is closed', 'event_id', l.closing.event_id),
-    named_struct('role', 'last line of a client with that name', 'event_id', n.first_word.event_id),
-    named_struct('role', 'last line of another client with that name', 'event_id',
-      CASE WHEN n.last_word.event_id <> n.first_word.event_id THEN n.last_word.event_id END)
-  ) AS proof
-FROM expiry x
-LEFT JOIN member m ON m.kafka_cluster = x.kafka_cluster AND m.group_id = x.group_id AND m.member_id = x.member_id
-LEFT JOIN last_member_line own ON own.event_id = x.event_id
-LEFT JOIN rejoin j ON j.event_id = x.event_id
-LEFT JOIN continuing_process r ON r.event_id = x.event_id
-LEFT JOIN stopping_process d ON d.event_id = x.event_id
-LEFT JOIN closed_client l ON l.removed_id = x.event_id AND l.member_id = x.member_id
-LEFT JOIN member_in_shared_log k ON k.event_id = x.event_id AND k.member_id = x.member_id
-LEFT JOIN unidentified_member n ON n.removed_id = x.event_id AND n.member_id = x.member_id AND m.process_id IS NULL
-LEFT JOIN client_session s ON s.process_id = m.process_id AND s.client_id = m.client_id
-LEFT JOIN worker_session w ON w.process_id = m.process_id
-LEFT JOIN assigned_by_broker a ON a.kafka_cluster = x.kafka_cluster AND a.group_id = x.group_id
-LEFT JOIN broker_session b ON b.process_id = x.broker AND b.setting = a.setting
-WHERE NOT coalesce(m.left_client IN ('left', 'poll_timeout'), false)
-UNION ALL
-SELECT
-  'warning' AS severity,
-  'proved' AS verdict,
-  h.kafka_cluster AS kafka_cluster,
-  h.group_id AS group_id,
-  h.member_id AS subject,
-  coalesce(h.lost_ms, h.at_ms) AS from_ms,
-  h.at_ms AS to_ms,
-  CASE WHEN h.lost_id IS NOT NULL THEN 'own_words' ELSE 'told_by_coordinator' END AS code,
-  named_struct(
-    'member_id', h.member_id,
-    'process_id', h.process_id,
-    'instance', h.instance,
-    'task', h.task,
-    'group_instance_id', CAST(NULL AS STRING),
-    'broker', CAST(NULL AS STRING),
-    'removed_at_ms', h.at_ms,
-    'session_ms', try_cast(h.session_ms AS BIGINT),
-    'broker_protocol', CASE WHEN h.lost_id IS NULL THEN coalesce(a.protocol, 'consumer') END,
-    'last_event', CASE WHEN h.lost_id IS NOT NULL THEN 'coordinator_lost' END,
-    'last_at_ms', h.lost_ms,
-    'again_at_ms', CAST(NULL AS BIGINT),
-    'ending_at_ms', CAST(NULL AS BIGINT),
-    'closed_at_ms', CAST(NULL AS BIGINT),
-    'lost_at_ms', CAST(NULL AS BIGINT),
-    'shared_log', CAST(NULL AS STRING),
-    'namesake', CAST(NULL AS STRING),
-    'namesake_processes', CAST(array() AS ARRAY<STRING>)
-  ) AS facts,
-  filter(array(
-    named_struct('role', 'no answer to a heartbeat for a session timeout', 'event_id', h.lost_id),
-    named_struct('role', 'the coordinator no longer knows the member', 'event_id', h.event_id)
-  ), p -> p.event_id IS NOT NULL) AS proof
-FROM loss_in_member_log h
-LEFT JOIN assigned_by_broker a ON a.kafka_cluster = h.kafka_cluster AND a.group_id = h.group_id
+  proof
+FROM finding_row

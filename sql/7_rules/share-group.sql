@@ -30,21 +30,8 @@ WITH share_line AS (
 )
 SELECT
   CASE WHEN code = 'session_lost' THEN 'note' ELSE 'warning' END AS severity,
-  'proved' AS verdict,
-  kafka_cluster AS kafka_cluster,
-  group_id AS group_id,
-  array_join(slice(processes, 1, 10), ', ') AS subject,
-  from_ms AS from_ms,
-  to_ms AS to_ms,
-  code AS code,
-  named_struct(
-    'group_id', group_id,
-    'processes', processes,
-    'times', times,
-    'partitions', partitions,
-    'members', members,
-    'errors', errors
-  ) AS facts,
+  'proved' AS verdict, kafka_cluster, group_id, array_join(slice(processes, 1, 10), ', ') AS subject, from_ms, to_ms, code,
+  struct(group_id, processes, times, partitions, members, errors) AS facts,
   transform(lines, x -> named_struct('role', CASE WHEN code = 'session_lost' THEN 'the session is lost' ELSE 'fails' END,
     'event_id', x.event_id)) AS proof
 FROM failure

@@ -18,14 +18,7 @@ WITH cluster_part AS (
   HAVING count(*) > 1
 )
 SELECT
-  'warning' AS severity,
-  'proved' AS verdict,
-  s.kafka_cluster AS kafka_cluster,
-  s.group_id AS group_id,
-  s.connector AS subject,
-  s.from_ms AS from_ms,
-  CAST(NULL AS BIGINT) AS to_ms,
-  'shared' AS code,
-  named_struct('connector', s.connector, 'clusters', s.clusters) AS facts,
+  'warning' AS severity, 'proved' AS verdict, s.kafka_cluster, s.group_id, s.connector AS subject, s.from_ms, CAST(NULL AS BIGINT) AS to_ms,
+  'shared' AS code, struct(s.connector, s.clusters) AS facts,
   transform(slice(s.event_ids, 1, 6), x -> named_struct('role', 'a task is a member', 'event_id', x)) AS proof
 FROM shared_group s

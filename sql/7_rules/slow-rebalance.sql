@@ -52,87 +52,38 @@ WITH idle_members AS (
     AND (g.coordinator IS NOT NULL OR s.generation IS NOT NULL)
     -- The coordinator's clock stepped, perhaps during the rebalance.
     AND coalesce(b.ms < k.step_ms, true)
+), finding_row AS (
+  SELECT kafka_cluster, group_id, concat('generation ', generation) AS subject, from_ms, to_ms,
+    CASE WHEN rebalance_mode = 'cooperative' THEN 'cooperative' ELSE 'eager' END AS code, rebalance_mode, protocol_type, incarnation,
+    generation, CAST(NULL AS BIGINT) AS last_generation, process_id, member_id, task, late_names AS late, is_silent, late_member_id,
+    trigger, CAST(NULL AS STRING) AS reason, from_ms AS began_ms, ms AS waited_ms,
+    coalesce(setting IN ('max.poll.interval.ms', 'rebalance.timeout.ms'), false) AS is_busy, setting, value_ms,
+    CASE WHEN stood_count > 0 THEN stood_ms END AS stood_ms, CASE WHEN stood_count > 0 THEN stood_count END AS stood_count,
+    CAST(NULL AS ARRAY<STRING>) AS asked, CAST(NULL AS ARRAY<STRING>) AS awaited, CAST(NULL AS BOOLEAN) AS is_given_up,
+    transform(array_distinct(witness || late_ids || array_compact(array(expired_id))), x -> named_struct('role',
+      CASE WHEN array_contains(late_ids, x) THEN 'also joins late' WHEN x <=> expired_id THEN 'the member is removed'
+        ELSE 'the rebalance' END,
+      'event_id', x)) AS proof
+  FROM slow_generation
+  UNION ALL
+  SELECT kafka_cluster, group_id, 'the last rebalance', from_ms, to_ms, 'unfinished' AS code, rebalance_mode, protocol_type, incarnation,
+    NULL AS generation, last_generation, CASE WHEN size(awaited) = 1 AND size(awaited_processes) = 1 THEN awaited_processes[0] END,
+    member_id, NULL AS task, NULL AS late, NULL AS is_silent, NULL AS late_member_id, NULL AS trigger, reason, began_ms, lasted_ms,
+    NULL AS is_busy, NULL AS setting, NULL AS value_ms, NULL AS stood_ms, NULL AS stood_count, asked, awaited, is_given_up,
+    transform(witness, x -> named_struct('role', 'the rebalance', 'event_id', x)) AS proof
+  FROM open_rebalance
+  -- Any log may end in the middle of a rebalance. A group whose members all stop rebalances until the last one has left.
+  WHERE coalesce(lasted_ms >= open_rebalance_ms, true)
+    AND (size(asked) + size(awaited) > 0 OR NOT has_member_logs OR lasted_ms >= slow_rebalance_ms)
 )
 SELECT
-  CASE WHEN l.ms >= slow_rebalance_long_ms AND NOT coalesce(l.rebalance_mode = 'cooperative', false) THEN 'warning' ELSE 'note' END
+  CASE WHEN waited_ms >= slow_rebalance_long_ms AND NOT coalesce(rebalance_mode = 'cooperative', false) THEN 'warning' ELSE 'note' END
     AS severity,
-  'proved' AS verdict,
-  l.kafka_cluster AS kafka_cluster,
-  l.group_id AS group_id,
-  concat('generation ', l.generation) AS subject,
-  l.from_ms AS from_ms,
-  l.to_ms AS to_ms,
-  CASE WHEN l.rebalance_mode = 'cooperative' THEN 'cooperative' ELSE 'eager' END AS code,
-  named_struct(
-    'incarnation', l.incarnation,
-    'generation', l.generation,
-    'last_generation', CAST(NULL AS BIGINT),
-    'is_connect', coalesce(l.protocol_type = 'connect', false),
-    'is_eager', coalesce(l.rebalance_mode = 'eager', false),
-    'process_id', l.process_id,
-    'member_id', l.member_id,
-    'task', l.task,
-    'late', l.late_names,
-    'is_silent', l.is_silent,
-    'late_member_id', l.late_member_id,
-    'trigger', l.trigger,
-    'reason', CAST(NULL AS STRING),
-    'began_at_ms', l.from_ms,
-    'ended_at_ms', l.to_ms,
-    'waited_ms', l.ms,
-    'is_busy', coalesce(l.setting IN ('max.poll.interval.ms', 'rebalance.timeout.ms'), false),
-    'setting', l.setting,
-    'value_ms', l.value_ms,
-    'stood_ms', CASE WHEN l.stood_count > 0 THEN l.stood_ms END,
-    'stood_count', CASE WHEN l.stood_count > 0 THEN CAST(l.stood_count AS BIGINT) END,
-    'asked', CAST(NULL AS ARRAY<STRING>),
-    'awaited', CAST(NULL AS ARRAY<STRING>),
-    'is_given_up', CAST(NULL AS BOOLEAN)
+  'proved' AS verdict, kafka_cluster, group_id, subject, from_ms, to_ms, code,
+  struct(
+    incarnation, generation, last_generation, coalesce(protocol_type = 'connect', false) AS is_connect,
+    coalesce(rebalance_mode = 'eager', false) AS is_eager, process_id, member_id, task, late, is_silent, late_member_id, trigger, reason,
+    began_ms AS began_at_ms, to_ms AS ended_at_ms, waited_ms, is_busy, setting, value_ms, stood_ms, stood_count, asked, awaited, is_given_up
   ) AS facts,
-  transform(array_distinct(l.witness || l.late_ids || array_compact(array(l.expired_id))),
-    x -> named_struct('role', CASE WHEN array_contains(l.late_ids, x) THEN 'also joins late' WHEN x <=> l.expired_id
-      THEN 'the member is removed'
-      ELSE 'the rebalance' END, 'event_id', x)) AS proof
-FROM slow_generation l
-UNION ALL
-SELECT
-  CASE WHEN r.lasted_ms >= slow_rebalance_long_ms AND NOT coalesce(r.rebalance_mode = 'cooperative', false) THEN 'warning' ELSE 'note' END
-    AS severity,
-  'proved' AS verdict,
-  r.kafka_cluster AS kafka_cluster,
-  r.group_id AS group_id,
-  'the last rebalance' AS subject,
-  r.from_ms AS from_ms,
-  r.to_ms AS to_ms,
-  'unfinished' AS code,
-  named_struct(
-    'incarnation', r.incarnation,
-    'generation', CAST(NULL AS BIGINT),
-    'last_generation', r.last_generation,
-    'is_connect', coalesce(r.protocol_type = 'connect', false),
-    'is_eager', coalesce(r.rebalance_mode = 'eager', false),
-    'process_id', CASE WHEN size(r.awaited) = 1 AND size(r.awaited_processes) = 1 THEN r.awaited_processes[0] END,
-    'member_id', r.member_id,
-    'task', CAST(NULL AS STRING),
-    'late', CAST(NULL AS ARRAY<STRING>),
-    'is_silent', CAST(NULL AS BOOLEAN),
-    'late_member_id', CAST(NULL AS STRING),
-    'trigger', CAST(NULL AS STRING),
-    'reason', r.reason,
-    'began_at_ms', r.began_ms,
-    'ended_at_ms', r.to_ms,
-    'waited_ms', r.lasted_ms,
-    'is_busy', CAST(NULL AS BOOLEAN),
-    'setting', CAST(NULL AS STRING),
-    'value_ms', CAST(NULL AS BIGINT),
-    'stood_ms', CAST(NULL AS BIGINT),
-    'stood_count', CAST(NULL AS BIGINT),
-    'asked', r.asked,
-    'awaited', r.awaited,
-    'is_given_up', r.is_given_up
-  ) AS facts,
-  transform(r.witness, x -> named_struct('role', 'the rebalance', 'event_id', x)) AS proof
-FROM open_rebalance r
--- Any log may end in the middle of a rebalance. A group whose members all stop rebalances until the last one has left.
-WHERE coalesce(r.lasted_ms >= open_rebalance_ms, true)
-  AND (size(r.asked) + size(r.awaited) > 0 OR NOT r.has_member_logs OR r.lasted_ms >= slow_rebalance_ms)
+  proof
+FROM finding_row

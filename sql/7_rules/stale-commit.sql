@@ -5,8 +5,7 @@
 -- which the member's other lines show.
 WITH failed_commit AS (
   SELECT f.kafka_cluster, f.group_id, f.process_id, f.instance, f.client_id, f.task, f.at_ms, f.stream_pos, f.partition, f.offset,
-    f.event_id,
-    coalesce(f.said, f.message) AS said, o.lo_ms, o.hi_ms
+    f.event_id, coalesce(f.said, f.message) AS said, o.lo_ms, o.hi_ms
   FROM fact_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
   WHERE f.event = 'commit_failed' AND f.group_id IS NOT NULL AND f.message NOT LIKE 'Failing OffsetCommit request since%'
@@ -41,32 +40,18 @@ WITH failed_commit AS (
   WHERE records > 0
   GROUP BY process_id, group_id, client_id, n
 ), series_summary AS (
-  SELECT kafka_cluster, group_id, process_id, client_id, n, max(instance) AS instance, max(task) AS task,
-    min(at_ms) AS first_ms, max(at_ms) AS last_ms, max(lo_ms) AS lo_ms, max(hi_ms) AS hi_ms,
-    count(*) AS times, count(DISTINCT partition) AS partitions, mode(said, true) AS said,
-      slice(array_sort(collect_list(event_id)), 1, 6) AS ids
+  SELECT kafka_cluster, group_id, process_id, client_id, n, max(instance) AS instance, max(task) AS task, min(at_ms) AS first_ms,
+    max(at_ms) AS last_ms, max(lo_ms) AS lo_ms, max(hi_ms) AS hi_ms, count(*) AS times, count(DISTINCT partition) AS partitions,
+    mode(said, true) AS said, slice(array_sort(collect_list(event_id)), 1, 6) AS ids
   FROM commit_series
   GROUP BY kafka_cluster, group_id, process_id, client_id, n
 )
 SELECT
-  'warning' AS severity,
-  'proved' AS verdict,
-  o.kafka_cluster AS kafka_cluster,
-  o.group_id AS group_id,
-  coalesce(o.task, o.process_id) AS subject,
-  o.first_ms - o.hi_ms AS from_ms,
-  o.last_ms - o.lo_ms AS to_ms,
+  'warning' AS severity, 'proved' AS verdict, o.kafka_cluster, o.group_id, coalesce(o.task, o.process_id) AS subject,
+  o.first_ms - o.hi_ms AS from_ms, o.last_ms - o.lo_ms AS to_ms,
   CASE WHEN t.records > 0 THEN 'read_again' ELSE 'unknown_extent' END AS code,
-  named_struct(
-    'task', o.task,
-    'process_id', o.process_id,
-    'instance', o.instance,
-    'client', o.client_id,
-    'times', o.times,
-    'partitions', o.partitions,
-    'said', o.said,
-    'records', t.records,
-    'again_partitions', t.partitions
+  struct(
+    o.task, o.process_id, o.instance, o.client_id AS client, o.times, o.partitions, o.said, t.records, t.partitions AS again_partitions
   ) AS facts,
   concat(
     transform(o.ids, x -> named_struct('role', 'the commit fails', 'event_id', x)),

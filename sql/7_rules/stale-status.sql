@@ -20,9 +20,8 @@ WITH clock_margin AS (
   CROSS JOIN clock_margin m
   WHERE t.nth = 1 AND t.task IS NOT NULL AND t.state IN ('RUNNING', 'UNASSIGNED') AND t.until_ms - t.taken_ms >= 2 * m.margin_ms
 ), task_ownership AS (
-  SELECT kafka_cluster, group_id, resource, process_id, member_id, generation, witness,
-    unix_millis(start_lo) AS start_lo_ms, unix_millis(start_hi) AS start_hi_ms,
-    unix_millis(stop_lo) AS stop_lo_ms, unix_millis(stop_hi) AS stop_hi_ms,
+  SELECT kafka_cluster, group_id, resource, process_id, member_id, generation, witness, unix_millis(start_lo) AS start_lo_ms,
+    unix_millis(start_hi) AS start_hi_ms, unix_millis(stop_lo) AS stop_lo_ms, unix_millis(stop_hi) AS stop_hi_ms,
     min(group_id) OVER (PARTITION BY resource) = max(group_id) OVER (PARTITION BY resource)
       AND min(coalesce(kafka_cluster, '')) OVER (PARTITION BY resource) = max(coalesce(kafka_cluster, '')) OVER (PARTITION BY resource)
       AS is_of_one_group
@@ -41,26 +40,11 @@ WITH clock_margin AS (
   WHERE c.state = 'UNASSIGNED' OR h.process_id <> w.process_id
 )
 SELECT
-  'warning' AS severity,
-  'undecided' AS verdict,
-  c.kafka_cluster AS kafka_cluster,
-  c.group_id AS group_id,
-  c.task AS subject,
-  c.at_ms AS from_ms,
-  c.at_ms AS to_ms,
+  'warning' AS severity, 'undecided' AS verdict, c.kafka_cluster, c.group_id, c.task AS subject, c.at_ms AS from_ms, c.at_ms AS to_ms,
   CASE c.state WHEN 'RUNNING' THEN 'running_elsewhere' ELSE 'unassigned' END AS code,
-  named_struct(
-    'task', c.task,
-    'process_id', c.process_id,
-    'member_id', c.member_id,
-    'generation', c.generation,
-    'state', c.state,
-    'worker_id', c.worker_id,
-    'named_process_id', c.named_process_id,
-    'status_at_ms', c.at_ms,
-    'running_from_at_ms', c.start_hi_ms,
-    'running_to_at_ms', c.stop_lo_ms,
-    'margin_ms', c.margin_ms
+  struct(
+    c.task, c.process_id, c.member_id, c.generation, c.state, c.worker_id, c.named_process_id, c.at_ms AS status_at_ms,
+    c.start_hi_ms AS running_from_at_ms, c.stop_lo_ms AS running_to_at_ms, c.margin_ms
   ) AS facts,
   concat(
     array(named_struct('role', 'reports the status', 'event_id', c.event_id)),

@@ -51,9 +51,8 @@ WITH client_line AS (
   FROM fencing_line f
   LEFT JOIN single_group_id u ON u.kafka_cluster = f.kafka_cluster AND u.group_instance_id = f.group_instance_id
 ), fenced_members AS (
-  SELECT kafka_cluster, group_id, group_instance_id, array_sort(collect_set(process_id)) AS fenced,
-    min(at_ms) AS first_ms, max(at_ms) AS last_ms,
-    CASE WHEN count(DISTINCT process_id) = 1 THEN max(process_id) END AS process_id,
+  SELECT kafka_cluster, group_id, group_instance_id, array_sort(collect_set(process_id)) AS fenced, min(at_ms) AS first_ms,
+    max(at_ms) AS last_ms, CASE WHEN count(DISTINCT process_id) = 1 THEN max(process_id) END AS process_id,
     CASE WHEN count(DISTINCT process_id, instance) = 1 THEN max(instance) END AS instance,
     CASE WHEN count(DISTINCT process_id, client) = 1 THEN max(client) END AS client,
     CASE WHEN count(DISTINCT member_id) = 1 THEN max(member_id) END AS member_id,
@@ -67,23 +66,11 @@ WITH client_line AS (
   GROUP BY kafka_cluster, group_id, group_instance_id
 )
 SELECT
-  'critical' AS severity,
-  'proved' AS verdict,
-  f.kafka_cluster AS kafka_cluster,
-  f.group_id AS group_id,
-  coalesce(f.group_instance_id, concat_ws(' ', f.process_id, f.client)) AS subject,
-  f.first_ms AS from_ms,
-  f.last_ms AS to_ms,
+  'critical' AS severity, 'proved' AS verdict, f.kafka_cluster, f.group_id,
+  coalesce(f.group_instance_id, concat_ws(' ', f.process_id, f.client)) AS subject, f.first_ms AS from_ms, f.last_ms AS to_ms,
   CASE WHEN f.group_instance_id IS NULL THEN 'id_not_printed' ELSE 'fenced' END AS code,
-  named_struct(
-    'process_id', f.process_id,
-    'instance', f.instance,
-    'client', f.client,
-    'member_id', f.member_id,
-    'fenced', f.fenced,
-    'users', u.users,
-    'others', array_except(u.users, f.fenced),
-    'replacements', r.times
+  struct(
+    f.process_id, f.instance, f.client, f.member_id, f.fenced, u.users, array_except(u.users, f.fenced) AS others, r.times AS replacements
   ) AS facts,
   concat(
     transform(f.event_ids, x -> named_struct('role', 'fenced', 'event_id', x)),

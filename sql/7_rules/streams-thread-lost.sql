@@ -27,9 +27,8 @@ WITH streams_line AS (
   GROUP BY kafka_cluster, process_id, instance, group_id
 ), run_summary AS (
   SELECT kafka_cluster, process_id, instance, group_id, min(CASE WHEN NOT is_start THEN at_ms END) AS from_ms,
-    max(CASE WHEN NOT is_start THEN at_ms END) AS to_ms,
-    count_if(event = 'streams_died' AND NOT is_all) AS died, bool_or(is_all) AS all_died,
-    array_sort(array_distinct(flatten(collect_list(tasks)))) AS tasks,
+    max(CASE WHEN NOT is_start THEN at_ms END) AS to_ms, count_if(event = 'streams_died' AND NOT is_all) AS died,
+    bool_or(is_all) AS all_died, array_sort(array_distinct(flatten(collect_list(tasks)))) AS tasks,
     min_by(error, stream_pos) FILTER (WHERE event = 'streams_died' AND error IS NOT NULL) AS error,
     min_by(root_error, stream_pos) FILTER (WHERE event = 'streams_died' AND error IS NOT NULL) AS root_error,
     min(CASE WHEN event = 'streams_died' THEN at_ms END) AS died_ms, max(CASE WHEN is_all THEN at_ms END) AS all_died_ms,
@@ -63,29 +62,14 @@ WITH streams_line AS (
 )
 SELECT
   CASE WHEN all_died THEN 'critical' ELSE 'warning' END AS severity,
-  'proved' AS verdict,
-  r.kafka_cluster AS kafka_cluster,
-  r.group_id AS group_id,
-  r.process_id AS subject,
-  from_ms AS from_ms,
-  to_ms AS to_ms,
+  'proved' AS verdict, r.kafka_cluster, r.group_id, r.process_id AS subject, from_ms, to_ms,
   CASE WHEN all_died THEN 'all_died' WHEN died > 0 THEN 'died' ELSE 'fenced' END AS code,
-  named_struct(
-    'process_id', r.process_id,
-    'instance', r.instance,
-    'threads', coalesce(h.threads, CAST(0 AS BIGINT)),
-    'tasks', r.tasks,
-    'fenced', coalesce(h.fenced, CAST(0 AS BIGINT)),
-    'died', died,
-    'error', regexp_replace(r.error, '^([a-z0-9_]+[.])+', ''),
-    'root_error', regexp_replace(r.root_error, '^([a-z0-9_]+[.])+', ''),
-    'same_in', coalesce(f.processes, CAST(array() AS ARRAY<STRING>)),
-    'died_at_ms', died_ms,
-    'all_died_at_ms', all_died_ms,
-    'restarted_at_ms', CASE WHEN r.started_ms > r.all_died_ms THEN r.started_ms END,
-    'taken', t.tasks,
-    'others', t.others,
-    'both_ms', t.both_ms
+  struct(
+    r.process_id, r.instance, coalesce(h.threads, CAST(0 AS BIGINT)) AS threads, r.tasks, coalesce(h.fenced, CAST(0 AS BIGINT)) AS fenced,
+    died, regexp_replace(r.error, '^([a-z0-9_]+[.])+', '') AS error, regexp_replace(r.root_error, '^([a-z0-9_]+[.])+', '') AS root_error,
+    coalesce(f.processes, CAST(array() AS ARRAY<STRING>)) AS same_in, died_ms AS died_at_ms, all_died_ms AS all_died_at_ms,
+    CASE WHEN r.started_ms > r.all_died_ms THEN r.started_ms END AS restarted_at_ms,
+    t.tasks AS taken, t.others, t.both_ms
   ) AS facts,
   transform(lines, x -> named_struct(
     'role',

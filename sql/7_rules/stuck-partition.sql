@@ -130,23 +130,13 @@ SELECT
   CASE WHEN code = 'unreadable' OR is_proved AND (ended_how IS NULL OR to_ms - from_ms >= unassigned_long_ms) THEN 'warning'
     ELSE 'note' END AS severity,
   CASE WHEN is_proved THEN 'proved' ELSE 'undecided' END AS verdict,
-  kafka_cluster AS kafka_cluster,
-  group_id AS group_id,
-  resource AS subject,
-  from_ms AS from_ms,
+  kafka_cluster, group_id, resource AS subject, from_ms,
   CASE WHEN code NOT IN ('unreadable', 'no_position', 'paused') OR ended_how IS NOT NULL THEN to_ms END AS to_ms,
-  code AS code,
-  named_struct(
-    'process_id', process_id,
-    'last_process_id', CASE WHEN last_process_id <> process_id THEN last_process_id END,
-    'offset', at_offset,
-    'is_one_owner', is_one_owner,
-    'times', times,
-    'spans', spans,
-    'lasted_ms', to_ms - from_ms,
-    'said', said,
-    'ended_how', ended_how,
-    'others_moved', others_moved
+  code,
+  struct(
+    process_id,
+    CASE WHEN last_process_id <> process_id THEN last_process_id END AS last_process_id,
+    at_offset AS offset, is_one_owner, times, spans, to_ms - from_ms AS lasted_ms, said, ended_how, others_moved
   ) AS facts,
   filter(proof, x -> x.event_id IS NOT NULL) AS proof
 FROM longest_span

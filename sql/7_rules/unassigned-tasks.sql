@@ -52,23 +52,11 @@ WITH task_ownership AS (
 )
 SELECT
   CASE WHEN t.unowned_ms >= unassigned_long_ms THEN 'warning' ELSE 'note' END AS severity,
-  'proved' AS verdict,
-  t.kafka_cluster AS kafka_cluster,
-  t.group_id AS group_id,
-  array_join(slice(t.tasks, 1, 10), ', ') AS subject,
-  t.from_ms AS from_ms,
-  t.to_ms AS to_ms,
+  'proved' AS verdict, t.kafka_cluster, t.group_id, array_join(slice(t.tasks, 1, 10), ', ') AS subject, t.from_ms, t.to_ms,
   CASE WHEN d.delay_ms IS NOT NULL THEN 'scheduled_delay' ELSE 'no_delay_printed' END AS code,
-  named_struct(
-    'tasks', t.tasks,
-    'before_processes', t.before_processes,
-    'after_processes', t.after_processes,
-    'ended_at_ms', t.from_ms,
-    'began_at_ms', t.to_ms,
-    'unowned_ms', t.unowned_ms,
-    'delay_ms', d.delay_ms,
-    'most_delay_ms', m.value_ms,
-    'is_shut_down', h.to_ms IS NOT NULL
+  struct(
+    t.tasks, t.before_processes, t.after_processes, t.from_ms AS ended_at_ms, t.to_ms AS began_at_ms, t.unowned_ms, d.delay_ms,
+    m.value_ms AS most_delay_ms, h.to_ms IS NOT NULL AS is_shut_down
   ) AS facts,
   concat(t.proof, array(named_struct('role', 'assignment with a rebalance delay', 'event_id', d.event_id))) AS proof
 FROM joint_gap t

@@ -3,12 +3,11 @@
 -- Only generations whose members and their assignments are all in the logs count, and only if these assignments are all that the group
 -- had before: a cooperative rebalance takes partitions away one generation before it gives them to others.
 WITH member_share AS (
-  SELECT m.kafka_cluster, m.group_id, m.incarnation, m.generation,
-    coalesce(m.process_id, m.member_id) AS owner, m.task, m.assigned, size(coalesce(m.assigned, array())) AS parts,
+  SELECT m.kafka_cluster, m.group_id, m.incarnation, m.generation, coalesce(m.process_id, m.member_id) AS owner, m.task, m.assigned,
+    size(coalesce(m.assigned, array())) AS parts,
     -- A task ends with its number; a connector of such a name counts as a task.
-    size(filter(coalesce(m.assigned, array()), x -> x RLIKE '-[0-9]+$')) AS numbered,
-    size(coalesce(m.revoked, array())) AS revoked, coalesce(m.delay_ms, 0L) AS delay_ms, m.member_id, m.witness,
-    unix_millis(m.synced_ts) AS synced_ms
+    size(filter(coalesce(m.assigned, array()), x -> x RLIKE '-[0-9]+$')) AS numbered, size(coalesce(m.revoked, array())) AS revoked,
+    coalesce(m.delay_ms, 0L) AS delay_ms, m.member_id, m.witness, unix_millis(m.synced_ts) AS synced_ms
   FROM member_generation m
 ), generation_share AS (
   SELECT g.kafka_cluster, g.group_id, g.incarnation, g.generation, g.protocol_type, g.assignor, g.member_count,
@@ -65,25 +64,12 @@ WITH member_share AS (
 )
 SELECT
   CASE code WHEN 'piled_tasks' THEN 'warning' ELSE 'note' END AS severity,
-  'proved' AS verdict,
-  kafka_cluster AS kafka_cluster,
-  group_id AS group_id,
-  concat('generation ', generation) AS subject,
-  since_ms AS from_ms,
-  CAST(NULL AS BIGINT) AS to_ms,
-  code AS code,
-  named_struct(
-    'generation', generation,
-    'since_generation', since,
-    'members', member_count,
-    'parts', parts,
-    'idle', idle,
-    'idle_members', idle_members,
-    'shares', CASE code WHEN 'piled_tasks' THEN task_shares ELSE shares END,
-    'least', least_tasks,
-    'most', most_tasks,
-    'tasks', tasks,
-    'assignor', assignor
+  'proved' AS verdict, kafka_cluster, group_id, concat('generation ', generation) AS subject, since_ms AS from_ms,
+  CAST(NULL AS BIGINT) AS to_ms, code,
+  struct(
+    generation, since AS since_generation, member_count AS members, parts, idle, idle_members,
+    CASE code WHEN 'piled_tasks' THEN task_shares ELSE shares END AS shares,
+    least_tasks AS least, most_tasks AS most, tasks, assignor
   ) AS facts,
   transform(event_ids, e -> named_struct('role', 'assigned', 'event_id', e)) AS proof
 FROM last_generation

@@ -19,22 +19,14 @@ WITH failed_stop AS (
 )
 SELECT
   CASE WHEN h.work_stop_hi_ms <= f.failed_ms THEN 'note' WHEN b.worked THEN 'critical' ELSE 'warning' END AS severity,
-  'proved' AS verdict,
-  f.kafka_cluster AS kafka_cluster,
-  f.group_id AS group_id,
-  f.resource AS subject,
-  f.failed_ms - o.lo_ms AS from_ms,
+  'proved' AS verdict, f.kafka_cluster, f.group_id, f.resource AS subject, f.failed_ms - o.lo_ms AS from_ms,
   h.stop_hi_ms - o.lo_ms AS to_ms,
   CASE WHEN h.work_stop_hi_ms <= f.failed_ms THEN 'client_left_before' WHEN h.stop_how IS NOT NULL THEN 'ended_later'
     ELSE 'never_ended' END AS code,
-  named_struct(
-    'task', f.resource,
-    'process_id', f.process_id,
-    'instance', f.instance,
-    'asked_at_ms', h.stop_asked_ms,
-    'given_up_at_ms', f.failed_ms,
-    'last_sign_at_ms', CASE WHEN h.last_sign_ms > f.failed_ms THEN h.last_sign_ms END,
-    'stop_how', h.stop_how
+  struct(
+    f.resource AS task, f.process_id, f.instance, h.stop_asked_ms AS asked_at_ms, f.failed_ms AS given_up_at_ms,
+    CASE WHEN h.last_sign_ms > f.failed_ms THEN h.last_sign_ms END AS last_sign_at_ms,
+    h.stop_how
   ) AS facts,
   array(
     named_struct('role', 'asked to stop', 'event_id', h.stop_asked_id),

@@ -44,42 +44,39 @@ WITH outage AS (
   SELECT kafka_cluster, group_id, broker_id, reference_process_id, lost_lo_ms, found_hi_ms
   FROM coordinator_outage
   WHERE was_member AND found_hi_ms IS NOT NULL
-), groups_of_broker AS (
-  SELECT b.process_id, b.instance, collect_set(l.group_id) AS group_ids
-  FROM broker_end b
-  JOIN lost_coordinator l ON l.kafka_cluster = b.kafka_cluster AND l.broker_id = b.broker_id
-    AND l.reference_process_id = b.reference_process_id
-    AND l.lost_lo_ms BETWEEN b.from_lo_ms - broker_noticed_ms AND b.to_hi_ms
-  GROUP BY b.process_id, b.instance
 ), affected_group AS (
-  SELECT b.process_id, b.instance, array_sort(collect_set(o.group_id)) AS group_ids,
-    min(CASE WHEN o.code IN ('broker_down', 'only_broker_down', 'only_replica_down') AND o.from_hi_ms >= b.from_lo_ms THEN o.from_hi_ms END)
+  SELECT b.process_id, b.instance, o.group_id, true AS is_affected,
+    CASE WHEN o.code IN ('broker_down', 'only_broker_down', 'only_replica_down') AND o.from_hi_ms >= b.from_lo_ms THEN o.from_hi_ms END
       AS lost_ms
   FROM broker_end b
   JOIN outage o ON o.kafka_cluster = b.kafka_cluster AND o.broker_id = b.broker_id
     AND o.from_ms <= b.to_hi_ms + broker_noticed_ms AND coalesce(o.to_ms, o.from_ms) >= b.from_lo_ms - broker_noticed_ms
-  GROUP BY b.process_id, b.instance
-), removing_broker AS (
+  UNION ALL
+  SELECT b.process_id, b.instance, l.group_id, false, NULL
+  FROM broker_end b
+  JOIN lost_coordinator l ON l.kafka_cluster = b.kafka_cluster AND l.broker_id = b.broker_id
+    AND l.reference_process_id = b.reference_process_id
+    AND l.lost_lo_ms BETWEEN b.from_lo_ms - broker_noticed_ms AND b.to_hi_ms
+  UNION ALL
   -- Members that it removed when it was back, because they had not been able to reach it.
-  SELECT b.process_id, b.instance, array_sort(collect_set(m.group_id)) AS group_ids
+  SELECT b.process_id, b.instance, m.group_id, true, NULL
   FROM broker_end b
   JOIN removed_member m ON m.broker = b.process_id AND m.how = 'session' AND m.reference_process_id = b.reference_process_id
     AND m.removed_hi_ms >= b.to_lo_ms AND m.removed_lo_ms <= b.to_hi_ms + coalesce(m.session_ms, session_longest_ms) + heartbeat_late_ms
-  GROUP BY b.process_id, b.instance
+), broker_effect AS (
+  SELECT process_id, instance, array_sort(collect_set(group_id)) AS group_ids, bool_or(is_affected) AS is_affected, min(lost_ms) AS lost_ms
+  FROM affected_group
+  GROUP BY process_id, instance
 ), broker_down AS (
   SELECT b.process_id, b.instance, b.kafka_cluster, b.broker_id, b.from_lo_ms, b.to_lo_ms, b.to_hi_ms, b.witness,
     -- If members cannot reach it until it is back, they lost it when it died. Its own log does not show that moment.
-    CASE WHEN b.how IN ('died', 'failed') THEN least(b.from_hi_ms, f.lost_ms) ELSE b.from_hi_ms END AS from_hi_ms,
-    array_sort(array_distinct(concat(coalesce(f.group_ids, CAST(array() AS ARRAY<STRING>)),
-      coalesce(x.group_ids, CAST(array() AS ARRAY<STRING>)), coalesce(w.group_ids, CAST(array() AS ARRAY<STRING>))))) AS group_ids
+    CASE WHEN b.how IN ('died', 'failed') THEN least(b.from_hi_ms, e.lost_ms) ELSE b.from_hi_ms END AS from_hi_ms,
+    coalesce(e.group_ids, CAST(array() AS ARRAY<STRING>)) AS group_ids
   FROM broker_end b
-  LEFT JOIN groups_of_broker x ON x.process_id = b.process_id AND x.instance = b.instance
-  LEFT JOIN affected_group f ON f.process_id = b.process_id AND f.instance = b.instance
-  LEFT JOIN removing_broker w ON w.process_id = b.process_id AND w.instance = b.instance
+  LEFT JOIN broker_effect e ON e.process_id = b.process_id AND e.instance = b.instance
   LEFT JOIN restart r ON r.process_id = b.process_id AND r.instance = b.instance
   WHERE b.how IN ('died', 'failed')
-    OR b.how IN ('stopped', 'starting', 'unknown') AND coalesce(f.process_id, w.process_id) IS NOT NULL
-      AND NOT coalesce(r.is_deployment, false)
+    OR b.how IN ('stopped', 'starting', 'unknown') AND e.is_affected AND NOT coalesce(r.is_deployment, false)
 ), unexplained_outage AS (
   -- Outages that neither the end of a broker's run nor the trouble of a single process explains.
   SELECT o.*
@@ -126,37 +123,24 @@ WITH outage AS (
   GROUP BY j.kafka_cluster, j.group_id, j.broker_id, j.from_ms
 )
 SELECT
-  left(sha2(concat_ws('|', 'down', d.process_id, d.instance), 256), 12) AS trouble_id,
-  d.kafka_cluster AS kafka_cluster,
-  d.group_ids AS group_ids,
-  concat('broker ', d.broker_id) AS subject,
-  d.broker_id AS broker_id,
-  d.process_id AS process_id,
-  d.instance AS instance,
-  'broker_down' AS cause,
-  CAST(array() AS ARRAY<STRING>) AS alternatives,
-  d.from_lo_ms AS from_lo_ms,
-  d.from_hi_ms AS from_hi_ms,
-  d.to_lo_ms AS to_lo_ms,
-  d.to_hi_ms AS to_hi_ms,
-  d.witness AS witness
+  left(sha2(concat_ws('|', 'down', d.process_id, d.instance), 256), 12) AS trouble_id, d.kafka_cluster, d.group_ids,
+  concat('broker ', d.broker_id) AS subject, d.broker_id, d.process_id, d.instance, 'broker_down' AS cause,
+  CAST(array() AS ARRAY<STRING>) AS alternatives, d.from_lo_ms, d.from_hi_ms, d.to_lo_ms, d.to_hi_ms, d.witness
 FROM broker_down d
 UNION ALL
 -- An outage of one broker is one trouble, however many groups it affected.
 SELECT
   left(sha2(concat_ws('|', 'outage', j.kafka_cluster, j.cause, j.broker_id, CASE WHEN j.broker_id IS NULL THEN j.group_id END,
     CASE WHEN size(j.processes) = 1 THEN j.processes[0] END, min(j.from_ms)), 256), 12) AS trouble_id,
-  j.kafka_cluster AS kafka_cluster,
+  j.kafka_cluster,
   array_sort(array_union(collect_set(j.group_id), flatten(collect_list(coalesce(a.group_ids, CAST(array() AS ARRAY<STRING>))))))
     AS group_ids,
   CASE WHEN size(j.processes) = 1 AND j.cause = 'unknown' THEN j.processes[0]
     ELSE coalesce(concat('broker ', j.broker_id), CASE WHEN size(j.processes) = 1 THEN j.processes[0] END,
       min(j.group_id)) END AS subject,
-  j.broker_id AS broker_id,
+  j.broker_id,
   CASE WHEN size(j.processes) = 1 THEN j.processes[0] END AS process_id,
-  CAST(NULL AS INT) AS instance,
-  j.cause AS cause,
-  j.alternatives AS alternatives,
+  CAST(NULL AS INT) AS instance, j.cause, j.alternatives,
   -- A member that was paused or cut off notices it up to one session later.
   min(j.from_ms - CASE WHEN array_contains(j.alternatives, 'member_cut_off')
     THEN coalesce(j.session_ms, session_longest_ms) + heartbeat_late_ms ELSE 0L END)

@@ -1,5 +1,5 @@
 -- One row per occurrence of a finding whose root cause is known: its incident, and the fact that links them.
--- Reads: occurrence_fact, occurrence_key, root_cause, incident_member, incident_generation
+-- Reads: occurrence_fact, occurrence_key, root_cause, incident_reach
 -- Grain: occurrence_id
 -- Time only limits the candidates: an effect does not begin before its cause, nor long after the cause was over. Of several causes the one
 -- with the most specific fact counts, then the one that began last.
@@ -44,7 +44,7 @@ WITH cause_finding AS (
   -- A member that returns triggers a rebalance of its group. Its later trouble has a cause of its own if there is one.
   SELECT k.occurrence_id, m.incident_id, 'member', CASE m.role WHEN 'lost' THEN 1 ELSE 5 END, m.from_ms, m.to_ms, m.role <> 'lost'
   FROM occurrence_key k
-  JOIN incident_member m ON m.member_id = k.name AND m.kafka_cluster <=> k.kafka_cluster AND m.group_id = k.group_id
+  JOIN incident_reach m ON m.member_id = k.name AND m.kafka_cluster <=> k.kafka_cluster AND m.group_id = k.group_id
   WHERE k.kind = 'member' AND (k.to_ms IS NULL OR m.from_ms IS NULL OR k.to_ms >= m.from_ms - heartbeat_late_ms)
     AND (m.role = 'lost' OR m.to_ms IS NULL OR k.from_ms <= m.to_ms)
   UNION ALL
@@ -61,10 +61,10 @@ WITH cause_finding AS (
     AND k.to_ms >= r.from_lo_ms - broker_noticed_ms AND (r.to_hi_ms IS NULL OR k.from_ms <= r.to_hi_ms + outage_untroubled_ms)
   WHERE k.kind = 'broker'
   UNION ALL
-  SELECT k.occurrence_id, g.incident_id, 'generation', 4, g.at_ms, CAST(NULL AS BIGINT), true
+  SELECT k.occurrence_id, g.incident_id, 'generation', 4, g.from_ms, CAST(NULL AS BIGINT), true
   FROM occurrence_key k
-  JOIN incident_generation g ON g.kafka_cluster = k.kafka_cluster AND g.group_id = k.group_id AND g.generation = k.number
-    AND (k.incarnation IS NULL OR g.incarnation = k.incarnation) AND (g.at_ms IS NULL OR g.at_ms <= k.to_ms)
+  JOIN incident_reach g ON g.kafka_cluster = k.kafka_cluster AND g.group_id = k.group_id AND g.generation = k.number
+    AND (k.incarnation IS NULL OR g.incarnation = k.incarnation) AND (g.from_ms IS NULL OR g.from_ms <= k.to_ms)
   WHERE k.kind = 'generation'
   UNION ALL
   SELECT k.occurrence_id, r.incident_id, 'connector', 5, r.from_lo_ms, r.to_hi_ms, true
@@ -112,9 +112,6 @@ WITH cause_finding AS (
     AND (o.rule <> 'slow-rebalance' OR o.code = 'unfinished'
       OR NOT c.is_trigger AND coalesce(c.until_ms >= o.from_ms + slow_rebalance_ms, true))
 )
-SELECT
-  occurrence_id AS occurrence_id,
-  incident_id AS incident_id,
-  caused_how AS caused_how
+SELECT occurrence_id, incident_id, caused_how
 FROM ranked_candidate
 WHERE nth = 1

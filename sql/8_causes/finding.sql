@@ -35,10 +35,8 @@ CREATE OR REPLACE TEMPORARY VIEW finding (
 COMMENT 'One row per finding of any rule: repeated occurrences are one finding, described by the worst of them.'
 AS
 WITH finding_summary AS (
-  SELECT
-    finding_id, rule, severity, verdict, kafka_cluster, group_id,
-    count(DISTINCT occurrence_id) AS n, array_sort(collect_set(subject)) AS names,
-    min(from_ts) AS first_ts, max(coalesce(to_ts, from_ts)) AS last_ts, max(to_ts) AS only_to_ts,
+  SELECT finding_id, rule, severity, verdict, kafka_cluster, group_id, count(DISTINCT occurrence_id) AS n,
+    array_sort(collect_set(subject)) AS names, min(from_ts) AS first_ts, max(coalesce(to_ts, from_ts)) AS last_ts, max(to_ts) AS only_to_ts,
     max_by(struct(occurrence_id, subject, headline, explanation, advice, witness, lasted_ms, witness_role, code, facts),
       struct(coalesce(lasted_ms, -1), from_ts, occurrence_id)) AS worst,
     min_by(struct(incident_id, caused_by, caused_how), struct(from_ts IS NOT NULL, from_ts, occurrence_id)) AS cause,
@@ -48,28 +46,13 @@ WITH finding_summary AS (
   GROUP BY finding_id, rule, severity, verdict, kafka_cluster, group_id
 )
 SELECT
-  finding_id AS finding_id,
-  rule AS rule,
-  severity AS severity,
-  verdict AS verdict,
-  kafka_cluster AS kafka_cluster,
-  group_id AS group_id,
+  finding_id, rule, severity, verdict, kafka_cluster, group_id,
   CASE WHEN n = 1 THEN worst.subject ELSE array_join(slice(names, 1, 10), ', ') END AS subject,
-  first_ts AS from_ts,
-  CASE WHEN n = 1 THEN only_to_ts ELSE last_ts END AS to_ts,
-  worst.headline AS headline,
-  worst.explanation AS explanation,
-  worst.advice AS advice,
+  first_ts AS from_ts, CASE WHEN n = 1 THEN only_to_ts ELSE last_ts END AS to_ts, worst.headline AS headline,
+  worst.explanation AS explanation, worst.advice AS advice,
   CASE WHEN n = 1 THEN worst.witness
     ELSE array_distinct(concat(worst.witness, slice(first_witness, 1, 4), slice(last_witness, 1, 4))) END AS witness,
-  n AS occurrences,
-  CAST(size(names) AS BIGINT) AS subjects,
-  worst.occurrence_id AS worst_id,
-  worst.lasted_ms AS worst_ms,
-  CASE WHEN n = 1 THEN worst.witness_role END AS witness_role,
-  worst.code AS code,
-  worst.facts AS facts,
-  cause.incident_id AS incident_id,
-  cause.caused_by AS caused_by,
-  cause.caused_how AS caused_how
+  n AS occurrences, CAST(size(names) AS BIGINT) AS subjects, worst.occurrence_id AS worst_id, worst.lasted_ms AS worst_ms,
+  CASE WHEN n = 1 THEN worst.witness_role END AS witness_role, worst.code AS code, worst.facts AS facts, cause.incident_id AS incident_id,
+  cause.caused_by AS caused_by, cause.caused_how AS caused_how
 FROM finding_summary

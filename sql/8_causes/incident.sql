@@ -1,5 +1,5 @@
 -- One row per root cause, with its consequences.
--- Reads: root_cause, finding_cause, occurrence_fact, incident_state, removed_member, incident_gap
+-- Reads: root_cause, occurrence, incident_state, removed_member, incident_gap
 -- Grain: incident_id
 -- Words: by view
 -- Public: yes
@@ -48,43 +48,24 @@ CREATE OR REPLACE TEMPORARY VIEW incident (
 )
 COMMENT 'One row per root cause, with its consequences.'
 AS
-WITH incident_resource AS (
-  -- One row per incident and resource that had no owner, or two owners that worked, because of the incident.
-  SELECT
-    incident_id AS incident_id,
-    kafka_cluster AS kafka_cluster,
-    group_id AS group_id,
-    resource_kind AS resource_kind,
-    resource AS resource,
-    max(unowned_ms) AS unowned_ms,
-    CASE WHEN count(unowned_ms) = count(unowned_hi_ms) THEN max(unowned_hi_ms) END AS unowned_hi_ms,
-    max(double_work_ms) AS double_work_ms
-  FROM incident_gap
-  GROUP BY incident_id, kafka_cluster, group_id, resource_kind, resource
-), finding_effects AS (
-  SELECT c.incident_id,
-    array_sort(collect_set(c.finding_id)) AS finding_ids,
-    max(CASE o.severity WHEN 'critical' THEN 3 WHEN 'warning' THEN 2 ELSE 1 END) AS rank,
-    array_sort(collect_set(o.group_id)) AS group_ids,
-    bool_and(c.is_alone) AS is_alone,
-    max(o.kafka_cluster) AS kafka_cluster,
-    max(CASE WHEN c.caused_by IS NULL THEN o.subject END) AS subject,
-    max(CASE WHEN c.caused_by IS NULL THEN o.rule END) AS rule,
-    min(o.from_ms) AS from_ms,
-    max(coalesce(o.to_ms, o.from_ms)) AS to_ms,
+WITH finding_effects AS (
+  SELECT incident_id, array_sort(collect_set(finding_id)) AS finding_ids,
+    max(CASE severity WHEN 'critical' THEN 3 WHEN 'warning' THEN 2 ELSE 1 END) AS rank, array_sort(collect_set(group_id)) AS group_ids,
+    max(kafka_cluster) AS kafka_cluster, max(CASE WHEN caused_by IS NULL THEN subject END) AS subject,
+    max(CASE WHEN caused_by IS NULL THEN rule END) AS rule, min(unix_millis(from_ts)) AS from_ms,
+    max(unix_millis(coalesce(to_ts, from_ts))) AS to_ms,
     -- Another broker could take over, so the topic has replicas.
-    bool_or(o.rule = 'coordinator-unavailable' AND get_json_object(o.facts, '$.new_broker_id') IS NOT NULL
-      AND o.code IN ('broker_down', 'moved')) AS is_taken_over,
-    max(CASE WHEN o.rule = 'coordinator-unavailable' THEN try_cast(get_json_object(o.facts, '$.served_at_ms') AS BIGINT) END) AS served_ms,
-    slice(array_distinct(flatten(sort_array(collect_list(o.witness)))), 1, 24) AS witness
-  FROM finding_cause c
-  JOIN occurrence_fact o ON o.occurrence_id = c.occurrence_id
-  WHERE c.incident_id IS NOT NULL
-  GROUP BY c.incident_id
+    bool_or(rule = 'coordinator-unavailable' AND get_json_object(facts, '$.new_broker_id') IS NOT NULL AND code IN ('broker_down', 'moved'))
+      AS is_taken_over,
+    max(CASE WHEN rule = 'coordinator-unavailable' THEN try_cast(get_json_object(facts, '$.served_at_ms') AS BIGINT) END) AS served_ms,
+    slice(array_distinct(flatten(sort_array(collect_list(witness)))), 1, 24) AS witness
+  FROM occurrence
+  WHERE incident_id IS NOT NULL
+  GROUP BY incident_id
 ), affected_resources AS (
   SELECT incident_id, array_sort(collect_set(resource)) AS resources, max(unowned_ms) AS unowned_ms,
     CASE WHEN count(unowned_ms) = count(unowned_hi_ms) THEN max(unowned_hi_ms) END AS unowned_hi_ms, max(double_work_ms) AS double_work_ms
-  FROM incident_resource
+  FROM incident_gap
   GROUP BY incident_id
 ), late_removals AS (
   -- The reason for which the coordinator removed them is printed.
@@ -109,31 +90,17 @@ WITH incident_resource AS (
   UNION ALL
   SELECT e.incident_id, e.kafka_cluster, e.group_ids, CAST(NULL AS ARRAY<STRING>), CAST(NULL AS STRING), 0L, 'unknown',
     CAST(array() AS ARRAY<STRING>), e.subject,
-    e.from_ms, e.from_ms,
-    e.to_ms, e.to_ms,
-    e.rank, 1L, NULL, e.finding_ids, e.rule, CAST(array() AS ARRAY<STRING>), false, e.served_ms, e.witness
+    e.from_ms, e.from_ms, e.to_ms, e.to_ms, e.rank, 1L, NULL, e.finding_ids, e.rule, CAST(array() AS ARRAY<STRING>), false, e.served_ms,
+    e.witness
   FROM finding_effects e
-  WHERE e.is_alone
+  LEFT ANTI JOIN root_cause r ON r.incident_id = e.incident_id
 )
 SELECT
-  k.incident_id AS incident_id,
-  k.kafka_cluster AS kafka_cluster,
-  k.group_ids AS group_ids,
-  k.cause AS cause,
-  k.alternatives AS alternatives,
-  k.subject AS subject,
-  timestamp_millis(k.from_lo_ms) AS from_lo,
-  timestamp_millis(k.from_hi_ms) AS from_hi,
-  timestamp_millis(k.to_lo_ms) AS to_lo,
-  timestamp_millis(k.to_hi_ms) AS to_hi,
+  k.incident_id, k.kafka_cluster, k.group_ids, k.cause, k.alternatives, k.subject, timestamp_millis(k.from_lo_ms) AS from_lo,
+  timestamp_millis(k.from_hi_ms) AS from_hi, timestamp_millis(k.to_lo_ms) AS to_lo, timestamp_millis(k.to_hi_ms) AS to_hi,
   CASE k.rank WHEN 3 THEN 'critical' WHEN 2 THEN 'warning' ELSE 'note' END AS severity,
-  k.times AS times,
-  coalesce(h.resources, CAST(array() AS ARRAY<STRING>)) AS resources_hit,
-  h.unowned_ms AS longest_outage_ms,
-  h.unowned_hi_ms AS longest_outage_hi_ms,
-  h.double_work_ms AS double_work_ms,
-  k.finding_ids AS finding_ids,
-  CAST(NULL AS STRING) AS headline,
+  k.times, coalesce(h.resources, CAST(array() AS ARRAY<STRING>)) AS resources_hit, h.unowned_ms AS longest_outage_ms,
+  h.unowned_hi_ms AS longest_outage_hi_ms, h.double_work_ms, k.finding_ids, CAST(NULL AS STRING) AS headline,
   CAST(NULL AS STRING) AS advice,
   CASE
     WHEN k.rule IS NOT NULL THEN 'unexplained'
@@ -143,55 +110,30 @@ SELECT
     WHEN k.cause = 'unknown' AND array_contains(k.alternatives, 'lines_missing') THEN 'ended_unsaid'
     WHEN k.cause = 'unknown' AND size(k.alternatives) > 0 THEN 'one_of'
     WHEN k.cause = 'unknown' THEN 'unknown'
-    WHEN k.cause = 'process_paused' THEN 'process_paused'
-    WHEN k.cause = 'process_killed' THEN 'process_killed'
-    WHEN k.cause = 'process_restarted' THEN 'process_restarted'
-    WHEN k.cause = 'member_cut_off' THEN 'member_cut_off'
-    WHEN k.cause = 'poll_too_slow' THEN 'poll_too_slow'
-    WHEN k.cause = 'broker_down' THEN 'broker_down'
-    WHEN k.cause = 'coordinator_moved' THEN 'coordinator_moved'
-    WHEN k.cause = 'offsets_topic_impossible' THEN 'offsets_topic_impossible'
-    WHEN k.cause = 'offsets_lost' THEN 'offsets_lost'
-    WHEN k.cause = 'connector_churn' THEN 'connector_churn'
-    WHEN k.cause = 'duplicate_declaration' THEN 'duplicate_declaration'
-    WHEN k.cause = 'group_id_collision' THEN 'group_id_collision'
-    WHEN k.cause = 'static_id_shared' THEN 'static_id_shared'
-    WHEN k.cause = 'clock_wrong' THEN 'clock_wrong'
-    WHEN k.cause = 'deployment' THEN 'deployment'
+    ELSE CASE k.cause
+      WHEN 'process_paused' THEN 'process_paused' WHEN 'process_killed' THEN 'process_killed'
+      WHEN 'process_restarted' THEN 'process_restarted' WHEN 'member_cut_off' THEN 'member_cut_off'
+      WHEN 'poll_too_slow' THEN 'poll_too_slow' WHEN 'broker_down' THEN 'broker_down' WHEN 'coordinator_moved' THEN 'coordinator_moved'
+      WHEN 'offsets_topic_impossible' THEN 'offsets_topic_impossible' WHEN 'offsets_lost' THEN 'offsets_lost'
+      WHEN 'connector_churn' THEN 'connector_churn' WHEN 'duplicate_declaration' THEN 'duplicate_declaration'
+      WHEN 'group_id_collision' THEN 'group_id_collision' WHEN 'static_id_shared' THEN 'static_id_shared'
+      WHEN 'clock_wrong' THEN 'clock_wrong' WHEN 'deployment' THEN 'deployment'
+    END
   END AS code,
-  named_struct(
-    'lasted_lo_ms', greatest(0L, k.to_lo_ms - k.from_hi_ms),
-    'lasted_hi_ms', k.to_hi_ms - k.from_lo_ms,
-    'member_count', k.members,
-    'process_count', CAST(size(k.process_ids) AS BIGINT),
-    'rule', k.rule,
-    'is_taken_over', k.is_taken_over,
+  struct(
+    greatest(0L, k.to_lo_ms - k.from_hi_ms) AS lasted_lo_ms, k.to_hi_ms - k.from_lo_ms AS lasted_hi_ms, k.members AS member_count,
+    CAST(size(k.process_ids) AS BIGINT) AS process_count, k.rule, k.is_taken_over,
     -- A broker that has started serves its clients only after leaders were elected and groups loaded.
-    'served_at_ms', k.served_ms,
+    k.served_ms AS served_at_ms,
     -- Consequences may be in other groups, from which no member was removed.
-    'of_group_ids', CASE WHEN k.worker_group_id IS NULL THEN coalesce(k.of_group_ids, k.group_ids)
-      ELSE array_remove(k.of_group_ids, k.worker_group_id) END,
+    CASE WHEN k.worker_group_id IS NULL THEN coalesce(k.of_group_ids, k.group_ids)
+      ELSE array_remove(k.of_group_ids, k.worker_group_id) END AS of_group_ids,
     -- Only if it affected a worker and members of sinks that had its tasks.
-    'worker_group_id', k.worker_group_id,
-    'sink_members', k.sink_members,
-    'late_count', coalesce(t.members, 0L),
-    'kept_count', coalesce(t.keepers, 0L),
-    'is_never_back', k.to_hi_ms IS NULL,
-    'over_at_ms', n.over_ms,
-    'ended_at_ms', k.to_hi_ms,
-    'shown_at_ms', n.shown_ms
+    k.worker_group_id, k.sink_members, coalesce(t.members, 0L) AS late_count, coalesce(t.keepers, 0L) AS kept_count,
+    k.to_hi_ms IS NULL AS is_never_back, n.over_ms AS over_at_ms, k.to_hi_ms AS ended_at_ms, n.shown_ms AS shown_at_ms
   ) AS facts,
-  k.witness AS witness,
-  n.state AS state,
-  timestamp_millis(n.over_ms) AS over_since,
-  n.over_how AS over_how,
-  timestamp_millis(n.shown_ms) AS shown_until,
-  n.still AS still,
-  n.targets AS targets,
-  CAST(NULL AS STRING) AS outcome,
-  CAST(NULL AS STRING) AS stop_now,
-  CAST(NULL AS STRING) AS step,
-  CAST(NULL AS STRING) AS next,
+  k.witness, n.state, timestamp_millis(n.over_ms) AS over_since, n.over_how, timestamp_millis(n.shown_ms) AS shown_until, n.still,
+  n.targets, CAST(NULL AS STRING) AS outcome, CAST(NULL AS STRING) AS stop_now, CAST(NULL AS STRING) AS step, CAST(NULL AS STRING) AS next,
   CAST(NULL AS STRING) AS prevent
 FROM known_incident k
 LEFT JOIN incident_state n ON n.incident_id = k.incident_id

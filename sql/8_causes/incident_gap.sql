@@ -1,5 +1,5 @@
 -- One row for each time in which a resource had no owner, or two that worked on it, because of an incident.
--- Reads: root_cause, incident_member, incident_generation, unowned, split_brain, ownership, generation, member, open_rebalance
+-- Reads: root_cause, incident_reach, unowned, split_brain, ownership, generation, member, open_rebalance
 -- Grain: incident_id, kafka_cluster, group_id, resource_kind, resource, id
 -- Public: yes
 CREATE OR REPLACE TEMPORARY VIEW incident_gap (
@@ -27,9 +27,8 @@ WITH cause_part AS (
   WHERE part.process_id IS NOT NULL AND part.from_lo_ms IS NOT NULL
 ), resource_gap AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, previous_ownership_id AS id, previous_member_id AS member_id,
-    previous_process_id AS process_id,
-    generation, unix_millis(from_lo) AS from_ms, unix_millis(from_hi) AS from_hi_ms, unix_millis(coalesce(to_hi, to_lo)) AS to_ms,
-    certain_ms AS unowned_ms, possible_ms AS unowned_hi_ms,
+    previous_process_id AS process_id, generation, unix_millis(from_lo) AS from_ms, unix_millis(from_hi) AS from_hi_ms,
+    unix_millis(coalesce(to_hi, to_lo)) AS to_ms, certain_ms AS unowned_ms, possible_ms AS unowned_hi_ms,
     CAST(NULL AS BIGINT) AS double_work_ms
   FROM unowned
   WHERE certain_ms >= resource_hit_ms
@@ -55,7 +54,7 @@ WITH cause_part AS (
 ), gap_with_cause AS (
   SELECT g.*, m.incident_id, 1 AS rank, m.from_ms AS since_ms
   FROM resource_gap g
-  JOIN incident_member m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id AND m.member_id = g.member_id
+  JOIN incident_reach m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id AND m.member_id = g.member_id
     AND m.role = 'lost' AND coalesce(g.from_hi_ms >= m.from_ms - heartbeat_late_ms, true)
     AND (m.to_ms IS NULL OR g.from_ms <= m.to_ms + outage_untroubled_ms)
   UNION ALL
@@ -64,9 +63,9 @@ WITH cause_part AS (
   JOIN cause_part p ON p.process_id = g.process_id AND g.from_ms >= p.from_lo_ms - heartbeat_late_ms
     AND (p.to_hi_ms IS NULL OR g.from_ms <= p.to_hi_ms + outage_untroubled_ms)
   UNION ALL
-  SELECT g.*, i.incident_id, 3, i.at_ms
+  SELECT g.*, i.incident_id, 3, i.from_ms
   FROM resource_gap g
-  JOIN incident_generation i ON i.kafka_cluster = g.kafka_cluster AND i.group_id = g.group_id AND i.generation = g.generation
+  JOIN incident_reach i ON i.kafka_cluster = g.kafka_cluster AND i.group_id = g.group_id AND i.generation = g.generation
   UNION ALL
   -- Resources that the other members released have no owner while the rebalance waits for the member that the cause delayed.
   SELECT g.*, p.incident_id, 3, p.from_lo_ms
@@ -88,16 +87,7 @@ WITH cause_part AS (
     incident_id) AS nth FROM gap_with_cause
 )
 SELECT
-  incident_id AS incident_id,
-  kafka_cluster AS kafka_cluster,
-  group_id AS group_id,
-  resource_kind AS resource_kind,
-  resource AS resource,
-  id AS id,
-  timestamp_millis(from_ms) AS from_ts,
-  timestamp_millis(to_ms) AS to_ts,
-  unowned_ms AS unowned_ms,
-  unowned_hi_ms AS unowned_hi_ms,
-  double_work_ms AS double_work_ms
+  incident_id, kafka_cluster, group_id, resource_kind, resource, id, timestamp_millis(from_ms) AS from_ts, timestamp_millis(to_ms) AS to_ts,
+  unowned_ms, unowned_hi_ms, double_work_ms
 FROM ranked_gap
 WHERE nth = 1

@@ -1,5 +1,5 @@
 -- One row per incident: whether it is over when the logs end, what is still open, and which process has to be stopped or started.
--- Reads: root_cause, finding_cause, occurrence_fact, split_brain, incident_gap, open_rebalance, process_life, clock_offset, join_round
+-- Reads: root_cause, occurrence, split_brain, incident_gap, open_rebalance, process_life, clock_offset, join_round
 -- Grain: incident_id
 -- It is over when its cause is over, and so are all effects: one owner instead of two, an owner for every resource, a coordinator for every
 -- member. A log that simply ends shows no end. If both owners' logs continue until the last log ends, both are still running; if one ends
@@ -28,10 +28,11 @@ WITH run_end AS (
   JOIN island_end i ON i.reference_process_id = l.reference_process_id
   GROUP BY l.process_id
 ), incident_occurrence AS (
-  SELECT c.incident_id, c.is_alone, o.*
-  FROM finding_cause c
-  JOIN occurrence_fact o ON o.occurrence_id = c.occurrence_id
-  WHERE c.incident_id IS NOT NULL
+  SELECT o.incident_id, r.incident_id IS NULL AS is_alone, o.rule, o.code, o.verdict, o.kafka_cluster, o.group_id, o.subject,
+    unix_millis(o.from_ts) AS from_ms, unix_millis(o.to_ts) AS to_ms, o.facts
+  FROM occurrence o
+  LEFT JOIN root_cause r ON r.incident_id = o.incident_id
+  WHERE o.incident_id IS NOT NULL
 ), owner_pair AS (
   SELECT DISTINCT t.incident_id, s.ownership_a, s.ownership_b, s.process_a, s.process_b, unix_millis(s.to_hi) AS to_ms,
     least(a.last_ms, b.last_ms) AS shown_ms, greatest(a.end_ms, b.end_ms) AS end_ms,
@@ -132,7 +133,7 @@ WITH run_end AS (
   HAVING count(processes) > 0
 )
 SELECT
-  s.incident_id AS incident_id,
+  s.incident_id,
   CASE WHEN s.is_open THEN 'open' WHEN s.is_unknown THEN 'unknown' ELSE 'over' END AS state,
   CASE WHEN NOT s.is_open AND NOT s.is_unknown THEN s.to_ms END AS over_ms,
   CASE
@@ -140,7 +141,7 @@ SELECT
     WHEN NOT s.is_open AND NOT s.is_unknown THEN 'ended'
   END AS over_how,
   CASE WHEN s.is_open OR s.is_unknown THEN coalesce(s.shown_ms, e.last_ms) END AS shown_ms,
-  s.still AS still,
+  s.still,
   CASE WHEN NOT s.is_open AND NOT s.is_unknown AND p.incident_id IS NOT NULL THEN p.shut_ids ELSE s.targets END AS targets
 FROM incident_summary s
 LEFT JOIN incident_shutdown p ON p.incident_id = s.incident_id

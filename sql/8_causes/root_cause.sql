@@ -1,7 +1,12 @@
 -- One row per root cause. Repetitions of one kind in one place, at most storm_gap_ms apart, are one root cause.
--- Reads: process_trouble, coordinator_trouble, restart, slow_poll, proved_cause
+-- Reads: process_trouble, coordinator_trouble, restart, coordinator_outage, setting, worker_setting, event, generation, join_round
+-- Reads: cluster_broker, process_life, clock_offset, rule_poll_timeout, rule_offsets_topic_unsatisfiable, rule_generation_reset
+-- Reads: rule_rebalance_storm, rule_duplicate_declaration, rule_sink_group_shared, rule_group_id_collision, rule_static_member_fenced
+-- Reads: rule_clock_skew
 -- Grain: incident_id
 -- A cause follows from views, even if no rule reports its effects. A configuration that a rule reports is a cause by itself.
+-- A client checks its session before its polls, so a client that was paused for longer than both reports the expired session. A poll
+-- timeout alone therefore shows a process that runs. A KIP-848 client does not check its session, and other libraries have their own order.
 CREATE OR REPLACE TEMPORARY VIEW root_cause (
   incident_id   COMMENT 'Stable id of the incident',
   cause         COMMENT 'Cause, in a closed vocabulary',
@@ -22,30 +27,125 @@ CREATE OR REPLACE TEMPORARY VIEW root_cause (
 )
 COMMENT 'One row per root cause; repetitions of one kind in one place are one.'
 AS
-WITH any_cause AS (
-  SELECT t.cause, t.alternatives, t.kafka_cluster, t.group_ids, t.process_id AS subject, t.of_group_id, t.process_id, t.instance,
-    t.member_ids,
-    t.from_lo_ms, t.from_hi_ms, t.to_lo_ms, t.to_hi_ms, t.witness
-  FROM process_trouble t
+WITH session_limit AS (
+  SELECT process_id, max(session_ms) AS session_ms
+  FROM (
+    SELECT process_id, session_ms FROM worker_setting
+    UNION ALL
+    SELECT process_id, try_cast(value AS BIGINT) FROM setting WHERE component = 'ConsumerConfig' AND key = 'session.timeout.ms'
+  )
+  GROUP BY process_id
+), broker_assigned_group AS (
+  SELECT kafka_cluster, group_id, bool_or(seen_by_broker) AS seen_by_broker
+  FROM generation
+  WHERE group_protocol <> 'classic'
+  GROUP BY kafka_cluster, group_id
+), poll_timeout_line AS (
+  SELECT event_id, try_cast(nullif(regexp_extract(message, 'exceeded by ([0-9]+) ?ms', 1), '') AS BIGINT) AS over_ms
+  FROM event
+  WHERE event = 'poll_timeout'
+), slow_poll AS (
+  SELECT r.kafka_cluster, r.group_id, r.facts.process_id AS process_id, r.facts.instance AS instance, r.facts.member_id AS member_id,
+    r.from_ms, r.to_ms, r.proof[0].event_id AS event_id,
+    s.seen_by_broker OR s.group_id IS NULL AND coalesce(m.session_ms < r.facts.limit_ms, true)
+      AND coalesce(e.over_ms <= heartbeat_late_ms, true) AS is_running
+  FROM rule_poll_timeout r
+  LEFT JOIN session_limit m ON m.process_id = r.facts.process_id
+  LEFT JOIN broker_assigned_group s ON s.kafka_cluster = r.kafka_cluster AND s.group_id = r.group_id
+  LEFT JOIN poll_timeout_line e ON e.event_id = r.proof[0].event_id
+  -- While its coordinator was down, or its process was paused or cut off, the timeout is an effect of that.
+  LEFT ANTI JOIN coordinator_outage o ON o.process_id = r.facts.process_id AND o.instance = r.facts.instance AND o.group_id = r.group_id
+    AND o.was_member
+    AND o.lost_ms <= r.facts.left_at_ms AND coalesce(o.found_ms, r.facts.left_at_ms) + outage_untroubled_ms >= r.facts.left_at_ms
+  LEFT ANTI JOIN process_trouble t ON t.process_id = r.facts.process_id AND t.instance = r.facts.instance AND t.cause <> 'poll_too_slow'
+    AND t.from_lo_ms <= r.to_ms AND coalesce(t.to_hi_ms, r.from_ms) + outage_untroubled_ms >= r.from_ms
+), last_metadata AS (
+  -- The last moment at which a group's metadata existed.
+  SELECT kafka_cluster, group_id, incarnation, max(unix_millis(coalesce(assigned_ts, stabilized_ts, first_joined_ts))) AS at_ms
+  FROM generation
+  GROUP BY kafka_cluster, group_id, incarnation
+), configuration_start AS (
+  -- A broker's configuration applies since its start. If the broker ran before its log begins, that moment is unknown.
+  SELECT b.kafka_cluster, CASE WHEN min(l.instance) > 0 THEN min(l.first_ms - o.hi_ms) END AS at_ms
+  FROM cluster_broker b
+  JOIN process_life l ON l.process_id = b.process_id
+  JOIN clock_offset o ON o.process_id = b.process_id AND o.is_island_reference
+  GROUP BY b.kafka_cluster
+), first_use_of_static_id AS (
+  -- The first use of a static member's id by each process.
+  SELECT j.kafka_cluster, j.group_id, j.group_instance_id, j.process_id,
+    min(coalesce(j.joining_first_ms, j.joined_ms, j.synced_ms) - o.hi_ms) AS at_ms
+  FROM join_round j
+  JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
+  WHERE j.group_instance_id IS NOT NULL
+  GROUP BY j.kafka_cluster, j.group_id, j.group_instance_id, j.process_id
+), shared_static_id AS (
+  -- The sharing begins when the second process uses the id, which the first learns later.
+  SELECT r.kafka_cluster, r.group_id, r.subject, r.facts.process_id AS process_id, r.from_ms, r.to_ms, r.proof, max(u.at_ms) AS since_ms
+  FROM rule_static_member_fenced r
+  LEFT JOIN first_use_of_static_id u ON u.kafka_cluster = r.kafka_cluster AND u.group_id = r.group_id AND u.group_instance_id = r.subject
+    AND u.at_ms <= r.from_ms
+  WHERE size(r.facts.users) > 1
+  GROUP BY r.kafka_cluster, r.group_id, r.subject, r.facts.process_id, r.from_ms, r.to_ms, r.proof
+), proved_cause AS (
+  -- What a rule proves directly: a configuration, a clock, lost metadata, a connector that keeps changing.
+  SELECT 'offsets_topic_impossible' AS cause, r.kafka_cluster, r.facts.group_ids AS group_ids, r.subject,
+    CAST(NULL AS STRING) AS process_id, least(b.at_ms, r.from_ms) AS since_ms, r.from_ms, r.to_ms, r.proof
+  FROM rule_offsets_topic_unsatisfiable r
+  LEFT JOIN configuration_start b ON b.kafka_cluster = r.kafka_cluster
   UNION ALL
-  SELECT c.cause, c.alternatives, c.kafka_cluster, c.group_ids, c.subject, NULL, c.process_id, c.instance, CAST(array() AS ARRAY<STRING>),
-    c.from_lo_ms, c.from_hi_ms, c.to_lo_ms, c.to_hi_ms, c.witness
-  FROM coordinator_trouble c
+  SELECT 'offsets_lost', r.kafka_cluster, array(r.group_id), '__consumer_offsets', r.facts.broker_process_id, coalesce(a.at_ms, r.from_ms),
+    r.from_ms, r.to_ms, r.proof
+  FROM rule_generation_reset r
+  LEFT JOIN last_metadata a ON a.kafka_cluster = r.kafka_cluster AND a.group_id = r.group_id AND a.incarnation = r.facts.incarnation - 1
+  WHERE r.code = 'metadata_lost'
   UNION ALL
-  SELECT CASE WHEN r.is_deployment THEN 'deployment' ELSE 'process_restarted' END, CAST(array() AS ARRAY<STRING>), r.kafka_cluster,
-    filter(array(r.group_id), g -> g IS NOT NULL), CASE WHEN NOT r.is_deployment THEN r.process_id ELSE coalesce(r.group_id,
-      'brokers') END,
-    NULL, r.process_id, r.instance, CAST(array() AS ARRAY<STRING>), r.from_lo_ms, r.from_hi_ms, r.to_lo_ms, r.to_hi_ms, r.witness
+  SELECT 'connector_churn', kafka_cluster, array(group_id), subject, NULL, from_ms, from_ms, to_ms, proof
+  FROM rule_rebalance_storm
+  WHERE code = 'connector_changes'
+  UNION ALL
+  SELECT 'duplicate_declaration', kafka_cluster, array(facts.place, facts.other_place), subject, NULL, from_ms, from_ms, to_ms, proof
+  FROM rule_duplicate_declaration
+  UNION ALL
+  -- A sink's name determines its group: two Connect clusters that declare it share the data.
+  SELECT 'duplicate_declaration', kafka_cluster, transform(facts.clusters, c -> c.worker_group_id), subject, NULL, from_ms, from_ms,
+    to_ms, proof
+  FROM rule_sink_group_shared
+  UNION ALL
+  SELECT 'group_id_collision', kafka_cluster, array(group_id), subject, NULL, from_ms, from_ms, to_ms, proof
+  FROM rule_group_id_collision
+  WHERE severity <> 'note'
+  UNION ALL
+  SELECT 'static_id_shared', kafka_cluster, array(group_id), subject, process_id, coalesce(since_ms, from_ms), from_ms, to_ms, proof
+  FROM shared_static_id
+  UNION ALL
+  SELECT 'clock_wrong', kafka_cluster, NULL, subject, facts.process_id, from_ms, from_ms, to_ms, proof
+  FROM rule_clock_skew
+  WHERE code NOT IN ('daylight_saving', 'another_log', 'parts_out_of_order', 'lines_repeated', 'lines_doubled', 'wrong_time')
+), any_cause AS (
+  SELECT cause, alternatives, kafka_cluster, group_ids, process_id AS subject, of_group_id, process_id, instance, member_ids,
+    from_lo_ms, from_hi_ms, to_lo_ms, to_hi_ms, witness
+  FROM process_trouble
+  UNION ALL
+  SELECT cause, alternatives, kafka_cluster, group_ids, subject, NULL, process_id, instance, array(), from_lo_ms, from_hi_ms,
+    to_lo_ms, to_hi_ms, witness
+  FROM coordinator_trouble
+  UNION ALL
+  SELECT CASE WHEN r.is_deployment THEN 'deployment' ELSE 'process_restarted' END, array(), r.kafka_cluster,
+    array_compact(array(r.group_id)), CASE WHEN NOT r.is_deployment THEN r.process_id ELSE coalesce(r.group_id, 'brokers') END, NULL,
+    r.process_id, r.instance, array(), r.from_lo_ms, r.from_hi_ms, r.to_lo_ms, r.to_hi_ms, r.witness
   FROM restart r
   LEFT ANTI JOIN coordinator_trouble c ON c.process_id = r.process_id AND c.instance = r.instance
   UNION ALL
-  SELECT s.cause, s.alternatives, s.kafka_cluster, array(s.group_id), s.process_id, NULL, s.process_id, s.instance,
-    filter(array(s.member_id), m -> m IS NOT NULL), s.from_lo_ms, s.from_hi_ms, s.from_lo_ms, s.from_hi_ms, s.witness
-  FROM slow_poll s
+  SELECT CASE WHEN is_running THEN 'poll_too_slow' ELSE 'unknown' END,
+    CASE WHEN NOT coalesce(is_running, false) THEN array('poll_too_slow', 'process_paused') ELSE array() END, kafka_cluster,
+    array(group_id), process_id, NULL, process_id, instance, array_compact(array(member_id)), from_ms, to_ms, from_ms, to_ms,
+    array(event_id)
+  FROM slow_poll
   UNION ALL
-  SELECT p.cause, CAST(array() AS ARRAY<STRING>), p.kafka_cluster, p.group_ids, p.subject, NULL, p.process_id, CAST(NULL AS INT),
-    CAST(array() AS ARRAY<STRING>), p.since_ms, p.from_ms, p.to_ms, p.to_ms, p.witness
-  FROM proved_cause p
+  SELECT cause, array(), kafka_cluster, array_sort(array_distinct(array_compact(coalesce(group_ids, array())))), subject, NULL, process_id,
+    NULL, array(), since_ms, from_ms, to_ms, to_ms, transform(filter(proof, p -> p.event_id IS NOT NULL), p -> p.event_id)
+  FROM proved_cause
 ), cause_with_chain AS (
   -- Two clusters that declare many connectors twice are one cause. So are removals without any other evidence, if the members are of one
   -- group, or are members of sinks that were lost with the same worker.
@@ -64,18 +164,14 @@ WITH any_cause AS (
 )
 SELECT
   left(sha2(concat_ws('|', chain, CAST(nth AS STRING), CAST(min(from_lo_ms) AS STRING)), 256), 12) AS incident_id,
-  max(cause) AS cause,
-  max(alternatives) AS alternatives,
-  max(kafka_cluster) AS kafka_cluster,
+  max(cause) AS cause, max(alternatives) AS alternatives, max(kafka_cluster) AS kafka_cluster,
   array_sort(array_distinct(flatten(collect_list(group_ids)))) AS group_ids,
   max(CASE WHEN of_group_id IS NOT NULL AND NOT array_contains(group_ids, of_group_id) THEN of_group_id END) AS worker_group_id,
   count_if(of_group_id IS NOT NULL AND NOT array_contains(group_ids, of_group_id)) AS sink_members,
   coalesce(array_join(slice(array_sort(collect_set(subject)), 1, 10), ', '), '') AS subject,
-  array_sort(collect_set(process_id)) AS process_ids,
-  count(*) AS times,
+  array_sort(collect_set(process_id)) AS process_ids, count(*) AS times,
   sort_array(collect_list(struct(from_lo_ms, from_hi_ms, to_lo_ms, to_hi_ms, process_id, instance, member_ids))) AS parts,
-  min(from_lo_ms) AS from_lo_ms,
-  min(from_hi_ms) AS from_hi_ms,
+  min(from_lo_ms) AS from_lo_ms, min(from_hi_ms) AS from_hi_ms,
   max_by(to_lo_ms, struct(from_lo_ms IS NOT NULL, from_lo_ms, process_id, instance)) AS to_lo_ms,
   max_by(to_hi_ms, struct(from_lo_ms IS NOT NULL, from_lo_ms, process_id, instance)) AS to_hi_ms,
   slice(array_distinct(flatten(sort_array(collect_list(witness)))), 1, 24) AS witness

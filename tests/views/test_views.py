@@ -17,12 +17,11 @@ from forensics.wording.files import rule_words
 SAMPLES = ["split-brain-frozen-worker-3.9.1", "rolling-bounce-skewed-clocks-3.9.1", "session-timeouts-consumers-3.9.1"]
 TABLES = {"event_row", "unrecognised_row", "counted_row", "range_row", "evidence_file"}
 VIEWS = view_files.views()
-FILES = {name: view for name, view in VIEWS.items() if name != "rule_finding"}
 _NAMED = re.compile(r"\b(?:FROM|JOIN)\s+([a-z_]+)\b")
 _CTE = re.compile(r"(?:\bWITH|^\)?,)\s*([a-z_]+)\s+AS\s*\(", re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", VIEWS)
 def test_reads_names_exactly_what_is_read(name):
     view = VIEWS[name]
     sql = "\n".join(view_files.statements(view.sql))
@@ -30,7 +29,7 @@ def test_reads_names_exactly_what_is_read(name):
     assert used == set(view.reads)
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", VIEWS)
 def test_reads_exist_and_come_before(name):
     order = list(VIEWS)
     for read in VIEWS[name].reads:
@@ -45,7 +44,7 @@ def test_a_view_reads_only_from_its_own_layer_and_those_before_it():
     )
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", VIEWS)
 def test_says_what_a_row_is(name):
     view = VIEWS[name]
     assert view.about.startswith(("One row per ", "One row for each "))
@@ -71,7 +70,7 @@ def test_statements_keep_semicolons_and_dashes_of_strings():
 @pytest.mark.parametrize("sample", [SAMPLES[0], *(pytest.param(s, marks=pytest.mark.slow) for s in SAMPLES[1:])])
 def test_grain_tells_rows_apart(sample, sample_case):
     built = sample_case(sample).views()
-    for name, view in FILES.items():
+    for name, view in VIEWS.items():
         if not (view.grain and view.kept):
             continue
         rows = ds.dataset(built[name], format="parquet").to_table(columns=list(view.grain)).to_pylist()
@@ -83,7 +82,7 @@ def test_grain_tells_rows_apart(sample, sample_case):
 def test_steps_count_time_in_milliseconds(sample_case):
     """Only what users read has timestamps: a step that hands one on has the next one turn it into a number again."""
     built = sample_case(SAMPLES[0]).views()
-    steps = [name for name, view in FILES.items() if view.kept and view.kind != "public"]
+    steps = [name for name, view in VIEWS.items() if view.kept and view.kind != "public"]
     assert len(steps) > 80
     assert [s for s in steps if "timestamp" in str(ds.dataset(built[s], format="parquet").schema)] == []
 
@@ -104,7 +103,7 @@ def test_open_sql_and_steps_sql_state_name_type_and_comment_of_every_column(samp
     opened, steps = created_by(case.root / "open.sql"), created_by(case.root / "steps.sql")
     assert opened.keys() & steps.keys() == set()
     assert opened.keys() | steps.keys() == VIEWS.keys() | TABLES
-    for name, view in FILES.items():
+    for name, view in VIEWS.items():
         if view.kept:
             text = (opened | steps)[name]
             columns = re.findall(r"^\s{2}`(\w+)` [A-Z][A-Z_]+(?:<.+>)? COMMENT '(?:[^']|'')+',?$", text, re.MULTILINE)
@@ -117,7 +116,7 @@ def test_open_sql_has_the_public_views_and_rules_and_reads_no_file(sample_case):
     """The cost of a session over a case before its first query: each file whose schema must be inferred takes time."""
     text = (sample_case(SAMPLES[0]).root / "open.sql").read_text()
     opened = created_by(sample_case(SAMPLES[0]).root / "open.sql")
-    saved = {name for name, view in FILES.items() if view.kind != "step"}
+    saved = {name for name, view in VIEWS.items() if view.kind != "step"}
     assert opened.keys() - saved == {"event_row", "evidence_file", "process_start", "copied_log"}, "what event and snapshot read"
     assert saved <= opened.keys()
     assert "parquet.`" not in text
@@ -127,7 +126,7 @@ def test_open_sql_has_the_public_views_and_rules_and_reads_no_file(sample_case):
 @pytest.mark.spark
 def test_open_sql_gives_the_same_rows_and_every_column_a_comment(sample_case, spark):
     case = sample_case(SAMPLES[0])
-    public = [name for name, view in FILES.items() if view.kind != "step"]
+    public = [name for name, view in VIEWS.items() if view.kind != "step"]
     users, ours = spark.newSession(), spark.newSession()
     for statement in view_files.statements((case.root / "open.sql").read_text()):
         users.sql(statement)
@@ -135,13 +134,13 @@ def test_open_sql_gives_the_same_rows_and_every_column_a_comment(sample_case, sp
         ours.sql(statement)
     for name in public:
         assert users.table(name).schema == ours.table(name).schema, name
-        if FILES[name].kept:
+        if VIEWS[name].kept:
             assert users.table(name).collect() == ours.table(name).collect(), name
-    for name in (name for name in public if FILES[name].kind == "public"):
+    for name in (name for name in public if VIEWS[name].kind == "public"):
         schema = users.table(name).schema
         assert schema.fields, name
         for field in schema.fields:
             assert field.metadata.get("comment") or (name, field.name) in COMPUTED, f"{name}.{field.name}"
     for statement in view_files.statements((case.root / "steps.sql").read_text()):
         users.sql(statement)
-    assert users.table("join_round").collect() == users.read.parquet(str(case.views()["join_round"])).select(FILES["join_round"].columns).collect()
+    assert users.table("join_round").collect() == users.read.parquet(str(case.views()["join_round"])).select(VIEWS["join_round"].columns).collect()
