@@ -167,7 +167,7 @@ WITH unaffected_members AS (
   -- Logs without INFO lines do not show the loss of a coordinator, only since when several processes cannot connect to one broker.
   SELECT 'warning', kafka_cluster, NULL, concat('broker ', broker_id), from_ms, to_ms, 'unreachable_broker' AS code, processes, broker_id,
     address, missed_by, failed_connections, NULL, NULL, NULL,
-    transform(event_ids, x -> named_struct('role', 'no connection to the broker', 'event_id', x))
+    transform(event_ids, x -> named_struct('role', 'no connection to the broker', 'event_id', x)) AS proof
   FROM unreachable_broker
 )
 -- Members print the loss, so it is proved; its cause is a separate question.
