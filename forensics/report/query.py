@@ -144,20 +144,20 @@ def own(expression: str, file: Path | None) -> list[Statement]:
             raise UsageError("A case is read-only.", why="the statement would change it", where=statement.place(0), fix=_READS)
         if outside := _outside(statement.text):
             raise UsageError(
-                "A query reads only the views of the case.", why=f"`{outside[:200]}` is outside it", where=statement.place(0),
+                "A query reads only the views of the case.", why=outside, where=statement.place(0),
                 fix="To combine a case with other data, load its open.sql in your own Spark: `spark-sql -i CASE/open.sql`.",
             )  # fmt: skip
     return statements
 
 
 def _outside(statement: str) -> str:
-    """Return the first part of a statement that reads or writes something outside the case, such as csv.`/path`; empty if there is none.
+    """Return the reason why a statement reads or writes something outside the case, such as csv.`/path`; empty if it does not.
 
     The file of a query may come from someone else, like the case.
     """
     bare = _MASKED.sub(lambda m: "''" if m["text"] else " " if m["comment"] else m[0], statement)
     if found := _SOURCE.search(bare):
-        return found[0].strip()
+        return f"`{found[0].strip()[:200]}` reads or writes outside it"
     if "." not in bare and "(" not in bare:
         return ""
     import sqlglot
@@ -170,10 +170,11 @@ def _outside(statement: str) -> str:
         query = None
     if query is None or query.find(exp.Command):
         found = _PATH.search(bare)
-        return found[0] if found else ""
+        return f"`{found[0][:200]}` is not a view of the case" if found else ""
     for table in query.find_all(exp.Table):
         if table.db or table.catalog:
-            return exp.table_(table.this, table.args.get("db"), table.args.get("catalog")).sql("spark")
+            name = exp.table_(table.this, table.args.get("db"), table.args.get("catalog")).sql("spark")
+            return f"`{name[:200]}` is not a view of the case"
     return ""
 
 
