@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ingest_vs_spark import INGEST, compare
+from ingest_vs_spark import INGEST, KEPT, compare
 
 DUCKDB = r"""
 import sys, duckdb
@@ -28,6 +28,13 @@ rows = db.execute(f'''COPY (
   TO '{sys.argv[2]}' (FORMAT parquet)''', [sys.argv[1]]).fetchone()[0]
 print(rows, "rows")
 """
+#: The same with the columns that Spark extracts, for the lines that Spark keeps.
+DUCKDB_AS_SPARK = (
+    DUCKDB.replace("j.generation, j.member_id", r"regexp_extract(line, 'generation(?:Id=| )(\d+)', 1) AS generation")
+    .replace(",\n      regexp_extract(line, '{joined.replace(chr(39), chr(39) * 2)}', ['generation', 'member_id']) AS j", "")
+    .replace("max_line_size=10000000)))", f"max_line_size=10000000) WHERE regexp_matches(line, '{KEPT}')))")
+    .replace("(f'''", "(rf'''")
+)
 
 
 def main() -> None:

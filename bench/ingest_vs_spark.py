@@ -27,23 +27,26 @@ sys.argv = ["forensics", "ingest", log, "--case", case, "--jobs", cores, "--no-v
 from forensics.__main__ import main
 main()
 """
+#: Words of messages about groups and tasks: programs that keep only lines about these look for them.
+KEPT = (
+    r"\(Re-\)joining group|Successfully (?:joined|synced) group|Joined group at generation|Discovered group coordinator|Request joining group|"
+    r"(?:Starting|Creating|Stopping) task|Stabilized group|Preparing to rebalance|has left|App info kafka|Kafka version|Cluster ID|Resetting generation|heartbeat"
+)
 SPARK = r"""
 import sys
 from pyspark.sql import SparkSession, functions as f
 spark = (SparkSession.builder.master(f"local[{sys.argv[3]}]").config("spark.ui.enabled", "false").config("spark.log.level", "ERROR")
     .config("spark.driver.memory", "2g").config("spark.sql.session.timeZone", "UTC").getOrCreate())
-words = (r"\(Re-\)joining group|Successfully (?:joined|synced) group|Joined group at generation|Discovered group coordinator|Request joining group|"
-    r"(?:Starting|Creating|Stopping) task|Stabilized group|Preparing to rebalance|has left|App info kafka|Kafka version|Cluster ID|Resetting generation|heartbeat")
 head = r"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] ([A-Z]+) "
 tail = r" \(([\w.$]+)(?::(\d+))?\)$"
 line = f.col("value")
-rows = spark.read.text(sys.argv[1]).where(line.rlike(words)).select(
+rows = spark.read.text(sys.argv[1]).where(line.rlike(KEPT)).select(
     f.try_to_timestamp(f.regexp_extract(line, head, 1), f.lit("yyyy-MM-dd HH:mm:ss,SSS")).alias("ts"), f.regexp_extract(line, head, 2).alias("level"),
     f.regexp_extract(line, tail, 1).alias("logger"), f.regexp_extract(line, tail, 2).alias("source_line"),
     f.regexp_extract(line, r"generation(?:Id=| )(\d+)", 1).alias("generation"), line.alias("message"))
 rows.write.parquet(sys.argv[2])
 print(spark.read.parquet(sys.argv[2]).count(), "rows")
-"""
+""".replace("KEPT", f"r'{KEPT}'")
 _TICK = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 

@@ -1,6 +1,6 @@
 """Run all benchmarks with one command: figures go to bench/figures.json, and docs/speed.md and its pictures are generated from them.
 
-    python bench/run.py WORKFOLDER [--parts reading peers large small growth processes daily] [--megabytes 64] [--large 64 1000 8000] [--rounds 3]
+    python bench/run.py WORKFOLDER [--parts ordered reading peers large small growth processes daily] [--megabytes 64] [--large 64 1000 8000] [--rounds 3]
     python bench/run.py WORKFOLDER --trial --parts reading --megabytes 16 --rounds 1
     python bench/run.py --page
 
@@ -36,7 +36,7 @@ from typing import Any
 import jinja2
 import pictures
 from growing_case import growing
-from ingest_vs_duckdb import DUCKDB
+from ingest_vs_duckdb import DUCKDB, DUCKDB_AS_SPARK
 from ingest_vs_spark import INGEST, SPARK, Cost, measure
 from make_log import START
 from many_processes import many
@@ -50,7 +50,13 @@ SAMPLES = HERE.parent / "sample_logs"
 SAMPLE = SAMPLES / "split-brain-frozen-worker-3.9.1" / "logs"
 #: Shares of relevant lines. 5 % is a Connect worker with busy connectors, 100 % a broker's group coordinator.
 SHARES = (0.01, 0.05, 0.7, 1.0)
-PARTS = ("reading", "peers", "large", "small", "growth", "processes", "daily")
+PARTS = ("ordered", "reading", "peers", "large", "small", "growth", "processes", "daily")
+#: Logs of workers in the order in which these print, and the options of ordered_log.py that make them.
+ORDERED = {
+    "one worker that restarts": ("--one",),
+    "workers one after the other, new IDs": (),
+    "workers one after the other, the same IDs": ("--keep-ids",),
+}
 #: Numbers of events in the cases of `growth`, by engine.
 GROWTH = {"spark": (250_000, 500_000, 1_000_000), "sail": (250_000, 500_000, 1_000_000, 2_000_000, 4_000_000)}
 FILES = 500
@@ -158,6 +164,16 @@ def made_log(work: Path, megabytes: float, share: float) -> Path:
     if not log.exists():
         source = [sys.executable, str(HERE / "make_log.py"), str(SAMPLES), str(log)]
         subprocess.run([*source, "--gigabytes", str(megabytes / 1000), "--relevant", str(share)], check=True, capture_output=True)
+    return log
+
+
+def ordered_log(work: Path, megabytes: float, options: Sequence[str]) -> Path:
+    """Return a log of workers of this many megabytes in the order in which they print; generate it once."""
+    log = work / f"{megabytes:g}mb-ordered{''.join(options)}.log"
+    if not log.exists():
+        source = SAMPLE / "w1" / "connect.log" if "--one" in options else SAMPLES
+        made = [sys.executable, str(HERE / "ordered_log.py"), str(source), str(log), "--megabytes", str(megabytes), *options]
+        subprocess.run(made, check=True, capture_output=True)
     return log
 
 
@@ -279,28 +295,41 @@ def reading(work: Path, megabytes: float, rounds: int) -> dict[str, Any]:
     return {"logs": results, "rounds": rounds, "messages": "numbers of messages alone"}
 
 
+def runs(work: Path, program: str, log: Path) -> Callable[[int], Cost]:
+    """Return a function that runs a program on a log with two cores."""
+
+    def run(_: int) -> Cost:
+        with scratch(work) as out:
+            return measure(program, [str(log), str(out / "out"), "2"])
+
+    return run
+
+
+def ordered(work: Path, megabytes: float, rounds: int) -> dict[str, Any]:
+    """Measure a whole ingest of logs in real order, compared with Spark and DuckDB, which keep the same lines and columns."""
+    programs = {"ingest": INGEST, "spark": SPARK, **({"duckdb": DUCKDB_AS_SPARK} if find_spec("duckdb") else {})}
+    results = []
+    for name, options in ORDERED.items():
+        log = ordered_log(work, megabytes, options)
+        result = in_turn({program: runs(work, text, log) for program, text in programs.items()}, rounds)
+        results.append({"log": name, "bytes": log.stat().st_size, "programs": result})
+    return {"logs": results, "rounds": rounds}
+
+
 def peers(work: Path, megabytes: float, rounds: int) -> dict[str, Any]:
     """Measure a whole ingest on two cores, and programs that only extract the header and one message's fields from the same log."""
     programs = {"ingest": INGEST, "spark": SPARK}
     programs |= {name: text for name, text in (("duckdb", DUCKDB), ("polars", POLARS)) if find_spec(name)}
     programs |= {name: text for name, text in (("lnav", LNAV), ("ripgrep", RIPGREP)) if shutil.which(PROGRAMS[name][0])}
     results = []
-
-    def runs(program: str, log: Path) -> Callable[[int], Cost]:
-        def run(_: int) -> Cost:
-            with scratch(work) as out:
-                return measure(program, [str(log), str(out / "out"), "2"])
-
-        return run
-
     for share in (0.05, 0.7):
         log = made_log(work, megabytes, share)
-        result = in_turn({name: runs(program, log) for name, program in programs.items()}, rounds)
+        result = in_turn({name: runs(work, program, log) for name, program in programs.items()}, rounds)
         results.append({"share": share, "bytes": log.stat().st_size, "programs": result})
     found: dict[str, Any] = {"logs": results, "rounds": rounds}
     if shutil.which("gzip"):
         few = made_log(work, megabytes, 0.05)
-        programs = {"ingest": runs(INGEST, packed(few)), "gzip": runs(GUNZIP, packed(few))}
+        programs = {"ingest": runs(work, INGEST, packed(few)), "gzip": runs(work, GUNZIP, packed(few))}
         found["packed"] = {"bytes": few.stat().st_size, "programs": in_turn(programs, rounds)}
     return found
 
@@ -432,6 +461,7 @@ def main() -> None:
         options.work.mkdir(parents=True, exist_ok=True)
         docs.mkdir(parents=True, exist_ok=True)
         measured: dict[str, Callable[[], dict[str, Any]]] = {
+            "ordered": lambda: ordered(options.work, options.megabytes, options.rounds),
             "reading": lambda: reading(options.work, options.megabytes, options.rounds),
             "peers": lambda: peers(options.work, options.megabytes, options.rounds),
             "large": lambda: large(options.work, options.large),

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 _PARSER: Any = importlib.import_module("re._parser")
 _NAMED_GROUP = re.compile(r"\(\?P<\w+>")
@@ -40,12 +40,17 @@ class Requirements:
     anchors: tuple[str, ...]
 
 
+@lru_cache(maxsize=4)
+def _parsed(pattern: str) -> Any:  # noqa: ANN401  (nodes of re's own parser)
+    # `regex` allows two groups with the same name, `re` does not; names do not matter here.
+    return _PARSER.parse(_NAMED_GROUP.sub("(", pattern), re.VERBOSE)
+
+
 @lru_cache(maxsize=4096)
 def requirements(pattern: str) -> Requirements:
     """Return the literal text of a verbose pattern; none for syntax that only `regex` supports."""
     try:
-        # `regex` allows two groups with the same name, `re` does not; names do not matter here.
-        tree = _PARSER.parse(_NAMED_GROUP.sub("(", pattern), re.VERBOSE)
+        tree = _parsed(pattern)
     except re.error:
         return Requirements(("",), "", ())
     prefixes, _ = _texts(tree)
@@ -83,6 +88,168 @@ def _repeats_a_group(items: Any, *, repeated: bool) -> bool:  # noqa: ANN401
                 return True
         elif name not in _WITHOUT_GROUPS:
             return True
+    return False
+
+
+class _Depends(Exception):
+    """A part of a pattern depends on the characters of a number or an ID, or on how many digits a number has."""
+
+
+class _Reads(NamedTuple):
+    """How a part of a pattern reads the characters of numbers, or those of IDs.
+
+    Attributes:
+        empty: True if it may read nothing.
+        first, last: how it may read its first and its last character: `_NO`, as one of `_SOME` characters of numbers (IDs), or of `_ALL` of them.
+        some: how it may read any of its characters.
+    """
+
+    empty: bool
+    first: int = 0
+    last: int = 0
+    some: int = 0
+
+
+_NO, _SOME, _ALL = 0, 1, 2
+#: Characters of a number; and of an ID such as `0d3c8a1e-7b52-4f60-9a17-5f3e2b1c4d68`.
+_DIGITS, _ID = frozenset(b"0123456789"), frozenset(b"0123456789abcdef-")
+#: An ID contains this many dashes.
+_DASHES = 4
+
+
+@lru_cache(maxsize=4096)
+def ignores_numbers(pattern: str, *, ids: bool = False) -> bool:
+    """Return True if a verbose pattern matches messages alike that differ only in their numbers (or, with `ids`, IDs); False if that is unknown.
+
+    It does if every number is read as a whole by one repeated set of characters that contains all digits. Then each group begins and ends at the same
+    distance from a number in all of these messages. The same holds for IDs; other parts of the pattern may read characters of IDs, but not a whole one.
+    """
+    try:
+        _Reader(_ID if ids else _DIGITS).reads(_parsed(pattern))
+    except (re.error, _Depends):
+        return False
+    return True
+
+
+class _Reader:
+    """A check of how a pattern reads some characters.
+
+    Args:
+        chars: the characters of numbers, or those of IDs.
+    """
+
+    def __init__(self, chars: frozenset[int]) -> None:
+        self._chars = chars
+        #: Number of dashes that may have been read since the last other character, and in all.
+        self._dashes = self._seen = 0
+
+    def reads(self, items: Any) -> _Reads:  # noqa: ANN401
+        """Return how consecutive nodes of a pattern read the characters.
+
+        Raises:
+            _Depends: the pattern may depend on them.
+        """
+        empty, first, last, some = _Reads(empty=True)
+        for op, arg in items:
+            part = self._node(str(op), arg)
+            self._ensure_apart(last, part.first)
+            first, last = max(first, part.first) if empty else first, max(part.last, last if part.empty else _NO)
+            empty, some = empty and part.empty, max(some, part.some)
+        return _Reads(empty, first, last, some)
+
+    def _node(self, op: str, arg: Any) -> _Reads:  # noqa: ANN401
+        one = self._character(op, arg)
+        if one is not None:
+            _ensure(one < _ALL)
+            return _Reads(False, one, one, one)  # noqa: FBT003
+        if op in _REPEATS:
+            return self._repeat(op, *arg)
+        if op == "SUBPATTERN":
+            return self.reads(arg[3])
+        if op == "BRANCH":
+            return self._either(*arg[1])
+        _ensure(op in ("ASSERT", "ASSERT_NOT", "ATOMIC_GROUP", "AT"))
+        part = _Reads(empty=True) if op == "AT" else self.reads(arg if op == "ATOMIC_GROUP" else arg[1])
+        _ensure(part.some == _NO)
+        return part if op == "ATOMIC_GROUP" else _Reads(empty=True)
+
+    def _either(self, *branches: Any) -> _Reads:  # noqa: ANN401
+        before, after, parts = self._dashes, [], []
+        for branch in branches:
+            self._dashes = before
+            parts.append(self.reads(branch))
+            after.append(self._dashes)
+        self._dashes = max(after)
+        return _Reads(*map(max, zip(*parts, strict=True)))
+
+    def _repeat(self, op: str, least: int, most: int, body: Any) -> _Reads:  # noqa: ANN401
+        *conditions, last = _unwrapped(body) or [("AT", None)]
+        dashes, seen, one = self._dashes, self._seen, self._character(str(last[0]), last[1])
+        # None of the characters fulfils a condition about other characters that follow, wherever in a number it is tested.
+        if one is not None and all(str(kind) == "ASSERT_NOT" and condition[0] > 0 for kind, condition in conditions):
+            _ensure(not any(self.reads(condition[1]).some for _, condition in conditions))
+            _ensure(one < _ALL or (least <= 1 and most == _PARSER.MAXREPEAT))
+            part = _Reads(least == 0, one, one, one)
+        else:
+            self._dashes, self._seen = dashes, seen
+            part = self.reads(body)
+            _ensure(op != "POSSESSIVE_REPEAT" or part.some == _NO)
+            if most > 1:
+                self._ensure_apart(part.last, part.first)
+            part = part._replace(empty=part.empty or least == 0)
+        _ensure(self._seen == seen or most == 1)
+        self._dashes = max(self._dashes, dashes) if least == 0 else self._dashes
+        return part
+
+    @staticmethod
+    def _ensure_apart(last: int, first: int) -> None:
+        """Ensure that no number can be divided between two parts, given how one reads its last and the other its first character."""
+        _ensure(min(last, first) == _NO or max(last, first) < _ALL)
+
+    def _character(self, op: str, arg: Any) -> int | None:  # noqa: ANN401
+        """Return how a node reads its only character; None if it does not read exactly one."""
+        match op:
+            case "LITERAL" | "NOT_LITERAL":
+                found = {arg} & self._chars if op == "LITERAL" else self._chars - {arg}
+            case "ANY":
+                found = self._chars
+            case "IN":
+                found = frozenset(char for char in self._chars if any(_contains(str(kind), of, char) for kind, of in arg))
+                found = self._chars - found if str(arg[0][0]) == "NEGATE" else found
+            case _:
+                return None
+        if found == self._chars:
+            return _ALL
+        _ensure(not found or self._chars is not _DIGITS)
+        dash = ord("-") in found
+        self._dashes, self._seen = self._dashes + dash if found else 0, self._seen + dash
+        _ensure(self._dashes < _DASHES)
+        return _SOME if found else _NO
+
+
+def _ensure(holds: bool) -> None:  # noqa: FBT001
+    if not holds:
+        raise _Depends
+
+
+def _unwrapped(items: Any) -> list[Any]:  # noqa: ANN401
+    """Return nodes without brackets around them that capture nothing."""
+    nodes = list(items)
+    while len(nodes) == 1 and str(nodes[0][0]) == "SUBPATTERN" and not any(nodes[0][1][:3]):
+        nodes = list(nodes[0][1][3])
+    return nodes
+
+
+def _contains(kind: str, of: Any, char: int) -> bool:  # noqa: ANN401
+    """Return True if a part of a set of characters contains a character of numbers or IDs."""
+    match kind:
+        case "LITERAL":
+            return bool(of == char)
+        case "RANGE":
+            return bool(of[0] <= char <= of[1])
+        case "CATEGORY":
+            return {"CATEGORY_DIGIT": char in _DIGITS, "CATEGORY_WORD": char != ord("-"), "CATEGORY_NOT_SPACE": True, "CATEGORY_NOT_WORD": char == ord("-"),
+                    "CATEGORY_NOT_DIGIT": char not in _DIGITS}.get(str(of), False)  # fmt: skip
     return False
 
 

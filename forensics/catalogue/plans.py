@@ -11,13 +11,14 @@ from typing import Any, TypeAlias
 import regex
 
 from forensics.catalogue.converters import CONVERTERS, EXPANDING, LISTS
-from forensics.catalogue.literals import captures_once, requirements
+from forensics.catalogue.literals import captures_once, ignores_numbers, requirements
 from forensics.catalogue.pattern_files import EventPattern
 from forensics.catalogue.patterns import LONG_MESSAGE, MATCH_SECONDS, MIN_SECONDS, compiled, convert
 from forensics.schema import Field
 
 _KEY = 5
 _LETTERS = re.compile("[A-Za-z]+")
+_DIGIT, _OF_ID = re.compile("[0-9]"), re.compile("[0-9a-f-]")
 #: With more blocks than this, looking up the words of a message is faster than trying each block.
 _MANY = 8
 #: The worst text of this length that was found takes a pattern 1.4 ms by Python's own module; one of 1,900 characters takes it 100 ms.
@@ -43,6 +44,15 @@ class Plan:
         #: The same for printable ASCII, by Python's own module: it matches in half the time and compiles in a quarter, but has no time limit.
         self._quick: Callable[[str], re.Match[str] | None] | None = None
         self.simple: tuple[tuple[str, Callable[[str], Any] | None], ...] | None = None
+
+    def ignores_numbers(self, *, ids: bool) -> bool:
+        """Return True if it matches messages alike that differ only in their numbers and, with `ids`, IDs."""
+        return ignores_numbers(self.event.pattern) and (not ids or ignores_numbers(self.event.pattern, ids=True))
+
+    def needs_numbers(self, *, ids: bool) -> bool:
+        """Return True if a number, or with `ids` an ID, may contain a part of the text to search for."""
+        texts = (self.needle, *self.anchors)
+        return any(_DIGIT.search(text) or (ids and _OF_ID.search(text[:1] + text[-1:])) for text in texts)
 
     def may_match(self, message: str) -> bool:
         """Return True if a message contains the text that every match contains."""
@@ -144,6 +154,13 @@ class Index:
                     self._by_word.setdefault(word, []).append(place)
             else:
                 self._without_word.append(place)
+
+    def needs_numbers(self, message: str, first: int, *, ids: bool) -> bool:
+        """Return True if other numbers (with `ids`, IDs) in a message, of which the first is at the given position, could lead to other blocks."""
+        if ids and not self._few and not all(word.strip("abcdef") for word in self._by_word):
+            return True
+        begin, of_number = message[:first], _OF_ID if ids else _DIGIT
+        return first < _KEY and any(key.startswith(begin) and of_number.match(key, first) for key in self._by_start)
 
     def candidates(self, message: str) -> list[Plan]:
         """Return the blocks that may match a message, in their order."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -11,7 +11,7 @@ from typing import Any
 import regex
 
 from forensics.catalogue.client_libraries import Pairs, are_distinctive, beginnings_of, cover_of, interpretations, places, stands_alone
-from forensics.catalogue.converters import NoValue
+from forensics.catalogue.converters import EXPANDING, LISTS, NoValue
 from forensics.catalogue.counted_texts import CountedTexts, counted_texts
 from forensics.catalogue.literals import requirements
 from forensics.catalogue.pattern_files import EventPattern
@@ -212,9 +212,32 @@ class Recogniser:
         """Return the message without context prefixes, their captures (do not change them), and Connect's context (`b|task-1`) or None."""
         return self._prefixes.split(message)
 
-    def split_all(self, messages: Iterable[str]) -> Iterator[tuple[str, dict[str, Any], str | None]]:
-        """Split several messages as `split` does."""
-        return self._prefixes.split_all(messages)
+    def spans(self, logger: str | None, message: str, first: int, *, ids: bool) -> tuple[int, dict[str, tuple[int, int]]] | None:
+        """Return the size of the prefixes of a logger's message, and where each capture of its pattern begins and ends in it.
+
+        Args:
+            logger: as printed.
+            message: one line.
+            first: position of the first number in it.
+            ids: True if it contains IDs.
+
+        Returns:
+            None if the message may be recognised otherwise with other numbers or IDs from `first` on, or if no pattern of the logger matches.
+        """
+        rest, _, _ = self._prefixes.split(message)
+        size, index = len(message) - len(rest), self.index(logger)
+        if index is None or first < size or rest.startswith(self._kafka.begins) or index.needs_numbers(rest, first - size, ids=ids):
+            return None
+        for plan in index.candidates(rest):
+            if not plan.ignores_numbers(ids=ids):
+                if plan.needs_numbers(ids=ids) or plan.may_match(rest):
+                    return None
+            elif plan.may_match(rest) and (found := plan.matched(rest)) is not None:
+                if any(self.catalogue.fields[name].type in (*EXPANDING, *LISTS) and not plan.simple for name in found.re.groupindex):
+                    return None
+                places = {name: found.span(name) for name in found.re.groupindex}
+                return size, {name: (size + begin, size + end) for name, (begin, end) in places.items() if begin >= 0}
+        return None
 
     def recognise(
         self, logger: str | None, message: str, thread: str | None = None, context: str | None = None, pairs: Pairs | None = None

@@ -5,7 +5,7 @@ rows and counts.
 
     splits              cuts the evidence into parts, one or more for each task
     classification      classifies records, one by one or many together, as columns
-    message_cache       keeps what has been read of messages that repeat
+    message_templates   reads messages together that differ only in their numbers
     chunks              the records and counts that readers yield
     line_sieves         decides for many lines together what need not be read
     column_reader       reads logs in their original form, as columns

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from forensics.extract.classification import Content, Messages
+from forensics.extract.classification import BulkClassification, Content
 from forensics.records.line_reader import Record
 from forensics.records.vectorized.buffers import Buffer, Ints
 from forensics.snapshots.observation import Observation
@@ -42,8 +42,8 @@ class RecordBatch:
 
     Attributes:
         contents: distinct contents of the records, None for one that no record here has.
-        messages: further contents, as columns.
-        which: the content of each record: an index into `contents`, continued into the concatenated texts of `messages`.
+        many: further contents, already classified.
+        which: the content of each record: an index into `contents`, continued into the concatenated rows of `many`.
         buffer: holds their bytes.
         base: position of the buffer's first byte in the text.
         begins, stops: first byte of each record in the buffer, and the byte after its last.
@@ -54,7 +54,7 @@ class RecordBatch:
     """
 
     contents: Sequence[Content | None]
-    messages: Sequence[Messages]
+    many: Sequence[BulkClassification]
     which: Ints
     buffer: Buffer
     base: int

@@ -7,7 +7,7 @@ and literals of the catalogue decide. Only relevant records are processed singly
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 from forensics.catalogue.recogniser import Recogniser
 from forensics.evidence.streams import Readable
 from forensics.extract.chunks import Chunk, RecordBatch
-from forensics.extract.classification import FEW, Content, Messages
+from forensics.extract.classification import BulkClassification, Classifier, Content
 from forensics.extract.line_sieves import CountedRecords, WordSearch
-from forensics.extract.message_cache import MessageCache
+from forensics.extract.message_templates import MessageTemplates
 from forensics.records.line_reader import MAX_RECORD_BYTES, Line, Record, RecordReader, decode
 from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints, Window
@@ -32,8 +32,12 @@ _LITERAL = 10
 _FEW = 200
 #: What has been read of longer messages, in bytes, is not kept.
 _LONGEST_KEPT = 4_000
-#: Longer messages, in characters, are read one by one.
-_LONGEST_OF_MANY = 1_000
+#: Number of messages whose reading is kept, because a log often repeats the messages of the previous few megabytes.
+_MAX_KEPT = 20_000
+#: Longer messages, in bytes, are read one by one; fewer messages are, just as fast.
+_LONGEST_OF_MANY, FEW = 1_000, 32
+#: More than the number of headers, and of their endings.
+_MAX_HEADS = 1 << 8
 #: Number of line ends that are kept, more than any program has.
 _MAX_TAILS = 20_000
 _DELIMITED = "(?:^|[^A-Za-z0-9_])(?:{})(?:[^A-Za-z0-9_]|$)"
@@ -79,14 +83,17 @@ class ColumnReader:
         reader: reads single records, slowly.
         zone: time zone of times without an offset.
         recogniser: knows which records may become rows.
+        classifier: classifies records.
     """
 
-    def __init__(self, reader: RecordReader, zone: Zone, recogniser: Recogniser) -> None:
+    def __init__(self, reader: RecordReader, zone: Zone, recogniser: Recogniser, classifier: Classifier) -> None:
         self._reader, self._recogniser = reader, recogniser
         self._finder = RecordStartFinder(reader.layouts, reader, zone)
         self._tails = Tails(self._understand)
         self._counted = CountedRecords(recogniser, self._tails.found, self._finder.headers)
-        self._cache = MessageCache()
+        self._templates = MessageTemplates(classifier, recogniser)
+        #: What has been read of messages, by the number of the text before each message and the bytes after its time; None for a text that is no record.
+        self._kept: dict[tuple[int, bytes], Content | None] = {}
         self._words = WordSearch(_beginnings(recogniser.words))
         #: True if most records that are only counted have different texts. It is then faster to look for these first and for equal records later.
         self._counted_differ = False
@@ -232,7 +239,7 @@ class ColumnReader:
             contents.append(_content(record))
             if record is not None and record.moment is not None:
                 resolutions[i] = record.moment.resolution_ms
-        messages: list[Messages] = []
+        many: list[BulkClassification] = []
         if len(fixed):
             of_headers = ((h.end, h.resolution_ms) for h in self._finder.headers)
             ends, resolution = np.array(list(of_headers), np.int64).T
@@ -240,53 +247,49 @@ class ColumnReader:
             resolutions[fixed] = resolution[kinds]
             begins = places.begins[mine] + ends[kinds]
             numbers, firsts = self._distinct(page, mine, places, tails, begins, stops[fixed])
-            found, messages = self._contents_of(page, mine[firsts], places, tails, begins[firsts], contents)
+            found, many = self._contents_of(page, mine[firsts], places, tails, begins[firsts], contents)
             index[fixed] = found[numbers]
-        known = np.ones(len(contents) + sum(len(m.texts) for m in messages), bool)
+        known = np.ones(len(contents) + sum(some.count for some in many), bool)
         known[: len(contents)] = [content is not None for content in contents]
         known = known[index]
         which, index, stops, resolutions = which[known], index[known], stops[known], resolutions[known]
         firsts, begins = page.line + places.firsts[which], places.begins[which]
         before = np.where(which > 0, page.at + places.begins[which - 1], page.before)
-        return RecordBatch(contents, messages, index, buffer, page.at, begins, stops, firsts, before, records.times[which], resolutions)
+        return RecordBatch(contents, many, index, buffer, page.at, begins, stops, firsts, before, records.times[which], resolutions)
 
     def _contents_of(
         self, page: _Page, which: Ints, places: _Places, tails: Ints, begins: Ints, contents: list[Content | None]
-    ) -> tuple[Ints, list[Messages]]:
-        """Return the index of each given record's content, and messages as columns. The records have the fixed layout and are all different.
-
-        Many new messages of one source line are returned as columns; all other contents are appended to `contents`.
+    ) -> tuple[Ints, list[BulkClassification]]:
+        """Return the index of each given record's content, and contents that were classified together. The records have the fixed layout and are all
+        different. All other contents are appended to `contents`.
         """
         buffer, records = page.buffer, page.records
-        found = np.empty(len(which), np.int64)
-        tail, starts = tails[which], places.begins[which] + self._finder.message_at(records.headers[which], records.endings[which])
-        stops = places.ends[which] - self._tails.sizes(tail)
-        many = (places.lasts[which] - places.firsts[which] == 1) & (stops - starts > 1) & (stops - starts <= _LONGEST_OF_MANY)
-        many &= self._tails.interesting(tail)
-        many &= np.bincount(tail[many], minlength=len(self._tails.found))[tail] >= FEW
-        headers, endings = records.headers[which], records.endings[which]
-        many = self._cache.new_among(buffer, many, begins, places.stops[which], headers, tail)
-        new: dict[tuple[int, str | None], list[int]] = {}
-        some = np.flatnonzero(many)
-        for i, header, ending, number in zip(some.tolist(), *(c[some].tolist() for c in (headers, endings, tail)), strict=True):
-            new.setdefault((number, self._finder.headers[header].endings[ending].level), []).append(i)
-        one_by_one = np.flatnonzero(~many).tolist()
-        messages: list[Messages] = []
-        places_of: list[int] = []
-        for (number, level), group in new.items():
-            source = self._tails.found[number]
-            if len(group) < FEW or source.thread is not None or source.logger is None:
-                one_by_one += group
-                continue
-            mine = np.array(group)[np.argsort(starts[group])]
-            messages.append(Messages(source.logger, level, source.source_line, _decoded(buffer, starts[mine], stops[mine])))
-            places_of += mine.tolist()
+        found = np.full(len(which), -1, np.int64)
+        tail, headers, endings = tails[which], records.headers[which], records.endings[which]
+        starts, stops = places.begins[which] + self._finder.message_at(headers, endings), places.ends[which] - self._tails.sizes(tail)
+        short = (places.lasts[which] - places.firsts[which] == 1) & (stops - starts > 1) & (stops - starts <= _LONGEST_OF_MANY)
+        some = np.flatnonzero(short & self._tails.interesting(tail))
+        some = some[np.argsort(starts[some])] if len(some) >= FEW else some[:0]
+
+        def record(n: int, text: str) -> Record:
+            i = some[n]
+            source, level = self._tails.found[tail[i]], self._finder.headers[headers[i]].endings[endings[i]].level
+            return Record("", None, level, source.thread, source.logger, source.source_line, None, text)
+
+        sources = (tail[some] * _MAX_HEADS + headers[some]) * _MAX_HEADS + endings[some]
+        together = self._templates.read(buffer, starts[some], stops[some], sources, record)
+        for rows, _ in together:
+            found[some[rows]] = 0
+        one_by_one = np.flatnonzero(found < 0)
         found[one_by_one] = len(contents) + np.arange(len(one_by_one))
         mine = which[one_by_one]
         columns = (begins[one_by_one], *(c[mine] for c in (*places, tails, records.headers, records.endings)))
         contents += [self._known(buffer, *row) for row in zip(*(c.tolist() for c in columns), strict=True)]
-        found[places_of] = len(contents) + np.arange(len(places_of))
-        return found, messages
+        at = len(contents)
+        for rows, many in together:
+            found[some[rows]] = at + np.arange(many.count)
+            at += many.count
+        return found, [many for _, many in together]
 
     def _distinct(self, page: _Page, which: Ints, places: _Places, tails: Ints, begins: Ints, stops: Ints) -> tuple[Ints, Ints]:
         """Return for each given record of the fixed layout the number of its distinct content, and the position of each content's first record.
@@ -334,7 +337,19 @@ class ColumnReader:
         def read() -> Record | None:
             return self._fixed(buffer, first, last, begin, stop, end, tail_index, header, ending)
 
-        return self._cache.content(header, buffer.slice(message, stop), read) if stop - message <= _LONGEST_KEPT else _content(read())
+        return self._content(header, buffer.slice(message, stop), read)
+
+    def _content(self, header: int, text: bytes, read: Callable[[], Record | None]) -> Content | None:
+        """Return what records with a text after a header have in common; the same object as for an earlier one."""
+        if len(text) > _LONGEST_KEPT:
+            return _content(read())
+        key = header, text
+        if key not in self._kept:
+            record = read()
+            if len(self._kept) >= _MAX_KEPT:
+                self._kept.clear()
+            self._kept[key] = _content(record)
+        return self._kept[key]
 
     def _fixed(
         self, buffer: Buffer, first: int, last: int, begin: int, stop: int, end: int, tail_index: int, header: int, ending: int
@@ -354,7 +369,7 @@ class ColumnReader:
             return self._one(buffer.slice(begin, stop))
 
         # Headers count from 0. A clock is of one layout.
-        return self._cache.content(-1 - clock, buffer.slice(behind, stop), read) if stop - behind <= _LONGEST_KEPT else _content(read())
+        return self._content(-1 - clock, buffer.slice(behind, stop), read)
 
     def _one(self, raw: bytes) -> Record | None:
         """Return a record as the slow reader reads it; None if no record begins here."""
@@ -450,17 +465,6 @@ def _see_unfit(chunk: Chunk, page: _Page, begin: int, stop: int, before: int | N
     if len(unfit):
         first = begin + int(unfit[0])
         chunk.see_unfit(page.line + first, page.buffer.slice(int(page.starts[first]), int(page.ends[first])), len(unfit))
-
-
-def _decoded(buffer: Buffer, starts: Ints, stops: Ints) -> list[str]:
-    """Return parts of lines as `line_reader.decode` returns each of them, without blanks at either end."""
-    try:
-        parts = buffer.parts(starts, stops)
-        if b"\0" not in parts.buffers()[2].to_pybytes():
-            return [text.rstrip().removeprefix("\ufeff") for text in parts.cast(pa.large_string()).to_pylist()]
-    except pa.ArrowInvalid:  # not UTF-8
-        pass
-    return [decode(buffer.slice(begin, stop)).rstrip() for begin, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
 
 
 def _text_ends(buffer: Buffer, starts: Ints, breaks: Ints) -> Ints:

@@ -56,12 +56,12 @@ class _Kind:
 
     Args:
         split: the split of one of these logs.
-        recogniser: knows the messages.
+        recogniser, classifier: know the messages.
     """
 
-    def __init__(self, split: FileSplit, recogniser: Recogniser) -> None:
+    def __init__(self, split: FileSplit, recogniser: Recogniser, classifier: Classifier) -> None:
         pattern = split.format.pattern
-        self._recogniser, self._pattern, self._profile, self._zone = recogniser, pattern, _how_written(split), split.zone
+        self._knowing, self._pattern, self._profile, self._zone = (recogniser, classifier), pattern, _how_written(split), split.zone
         self.reader = RecordReader(packaged().with_pattern(pattern) if pattern else packaged(), split.format.profile)
         self.zone = Zone(split.zone)
         self._quick: ColumnReader | None = None
@@ -74,7 +74,7 @@ class _Kind:
     def quick(self) -> ColumnReader:
         """Return the reader of lines in their original form, which reads many lines at a time."""
         if self._quick is None or self._quick.full:
-            self._quick = ColumnReader(self.reader, self.zone, self._recogniser)
+            self._quick = ColumnReader(self.reader, self.zone, *self._knowing)
         return self._quick
 
 
@@ -100,7 +100,7 @@ class Tools:
         """Return the readers for logs with the format of this one."""
         found = next((kind for kind in self._kinds if kind.fits(split)), None)
         if found is None:
-            found = _Kind(split, self._recogniser)
+            found = _Kind(split, self._recogniser, self.classifier)
             self._kinds = [found, *self._kinds[: _MAX_KINDS - 1]]
         return found
 

@@ -108,8 +108,8 @@ class _Joined:
     def places_of(self, many: BulkClassification) -> Ints:
         """Append some rows; return the index of each."""
         self.many.append(many)
-        self._rows += len(many.rows)
-        return np.arange(len(many.rows) - self._rows - 1, -self._rows - 1, -1)
+        self._rows += many.count
+        return np.arange(many.count - self._rows - 1, -self._rows - 1, -1)
 
     def places(self) -> Ints:
         """Return the content of each record as an index into `contents` followed by `many`."""
@@ -186,19 +186,11 @@ class RowBuilder:
 
     def _classified(self, items: RecordBatch) -> tuple[Ints, Ints]:
         """Return the kind of each distinct content of the records, and its index among those of its table."""
-        kinds = np.full(len(items.contents) + sum(len(m.texts) for m in items.messages), NONE, np.int64)
+        kinds = np.full(len(items.contents), NONE, np.int64)
         places = np.zeros(len(kinds), np.int64)
-        one_by_one = [(i, content) for i, content in enumerate(items.contents) if content is not None]
-        first = len(items.contents)
-        for messages in items.messages:
-            left = np.ones(len(messages.texts), bool)
-            for many in self._classifier.of_many(messages):
-                kinds[first + many.rows] = many.kind
-                places[first + many.rows] = self._joined[many.kind].places_of(many)
-                left[many.rows] = False
-            one_by_one += [(first + i, Content(messages.record(i))) for i in np.flatnonzero(left).tolist()]
-            first += len(left)
-        for i, content in one_by_one:
+        for i, content in enumerate(items.contents):
+            if content is None:
+                continue
             classified = self._classifier.of(content)
             if classified.fault:
                 for line in items.lines[items.which == i].tolist():
@@ -206,7 +198,8 @@ class RowBuilder:
             kinds[i] = classified.kind
             if classified.kind != NONE:
                 places[i] = self._joined[classified.kind].place_of(content)
-        return kinds, places
+        whole = [(kinds, places), *((np.full(many.count, many.kind), self._joined[many.kind].places_of(many)) for many in items.many)]
+        return tuple(np.concatenate(column) for column in zip(*whole, strict=True))  # type: ignore[return-value]
 
     def _joined_rows(self, table: str, joined: _Joined) -> Rows:
         """Return a table's rows of records that were read together; content that several share is converted once."""
@@ -227,15 +220,12 @@ class RowBuilder:
         """Return the columns of contents, followed by those that were classified as columns."""
         if not joined.many:
             return contents
-        counts = [len(many.rows) for many in joined.many]
-        which = pa.array(np.repeat(np.arange(len(counts)), counts))
-        names = {*joined.many[0].same, *({"process_id"} & contents.keys())}
-        same = {name: [many.same.get(name, self._split.process_id) for many in joined.many] for name in names}
-        several = [pa.table(many.columns) for many in joined.many if many.columns]
-        behind = pa.concat_tables(several, promote_options="default").combine_chunks() if several else pa.table({})
+        behind = pa.concat_tables([pa.table(many.columns) for many in joined.many], promote_options="default").combine_chunks()
         columns = {name: behind[name].chunk(0) for name in behind.column_names}
-        columns |= {name: array_of(values, schema.field(name).type).take(which) for name, values in same.items()}
-        parts = [pa.table(x) for x, count in ((contents, len(joined.contents)), (columns, sum(counts))) if count]
+        count = sum(many.count for many in joined.many)
+        if "process_id" in contents:
+            columns["process_id"] = pa.repeat(pa.scalar(self._split.process_id, pa.string()), count)
+        parts = [pa.table(x) for x, size in ((contents, len(joined.contents)), (columns, count)) if size]
         whole = pa.concat_tables(parts, promote_options="default").combine_chunks()
         return {name: whole[name].chunk(0) for name in whole.column_names}
 

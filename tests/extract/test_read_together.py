@@ -15,7 +15,8 @@ import pytest
 from places import SAMPLES
 from reading import read, read_evidence
 
-from forensics.extract.classification import BulkClassification, Classifier, Messages
+from forensics.extract.classification import BulkClassification
+from forensics.extract.message_templates import MessageTemplates
 from forensics.inventory.inventory import find_evidence
 from forensics.records.line_reader import Profile
 
@@ -102,7 +103,7 @@ def test_what_is_said_often_in_another_layout_is_read_as_what_is_said_once(layou
     evidence = find_evidence([tmp_path])
     assert any(e.format.profile.plain for e in evidence)
     monkeypatch.setattr("forensics.extract.column_reader.CHUNK", 200_000)
-    monkeypatch.setattr("forensics.extract.message_cache._MAX_KEPT", 500)
+    monkeypatch.setattr("forensics.extract.column_reader._MAX_KEPT", 500)
     quick = read_evidence(evidence, 100_000, broken=True)
     monkeypatch.setattr(Profile, "plain", property(lambda self: False))
     slow = read_evidence(evidence, 100_000, broken=True)
@@ -119,7 +120,14 @@ def test_what_is_remembered_of_a_log_changes_no_row(tmp_path: Path, monkeypatch:
     (tmp_path / "connect.log").write_bytes(b"\n".join((log, foreign * 20, log)))
     evidence = find_evidence([tmp_path])
     whole = read_evidence(evidence, 100_000, broken=True)
-    for name, value in (("message_cache._MAX_KEPT", 5), ("line_sieves._NEAR", 3), ("line_sieves._AT_ONCE", 7), ("column_reader.CHUNK", 20_000)):
+    for name, value in (
+        ("column_reader._MAX_KEPT", 5),
+        ("message_templates._MAX_TEMPLATES", 7),
+        ("message_templates._MAX_COUNTED", 9),
+        ("line_sieves._NEAR", 3),
+        ("line_sieves._AT_ONCE", 7),
+        ("column_reader.CHUNK", 20_000),
+    ):
         monkeypatch.setattr(f"forensics.extract.{name}", value)
     monkeypatch.setattr("forensics.extract.row_builder.MAX_ROWS", 50)
     parts = read_evidence(evidence, 100_000, broken=True)
@@ -182,8 +190,11 @@ def test_logs_that_are_read_one_after_the_other_give_the_rows_that_each_gives_al
 
 
 def renumbered(line: bytes, rng: random.Random) -> bytes:
-    """The line with other numbers in its message."""
-    head, tail = re.match(rb"\[[^\]]*\] [A-Z]+ ", line), re.search(rb" \([\w.$]+:\d+\)\r?$", line)
+    """The line with other numbers in its message, and often in the context before it too."""
+    head, tail = (
+        re.match(rb"\[[^\]]*\] [A-Z]+ " + rng.choice((b"", rb"(?:\[[^\]]*\] )*", rb"(?:\[[^\]]*\] )*")), line),
+        re.search(rb" \([\w.$]+:\d+\)\r?$", line),
+    )
     if not head or not tail:
         return line
     message = re.sub(rb"\d+", lambda _: b"%d" % rng.choice((0, 7, rng.randrange(10**9), 10**17, 10**25)), line[head.end() : tail.start()])
@@ -204,20 +215,20 @@ def test_messages_that_all_differ_are_read_as_columns_as_they_are_one_by_one(
     for name, value in (
         ("column_reader.FEW", 2),
         ("column_reader.CHUNK", 100_000),
-        ("message_cache._MAX_SEEN_ONCE", 3_000),
-        ("message_cache._FOR_CHUNKS", 2),
+        ("message_templates._ENOUGH", 1),
+        ("message_templates._MAX_TEMPLATES", 300),
     ):
         monkeypatch.setattr(f"forensics.extract.{name}", value)
     as_columns = 0
-    of_many = Classifier.of_many
+    read_many = MessageTemplates.read
 
-    def counting(self: Classifier, messages: Messages) -> list[BulkClassification]:
+    def counting(self: MessageTemplates, *args: Any) -> list[tuple[Any, BulkClassification]]:
         nonlocal as_columns
-        found = of_many(self, messages)
-        as_columns += sum(len(many.rows) for many in found)
+        found = read_many(self, *args)
+        as_columns += sum(many.count for _, many in found)
         return found
 
-    monkeypatch.setattr(Classifier, "of_many", counting)
+    monkeypatch.setattr(MessageTemplates, "read", counting)
     quick = read_evidence(evidence, 1 << 20, broken=True, keep_all=keep_all)
     monkeypatch.setattr(Profile, "plain", property(lambda self: False))
     slow = read_evidence(evidence, 1 << 20, broken=True, keep_all=keep_all)

@@ -76,10 +76,7 @@ class Buffer:
 
     def parts(self, begins: Ints, stops: Ints) -> pa.LargeBinaryArray:
         """Return an Arrow array of some parts, each of which ends before the next begins."""
-        borders = np.stack([begins, stops], axis=1).ravel() + PAD
-        count = len(borders) - 1
-        both = pa.LargeBinaryArray.from_buffers(pa.large_binary(), count, [None, pa.py_buffer(borders), pa.py_buffer(self._room)])
-        return both.take(pa.array(np.arange(0, count, 2)))
+        return slices(self._room, begins + PAD, stops + PAD)
 
     def without_breaks(self, starts: Ints, ends: Ints) -> Ints:
         """Return the ends of parts without trailing line breaks and carriage returns."""
@@ -211,3 +208,11 @@ class Window:
                 return True
             self._move(count)
         return False
+
+
+def slices(data: Any, begins: Ints, stops: Ints) -> pa.LargeBinaryArray:  # noqa: ANN401  (whatever has bytes)
+    """Return an Arrow array of some parts of bytes, each of which ends before the next begins."""
+    borders = np.stack([begins, stops], axis=1).ravel()
+    count = max(len(borders) - 1, 0)
+    both = pa.LargeBinaryArray.from_buffers(pa.large_binary(), count, [None, pa.py_buffer(borders), pa.py_buffer(data)])
+    return both.take(pa.array(np.arange(0, count, 2)))

@@ -1,0 +1,327 @@
+"""Read messages together that differ only in their numbers and IDs.
+
+In most logs most messages are new, because offsets, durations and the IDs of members differ. What is left of a message without these is its *template*. One
+message of each template is classified. In all others, each capture begins and ends at the same distance from the same number or ID
+(`literals.ignores_numbers`), so columns of captures are cut out of the bytes. In this module, IDs are numbers too.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import regex
+
+from forensics.catalogue.converters import CONVERTERS, NoValue
+from forensics.catalogue.recogniser import Recogniser
+from forensics.extract.classification import COUNT, EVENT, BulkClassification, Classifier, Columns, array_of
+from forensics.records.kafka_words import kafka_words
+from forensics.records.line_reader import Record
+from forensics.records.vectorized.buffers import Buffer, Flags, Ints, Octets, slices
+from forensics.schema import CAPTURE_TYPES
+
+#: A template is worth learning when this many of its messages have occurred.
+_ENOUGH = 3
+_MAX_TEMPLATES, _MAX_COUNTED = 20_000, 200_000
+#: Numbers with at most this many digits fit in 64 bits.
+_DIGITS = 18
+_ZERO, _CLOSING, _COLON, _BLANK, _LAST, _DASH = b"0]: ~-"
+#: Digits of the parts of an ID, which dashes separate.
+_PARTS = (8, 4, 4, 4, 12)
+_ID = sum(_PARTS) + len(_PARTS) - 1
+_OTHER, _HEXADECIMAL, _LETTER = range(3)
+_KINDS = np.array([_HEXADECIMAL if chr(b) in "0123456789abcdef" else _LETTER if chr(b).isalpha() else _OTHER for b in range(256)])
+_MAX_PREFIXES = 4
+_INTEGER = regex.compile("-?[0-9]+")
+#: Columns of an event that is counted; the others are those of its classification and captures.
+_COUNTED = ("level", "logger", "event", "releases")
+
+
+class _Place(NamedTuple):
+    """A position in the messages of a template: the number that it follows (0: the beginning of the message), and the distance from that."""
+
+    number: int
+    distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """What messages have in common that differ only in their numbers.
+
+    Attributes:
+        kind: `EVENT` or `COUNT`.
+        same: columns that do not depend on numbers.
+        size: bytes before the message without its prefixes.
+        parts: where each capture that contains a number begins and ends.
+    """
+
+    kind: int
+    same: Mapping[str, Any]
+    size: int
+    parts: Mapping[str, tuple[_Place, _Place]]
+
+
+class _Texts:
+    """Messages in one piece of memory, and the numbers in them after their prefixes.
+
+    Args:
+        texts: the messages, none of them empty.
+
+    Attributes:
+        octets: all bytes.
+        borders: first byte of each message, and the end of the last.
+        numbers: beginning and end of each number.
+        ids: True for each of them that is an ID.
+        firsts: the first number of each message, and the number of all numbers.
+        plain: True for messages of printable ASCII characters, without a blank at either end or a number of too many digits. All decoders agree on them.
+    """
+
+    def __init__(self, texts: pa.LargeBinaryArray) -> None:
+        _, borders, data = texts.buffers()
+        self.borders: Ints = np.frombuffer(borders, np.int64)[: len(texts) + 1]
+        self.octets: Octets = np.frombuffer(data, np.uint8)[: self.borders[-1]]
+        starts, stops = self.borders[:-1], self.borders[1:]
+        digit = self.octets - _ZERO < 10
+        edge = np.zeros(len(digit) + 1, bool)
+        edge[self.borders] = True
+        ids = self._ids()
+        for offset in range(_ID):
+            digit[ids + offset] = False
+        begins = np.append(np.flatnonzero(digit & (edge[:-1] | ~np.append(False, digit[:-1]))), ids)
+        ends = np.append(np.flatnonzero(digit & (edge[1:] | ~np.append(digit[1:], False))) + 1, ids + _ID)
+        are_ids = np.arange(len(begins)) >= len(begins) - len(ids)
+        order = np.argsort(begins, kind="stable")
+        order = order[begins[order] >= self._prefixes()[np.searchsorted(starts, begins[order], side="right") - 1]]
+        self.numbers, self.ids = (begins[order], ends[order]), are_ids[order]
+        self.firsts: Ints = np.searchsorted(self.numbers[0], self.borders)
+        self.plain: Flags = (self.octets[starts] != _BLANK) & (self.octets[stops - 1] != _BLANK)
+        long = self.numbers[0][(self.numbers[1] - self.numbers[0] > _DIGITS) & ~self.ids]
+        odd = np.append(np.flatnonzero((self.octets < _BLANK) | (self.octets > _LAST)), long)
+        self.plain[np.searchsorted(stops, odd, side="right")] = False
+
+    def _ids(self) -> Ints:
+        """Return where IDs begin that no letter or digit precedes or follows."""
+        found = np.flatnonzero(self.octets == _DASH) - _PARTS[0]
+        found = found[(found > 0) & (found + _ID < len(self.octets))]
+        at = _PARTS[0]
+        for size in _PARTS[1:-1]:
+            at += size + 1
+            found = found[self.octets[found + at] == _DASH]
+        for offset in (-1, *range(_ID + 1)):
+            kinds = _KINDS[self.octets[found + offset]]
+            found = found[kinds == _OTHER if offset in (-1, _ID) else (kinds == _HEXADECIMAL) | (self.octets[found + offset] == _DASH)]
+        whole: Ints = found[np.searchsorted(self.borders, found, side="right") == np.searchsorted(self.borders, found + _ID - 1, side="right")]
+        return whole
+
+    def _prefixes(self) -> Ints:
+        """Return the end of each message's prefixes, if it has any; whether they are prefixes, the splitter decides."""
+        ends, begins = self.borders[:-1].copy(), kafka_words().begins
+        closings = np.append(np.flatnonzero(self.octets == _CLOSING), len(self.octets))
+        padded = np.append(self.octets, np.zeros(max(map(len, begins)), np.uint8))
+        rest = np.arange(len(ends))
+        for _ in range(_MAX_PREFIXES):
+            mine = np.zeros(len(rest), bool)
+            for word in begins:
+                mine |= np.logical_and.reduce([padded[ends[rest] + i] == char for i, char in enumerate(word.encode())])
+            rest = rest[mine]
+            closed = closings[np.searchsorted(closings, ends[rest])] + 1
+            rest, closed = rest[closed < self.borders[rest + 1]], closed[closed < self.borders[rest + 1]]
+            if not len(rest):
+                break
+            for sign in (_COLON, _BLANK):
+                closed += padded[closed] == sign
+            ends[rest] = closed
+        return ends
+
+    def templates(self) -> pa.DictionaryArray:
+        """Return each message with a byte in place of each number."""
+        begins, ends = self.numbers
+        inside = np.zeros(len(self.octets) + 1, np.int8)
+        inside[begins + 1] += 1
+        inside[ends] -= 1
+        left = self.octets.copy()
+        left[begins] = self.ids
+        left = left[np.cumsum(inside[:-1], dtype=np.int8) == 0]
+        removed = np.append(0, np.cumsum(ends - begins - 1))[self.firsts]
+        buffers = [None, pa.py_buffer(self.borders - removed), pa.py_buffer(left)]
+        return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(self.borders) - 1, buffers).dictionary_encode()
+
+    def text(self, which: int) -> str:
+        """Return a plain message."""
+        return self.octets[self.borders[which] : self.borders[which + 1]].tobytes().decode("ascii")
+
+    def numbers_of(self, which: int) -> list[tuple[int, int]]:
+        """Return where the numbers of a message begin and end in it."""
+        mine = slice(self.firsts[which], self.firsts[which + 1])
+        begins, ends = (column[mine] - self.borders[which] for column in self.numbers)
+        return list(zip(begins.tolist(), ends.tolist(), strict=True))
+
+    def places(self, rows: Ints, numbers: Ints, distances: Ints) -> Ints:
+        """Return the position of a place in each of some messages."""
+        found: Ints = self._anchors[self.firsts[rows] + rows + numbers] + distances
+        return found
+
+    @cached_property
+    def _anchors(self) -> Ints:
+        """Return the beginning of each message, followed by the ends of its numbers."""
+        return np.insert(self.numbers[1], self.firsts[:-1], self.borders[:-1])
+
+
+class MessageTemplates:
+    """The templates of messages that have been read.
+
+    Args:
+        classifier: classifies one message of each template.
+        recogniser: knows the patterns.
+    """
+
+    def __init__(self, classifier: Classifier, recogniser: Recogniser) -> None:
+        self._classifier, self._recogniser, self._fields = classifier, recogniser, recogniser.catalogue.fields
+        #: By source and template; None if messages of this template are read one by one.
+        self._known: dict[tuple[int, bytes], _Template | None] = {}
+        #: Number of messages of each template that is not known yet.
+        self._counts: dict[tuple[int, bytes], int] = {}
+
+    def read(
+        self, buffer: Buffer, begins: Ints, stops: Ints, sources: Ints, record: Callable[[int, str], Record]
+    ) -> list[tuple[Ints, BulkClassification]]:
+        """Classify messages. Those in no answer are left to `Classifier.classify`.
+
+        Args:
+            buffer: holds the messages.
+            begins: first byte of each message, in rising order.
+            stops: the byte after its last.
+            sources: a number of the level, logger and other properties of its record.
+            record: returns a message's record, given its index and text.
+        """
+        if not len(begins):
+            return []
+        try:
+            texts = _Texts(buffer.parts(begins, stops))
+            templates, which = self._templates_of(texts, sources, record)
+            return list(self._read(texts, templates, which)) if templates else []
+        except Exception:  # one by one, the faulty message is reported
+            return []
+
+    def _templates_of(self, texts: _Texts, sources: Ints, record: Callable[[int, str], Record]) -> tuple[list[_Template], Ints]:
+        """Return known templates, and the index of each message's; -1 if it has none."""
+        encoded = texts.templates()
+        keys = encoded.indices.to_numpy().astype(np.int64) * (int(sources.max()) + 1) + sources
+        _, firsts, numbers, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+        names = encoded.dictionary.take(encoded.indices.take(pa.array(firsts))).to_pylist()
+        found: list[_Template] = []
+        index = np.full(len(firsts), -1, np.int64)
+        for n, (first, source, name, count) in enumerate(zip(firsts.tolist(), sources[firsts].tolist(), names, counts.tolist(), strict=True)):
+            key = source, name
+            if key not in self._known:
+                count += self._counts.get(key, 0)
+                if count < _ENOUGH or not texts.plain[first]:
+                    if len(self._counts) >= _MAX_COUNTED:
+                        self._counts.clear()
+                    self._counts[key] = count
+                    continue
+                if len(self._known) >= _MAX_TEMPLATES:
+                    self._known.clear()
+                self._counts.pop(key, None)
+                self._known[key] = self._learn(record(first, texts.text(first)), texts.numbers_of(first), ids=1 in name)
+            template = self._known[key]
+            if template is not None:
+                index[n] = len(found)
+                found.append(template)
+        return found, np.where(texts.plain, index[numbers], -1)
+
+    def _learn(self, record: Record, numbers: Sequence[tuple[int, int]], *, ids: bool) -> _Template | None:
+        """Return the template of a message with numbers at the given positions; None if other numbers could mean something else."""
+        first = numbers[0][0] if numbers else len(record.message)
+        classified, spans = self._classifier.classify(record), self._recogniser.spans(record.logger, record.message, first, ids=ids)
+        found = classified.found
+        if found is None or spans is None:
+            return None
+        size, same, parts = spans[0], dict(found.captures), {}
+        for name, (begin, end) in spans[1].items():
+            if not any(begin <= number < end for number, _ in numbers):
+                continue
+            text = record.message[begin:end]
+            is_other = self._fields[name].type == "int" and not _INTEGER.fullmatch(text)
+            if is_other or same.pop(name, None) is None or (name == "client_id" and _may_be_of_task(text)):
+                return None
+            parts[name] = _place(begin, numbers), _place(end, numbers)
+        of_record = {"level": record.level, "logger": record.logger, "thread": record.thread, "source_line": record.source_line}
+        of_event = {"event": found.event, "category": found.category, "context": found.context, "releases": classified.releases}
+        return _Template(classified.kind, {**same, **of_record, **of_event}, size, parts)
+
+    def _read(self, texts: _Texts, templates: Sequence[_Template], which: Ints) -> Iterator[tuple[Ints, BulkClassification]]:
+        """Yield the messages of each kind."""
+        kinds = np.append([template.kind for template in templates], -1)[which]
+        counted = np.flatnonzero(kinds == COUNT)
+        if len(counted):
+            columns = self._constants(templates, which[counted], ())
+            yield counted, BulkClassification(COUNT, len(counted), {name: columns[name] for name in _COUNTED})
+        rows = np.flatnonzero(kinds == EVENT)
+        if not len(rows):
+            return
+        mine, right = which[rows], np.ones(len(rows), bool)
+        parts: dict[str, list[tuple[int, ...]]] = defaultdict(list)
+        for n, template in enumerate(templates):
+            for name, (begin, end) in template.parts.items():
+                parts[name].append((n, *begin, *end))
+        columns = self._constants(templates, mine, parts)
+        for name, known in parts.items():
+            which_of, *places = np.array(known, np.int64).T
+            index = np.full(len(templates), -1)
+            index[which_of] = np.arange(len(which_of))
+            of_rows = index[mine]
+            varying = np.flatnonzero(of_rows >= 0)
+            values, wrong = self._values(name, texts, rows[varying], [place[of_rows[varying]] for place in places])
+            right[varying[wrong]] = False
+            at = np.arange(len(rows))
+            at[varying] = len(rows) + np.arange(len(values))
+            columns[name] = values if len(varying) == len(rows) else pa.concat_arrays([columns[name], values]).take(pa.array(at))
+        begins = texts.borders[rows] + np.array([template.size for template in templates])[mine]
+        columns["message"] = slices(texts.octets, begins, texts.borders[rows + 1]).cast(pa.string())
+        if not right.all():
+            rows, columns = rows[right], {name: column.filter(pa.array(right)) for name, column in columns.items()}
+        yield rows, BulkClassification(EVENT, len(rows), {name: column for name, column in columns.items() if column.null_count < len(column)})
+
+    def _constants(self, templates: Sequence[_Template], which: Ints, names: Iterable[str]) -> Columns:
+        """Return columns of what does not depend on numbers in messages of the given templates, including columns with these names."""
+        values: dict[str, list[Any]] = defaultdict(lambda: [None] * len(templates), {name: [None] * len(templates) for name in names})
+        for n, template in enumerate(templates):
+            for name, value in template.same.items():
+                values[name][n] = value
+        places = pa.array(which)
+        return {name: array_of(column, self._type(name)).take(places) for name, column in values.items()}
+
+    def _values(self, name: str, texts: _Texts, rows: Ints, places: Sequence[Ints]) -> tuple[pa.Array, Ints]:
+        """Return a capture of some messages, given where it is in each, and the indices of those whose text is not a value of it."""
+        found = slices(texts.octets, texts.places(rows, *places[:2]), texts.places(rows, *places[2:])).cast(pa.string())
+        kind = self._fields[name].type
+        if kind in ("string", "int"):  # a text with a digit is a value
+            return found.cast(self._type(name)), np.empty(0, np.int64)
+        distinct = found.dictionary_encode()
+        values = [CONVERTERS[kind](text) for text in distinct.dictionary.to_pylist()]
+        wrong = np.array([isinstance(value, NoValue) for value in values])[distinct.indices.to_numpy()]
+        typed = array_of([None if isinstance(value, NoValue) else value for value in values], self._type(name))
+        return typed.take(distinct.indices), np.flatnonzero(wrong)
+
+    def _type(self, name: str) -> pa.DataType:
+        if name == "source_line":
+            return pa.int32()
+        return CAPTURE_TYPES[self._fields[name].type] if name in self._fields else pa.string()
+
+
+def _place(position: int, numbers: Sequence[tuple[int, int]]) -> _Place:
+    """Return a position in a message as the place relative to the last number before it."""
+    before = [end for _, end in numbers if end <= position]
+    return _Place(len(before), position - max(before, default=0))
+
+
+def _may_be_of_task(client: str) -> bool:
+    """Return True if a client with this name but for its numbers may belong to a task."""
+    fixed = regex.split("[0-9]", client, maxsplit=1)[0]
+    return any(fixed.startswith(name.begins) or name.begins.startswith(fixed) for name in kafka_words().names if name.of == "client")
