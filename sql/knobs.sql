@@ -185,3 +185,5 @@ DECLARE OR REPLACE VARIABLE mirror_slow_ms BIGINT DEFAULT 10000;
 DECLARE OR REPLACE VARIABLE stuck_steps INT DEFAULT 3;
 -- A position that stands still this many times as long as those of the other partitions of its group at most is unusual.
 DECLARE OR REPLACE VARIABLE stuck_times INT DEFAULT 3;
+-- If more generations than this come between two owners, another member may have been one.
+DECLARE OR REPLACE VARIABLE gap_generations_most BIGINT DEFAULT 1000;

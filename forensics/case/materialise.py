@@ -139,7 +139,7 @@ class _Build:
 
     def _computed_first(self, view: View) -> str:
         """Compute the parts of a view's query that it reads more than once; return the query that reads their rows."""
-        parts, query = split(view.query, prefix=view.name)
+        parts, query = split(view.query, prefix=view.name, worth=self._engine.part_cost)
         for part in parts:
             self._keep_for_build(part.name, part.query)
         return query
@@ -152,7 +152,7 @@ class _Build:
     def _keep(self, view: View) -> None:
         """Compute and write a view's rows."""
         path = self._target / view.name
-        rows = self._engine.query(self._computed_first(view) if self._small and self._engine.plans_slowly else view.query)
+        rows = self._engine.query(self._computed_first(view) if self._small else view.query)
         if not (self._small or view.words):
             self._engine.keep_rows(view.name, _named(rows, view.columns), path)
             if path.exists():

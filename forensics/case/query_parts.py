@@ -1,6 +1,6 @@
 """Find common table expressions of a query that are worth computing once.
 
-Spark plans a common table expression once for every read, so in a chain of expressions that are each read twice the plan doubles at every step. An
+Engines plan a common table expression once for every read, so in a chain of expressions that are each read twice the plan doubles at every step. An
 expression that is computed first, and read as rows, is planned once.
 """
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 #: Keywords that an engine plans as more than one pass over the rows.
 _COSTLY = frozenset(("JOIN", "GROUP", "OVER", "DISTINCT", "UNION", "EXCEPT", "INTERSECT"))
-#: Minimum number of such keywords, counted once per repeated read, that makes a separate query worthwhile.
-_WORTH = 4
 
 
 @dataclass(frozen=True)
@@ -47,12 +45,13 @@ class _Table:
         return sum(word == name and before in ("FROM", "JOIN") for before, word in pairwise(self.words))
 
 
-def split(query: str, prefix: str) -> tuple[list[Part], str]:
+def split(query: str, prefix: str, worth: int) -> tuple[list[Part], str]:
     """Split off the parts that are worth computing first, in order, and return them with the query that reads them.
 
     Args:
         query: a view's query, without comments.
         prefix: prefix of the parts' names.
+        worth: minimum number of costly keywords, counted once per repeated read, that makes a separate query worthwhile.
     """
     tables, last = _tables(query)
     parts: list[Part] = []
@@ -61,7 +60,7 @@ def split(query: str, prefix: str) -> tuple[list[Part], str]:
     for n, table in enumerate(tables):
         cost[table.name] = _cost(table.words, cost)
         used = sum(other.reads(table.name) for other in tables[n + 1 :]) + last.reads(table.name)
-        if (used - 1) * cost[table.name] >= _WORTH:
+        if (used - 1) * cost[table.name] >= worth:
             name = f"{prefix}__{table.name}"
             parts.append(Part(name, _with(seen, table.words, table.body)))
             table, cost[table.name] = _Table(table.name, table.head, f"SELECT * FROM {name}", (name,)), 0

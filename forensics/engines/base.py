@@ -52,8 +52,8 @@ class Engine(ABC):
     """
 
     name: ClassVar[str]
-    #: True if planning is so slow that it pays to detect from the text of a query that it has no rows.
-    plans_slowly: ClassVar[bool] = False
+    #: From this cost on (see `query_parts.split`), a part that a query reads more than once is worth a query of its own.
+    part_cost: ClassVar[int] = 12
 
     def __init__(self, jobs: int | None = None, master: str = "", *, little: bool = False) -> None:
         self.jobs, self.master, self.little = jobs, master, little

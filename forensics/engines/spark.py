@@ -56,7 +56,7 @@ class Spark(Engine):
     """
 
     name: ClassVar[str] = SPARK
-    plans_slowly: ClassVar[bool] = True
+    part_cost: ClassVar[int] = 4
 
     def __init__(self, master: str = "", jobs: int | None = None, *, little: bool = False) -> None:
         super().__init__(jobs, master, little=little)

@@ -50,8 +50,8 @@ _SEVERAL = {
     "cut_lines": "logs whose lines are cut",
     "no_info": "logs without Kafka's lines about tasks and assignments",
 }
-#: Reasons for missing lines after the last line of a log.
-_AT_END = ("ends_early", "coordinator_went_on")
+#: Reason for missing lines after the last line of a log.
+_AT_END = "coordinator_went_on"
 #: Maximum number of further incidents of a merged cause that are named.
 _MAX_MERGED = 3
 _COORDINATOR = "coordinator of "
@@ -408,8 +408,8 @@ def missing(report: Report, clock: Clock) -> str:
     if mixed := logs_of_several(report, "brokers"):
         parts.append(f"lines that distinguish the brokers in {and_more(mixed, 3)}")
     gaps = [(c["process_id"], (c.get("facts") or {}).get("why")) for c in report.coverage if c["kind"] == "missing_lines"]
-    with_gaps = {process for process, why in gaps if why not in _AT_END}
-    ended = {*end_too_soon(report), *(process for process, why in gaps if why in _AT_END)}
+    with_gaps = {process for process, why in gaps if why != _AT_END}
+    ended = {*end_too_soon(report), *(process for process, why in gaps if why == _AT_END)}
     for logs, which in ((with_gaps - ended, ""), (with_gaps & ended, ", the last ones too")):
         parts += [f"lines of {and_more(sorted(logs), 3)}{which}"] * bool(logs)
     if files := undated(report):

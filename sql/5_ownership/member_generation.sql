@@ -1,7 +1,11 @@
 -- One row per member and generation.
--- Reads: member_round, join_round, member_pause, epoch_member, event, process_cluster, common_clock, log_hole, broker_generation
+-- Reads: member_round, join_round, epoch_member, event, process_cluster, common_clock, log_hole, broker_generation
+-- Reads: partition_holding, task_holding, client_event, clock_setback, clock_suspect, process_line, fact_line
 -- Grain: kafka_cluster, group_id, incarnation, generation, member_id, process_id
 -- Public: yes
+-- A pause is time in which a working member had nothing to do. Eager members revoke everything before they join; cooperative ones pause
+-- only if they lose all that they own. An empty assignment is not a pause. For a worker it lasts from the stop request of its last task to
+-- the start of the next one. If the clock was set in the meantime, it is unknown.
 CREATE OR REPLACE TEMPORARY VIEW member_generation (
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',
@@ -30,11 +34,84 @@ CREATE OR REPLACE TEMPORARY VIEW member_generation (
 )
 COMMENT 'One row per member and generation.'
 AS
-WITH own_round AS (
+WITH worker AS (
+  -- Lines of tasks do not name their herder, so a process with several herders is excluded.
+  SELECT max(kafka_cluster) AS kafka_cluster, max(group_id) AS group_id, process_id, instance, max(client) AS client
+  FROM (SELECT DISTINCT kafka_cluster, group_id, process_id, instance, client FROM client_event WHERE is_worker)
+  GROUP BY process_id, instance
+  HAVING count(*) = 1
+), active_span AS (
+  -- The line of a release may not be the first one after it.
+  SELECT kafka_cluster, group_id, process_id, process_instance AS instance, client, start_ms, stop_hi_ms AS stop_ms,
+    coalesce(stop_lo_ms < stop_hi_ms AND stop_how IN ('revoked', 'lost', 'client_closed', 'not_listed'), false) AS is_late
+  FROM partition_holding
+  UNION ALL
+  SELECT w.kafka_cluster, w.group_id, w.process_id, w.instance, w.client, coalesce(h.start_hi_ms, h.start_lo_ms),
+    coalesce(h.stop_asked_ms, h.work_stop_hi_ms, h.stop_hi_ms), false
+  FROM task_holding h
+  JOIN worker w ON w.process_id = h.process_id AND w.instance = h.process_instance AND w.group_id = h.group_id
+  WHERE h.resource_kind = 'task'
+), span_with_previous AS (
+  -- An open span ends last.
+  SELECT *, max(stop) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client
+      ORDER BY start_ms, stop_ms, is_late ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until,
+    max(stop) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client) AS last,
+    row_number() OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client ORDER BY start_ms DESC) = 1 AS is_last
+  FROM (SELECT *, struct(stop_ms IS NULL AS is_open, stop_ms AS at_ms, is_late) AS stop FROM active_span)
+), assignment_time AS (
+  -- An empty assignment ends the pause too.
+  SELECT process_id, instance, group_id, client, array_sort(collect_list(at_ms)) AS times
+  FROM client_event
+  WHERE event = 'partitions_assigned' OR event = 'worker_assigned' AND coalesce(size(assigned_tasks), 0) = 0
+  GROUP BY process_id, instance, group_id, client
+), idle_span AS (
+  SELECT g.kafka_cluster, g.group_id, g.process_id, g.instance, g.client, g.from_ms, g.is_late,
+    least(g.to_ms, get(filter(a.times, t -> t >= g.from_ms), 0)) AS to_ms
+  FROM (
+    SELECT kafka_cluster, group_id, process_id, instance, client, until.at_ms AS from_ms, start_ms AS to_ms, until.is_late
+    FROM span_with_previous
+    WHERE until.at_ms < start_ms
+    UNION ALL
+    SELECT kafka_cluster, group_id, process_id, instance, client, last.at_ms, NULL, last.is_late
+    FROM span_with_previous
+    WHERE is_last AND last.at_ms IS NOT NULL
+  ) g
+  LEFT JOIN assignment_time a ON a.process_id = g.process_id AND a.instance = g.instance AND a.group_id = g.group_id AND a.client = g.client
+), client_renewal AS (
+  SELECT process_id, instance, client_id, collect_list(at_ms) AS times
+  FROM fact_line
+  WHERE event IN ('client_closed', 'subscribed') AND client_id IS NOT NULL
+  GROUP BY process_id, instance, client_id
+), repeated_time AS (
+  SELECT b.process_id, l.at_ms AS from_ms, l.at_ms + b.by_ms AS to_ms
+  FROM clock_setback b
+  JOIN process_line l ON l.process_id = b.process_id AND l.stream_pos = b.stream_pos
+), timed_round AS (
+  SELECT kafka_cluster, group_id, process_id, instance, client, round, coalesce(worker_assigned_ms, synced_ms, joined_ms) AS at_ms,
+    -- The member released partitions again before its next generation, or printed its sync: the line of its assignment is missing.
+    NOT coalesce(is_worker, false) AND given_ms IS NULL AND (synced_id IS NOT NULL AND joined_id IS NOT NULL
+      OR coalesce(lead(taken_ms) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client ORDER BY round)
+        > coalesce(synced_ms, joined_ms), false)) AS is_incomplete
+  FROM join_round
+), member_pause AS (
+  SELECT p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ms, p.to_ms, max(r.round) AS round,
+    NOT p.is_late AND NOT coalesce(bool_or(r.is_incomplete), false) AS is_sure, p.is_renewed
+  FROM (
+    SELECT e.*, coalesce(exists(n.times, t -> t BETWEEN e.from_ms AND e.to_ms), false) AS is_renewed
+    FROM idle_span e
+    LEFT JOIN client_renewal n ON n.process_id = e.process_id AND n.instance = e.instance AND n.client_id = e.client
+    WHERE e.to_ms IS NOT NULL
+  ) p
+  LEFT ANTI JOIN repeated_time b ON b.process_id = p.process_id AND p.from_ms <= b.to_ms AND p.to_ms >= b.from_ms
+  -- For a clock step at an unknown position only a minimum size is known.
+  LEFT ANTI JOIN clock_suspect s ON s.process_id = p.process_id AND s.how = 'contradicted' AND p.to_ms - p.from_ms >= s.by_ms
+  LEFT JOIN timed_round r ON r.kafka_cluster = p.kafka_cluster AND r.group_id = p.group_id AND r.process_id = p.process_id
+    AND r.instance = p.instance AND r.client = p.client AND r.at_ms BETWEEN p.from_ms AND p.to_ms
+  GROUP BY p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ms, p.to_ms, p.is_late, p.is_renewed
+), own_round AS (
   SELECT
     r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.member_id AS own_member_id,
-    r.process_id, j.client, j.client_id, j.task, r.is_leader,
-      r.round, j.instance,
+    r.process_id, j.client, j.client_id, j.task, r.is_leader, r.round, j.instance,
     CASE WHEN r.synced.event_id IS NOT NULL OR j.worker_assigned_id IS NOT NULL THEN 'synced' ELSE 'joined' END AS state,
     r.joining_last.at_ms AS joining_ms, r.joined.at_ms AS joined_ms, r.synced.at_ms AS synced_ms,
     -- Releases without the assignor's line print the added partitions; for an eager member these are all.
@@ -75,7 +152,7 @@ WITH own_round AS (
     SELECT process_id, group_id, client, round, min(from_ms) AS from_ms, max(to_ms) AS to_ms,
       bool_and(coalesce(is_sure, true)) AS is_sure, bool_and(coalesce(is_renewed, false)) AS is_renewed
     FROM member_pause
-    WHERE to_ms IS NOT NULL AND round IS NOT NULL
+    WHERE round IS NOT NULL
     GROUP BY process_id, group_id, client, round
   ) p ON p.process_id = r.process_id AND p.group_id = r.group_id AND p.client = r.client AND p.round = r.round
   LEFT JOIN common_clock k ON k.process_id = r.process_id

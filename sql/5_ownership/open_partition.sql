@@ -93,13 +93,7 @@ WITH group_line AS (
   SELECT process_id, instance, min(from_pos) AS from_pos FROM log_hole GROUP BY process_id, instance
 )
 SELECT
-  s.kafka_cluster AS kafka_cluster,
-  s.group_id AS group_id,
-  s.process_id AS process_id,
-  s.instance AS instance,
-  s.client AS client,
-  s.task AS task,
-  s.resource AS resource,
+  s.kafka_cluster, s.group_id, s.process_id, s.instance, s.client, s.task, s.resource,
   coalesce(s.member_id, CASE WHEN s.is_member THEN s.next_joined.member_id END) AS member_id,
   coalesce(s.generation, CASE WHEN s.is_member AND NOT s.is_cooperative THEN s.next_joined.generation - 1 END) AS generation,
   s.next_joined.generation AS before_generation,

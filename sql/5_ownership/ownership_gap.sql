@@ -1,7 +1,9 @@
 -- One row per end of an ownership after which no known owner had the resource, with the next owner, if any.
--- Reads: ownership, join_round, member_heard, clock_offset
+-- Reads: ownership, join_round, member_heard, clock_offset, member, generation, member_generation, broker_generation, log_hole, event
+-- Reads: process_cluster
 -- Grain: kafka_cluster, group_id, resource_kind, resource, reference_process_id, next_ownership_id
 -- Of several owners before, the one that ended last counts. Resources whose owners' clocks cannot be compared have no row.
+-- A member of a generation in between may have owned it if no line shows that member's assignment.
 CREATE OR REPLACE TEMPORARY VIEW ownership_gap (
   kafka_cluster COMMENT 'Kafka cluster id',
   group_id      COMMENT 'Group',
@@ -16,7 +18,8 @@ CREATE OR REPLACE TEMPORARY VIEW ownership_gap (
   generation    COMMENT 'Generation that gave it to its next owner',
   begun_lo_ms   COMMENT 'Earliest time at which its next owner had it',
   start_hi_ms   COMMENT 'Latest time at which its next owner had it',
-  witness       COMMENT 'Events that prove the next ownership'
+  witness       COMMENT 'Events that prove the next ownership',
+  may_be_owned  COMMENT 'True if another member may have owned it in between'
 )
 COMMENT 'One row per end of an ownership after which no known owner had the resource, with the next owner, if any.'
 AS
@@ -66,13 +69,98 @@ WITH owned_time AS (
     NULL, NULL
   FROM last_owner
   WHERE NOT previous.is_open
+), gap AS (
+  SELECT g.kafka_cluster, g.group_id, g.resource_kind, g.resource, g.reference_process_id, g.previous,
+    greatest(g.previous_stop_ms, CASE WHEN h.alive_ms < coalesce(g.begun_lo_ms, g.start_hi_ms) THEN h.alive_ms END) AS previous_stop_ms,
+    g.next_ownership_id, g.next_process_id, g.next_member_id, g.generation, g.begun_lo_ms, g.start_hi_ms, g.witness
+  FROM gap_candidate g
+  JOIN single_island i ON i.kafka_cluster = g.kafka_cluster AND i.group_id <=> g.group_id AND i.resource_kind = g.resource_kind
+    AND i.resource = g.resource
+  LEFT JOIN coordinator_contact h ON g.previous.is_open AND g.resource_kind = 'partition' AND h.kafka_cluster = g.kafka_cluster
+    AND h.group_id = g.group_id AND h.member_id = g.previous.member_id AND h.process_id = g.previous.process_id
+    AND h.reference_process_id = g.reference_process_id
+), certain_gap AS (
+  -- Another possible owner matters only if the last owner had certainly ended before the next one began.
+  SELECT * FROM gap WHERE begun_lo_ms > previous.stop_hi_ms
+), generation_share AS (
+  -- The assignments of each generation's members, from the logs or from its leader.
+  SELECT m.kafka_cluster, m.group_id, m.incarnation, m.generation,
+    -- A member that joined and got no assignment before the next rebalance had nothing, unless its log lacks lines.
+    count_if(m.process_id IS NOT NULL AND (m.assigned IS NOT NULL OR m.state = 'joined' AND h.process_id IS NULL)) AS shown,
+    flatten(collect_list(CASE WHEN m.process_id IS NOT NULL THEN m.assigned END)) AS assigned,
+    flatten(collect_list(m.revoked)) AS revoked, max(m.delay_ms) AS delay_ms
+  FROM member_generation m
+  LEFT JOIN (SELECT DISTINCT process_id FROM log_hole) h ON h.process_id = m.process_id
+  GROUP BY m.kafka_cluster, m.group_id, m.incarnation, m.generation
+), known_generation AS (
+  -- If no log has the number of members, there may be one more than the logs show.
+  SELECT n.kafka_cluster, n.group_id, n.generation, n.group_protocol, n.member_count, n.seen_by_members, coalesce(s.shown, 0L) AS shown,
+    coalesce(s.assigned, array()) AS assigned, coalesce(s.revoked, array()) AS revoked, coalesce(s.delay_ms, 0L) AS delay_ms,
+    b.member_count IS NOT NULL OR coalesce(n.group_protocol <> 'classic', false) AS is_counted
+  FROM generation n
+  LEFT JOIN generation_share s ON s.kafka_cluster = n.kafka_cluster AND s.group_id = n.group_id AND s.incarnation = n.incarnation
+    AND s.generation = n.generation
+  LEFT JOIN broker_generation b ON b.kafka_cluster = n.kafka_cluster AND b.group_id = n.group_id AND b.incarnation = n.incarnation
+    AND b.generation = n.generation
+  UNION ALL
+  SELECT c.kafka_cluster, e.group_id, e.generation, 'classic', 0, 0, 0L, CAST(array() AS ARRAY<STRING>), CAST(array() AS ARRAY<STRING>),
+    0L, true
+  FROM event e JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
+    AND coalesce(e.stream_pos < c.to_pos, true)
+  WHERE e.event = 'group_emptied' AND e.generation IS NOT NULL
+), group_history AS (
+  SELECT g.kafka_cluster, g.group_id, max(g.incarnation) > min(g.incarnation) AS has_restarted,
+    -- KIP-848: only a member's own lines show its partitions, not epochs.
+    bool_or(g.group_protocol <> 'classic') AS is_broker_assigned,
+    bool_and(g.seen_by_broker OR g.group_protocol = 'classic') AND max(m.group_id) IS NULL AS has_all_logs
+  FROM generation g
+  LEFT JOIN (SELECT DISTINCT kafka_cluster, group_id FROM member WHERE process_id IS NULL) m ON m.kafka_cluster = g.kafka_cluster
+    AND m.group_id = g.group_id
+  GROUP BY g.kafka_cluster, g.group_id
+), generation_in_gap AS (
+  SELECT *, explode(sequence(previous.generation, generation)) AS between_generation
+  FROM certain_gap
+  WHERE generation - previous.generation BETWEEN 0 AND gap_generations_most
+), possible_owner AS (
+  SELECT g.next_ownership_id
+  FROM generation_in_gap g
+  LEFT JOIN known_generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation = g.between_generation
+  WHERE CASE WHEN n.generation IS NULL THEN g.between_generation > g.previous.generation AND g.between_generation < g.generation
+    -- A generation assigns a resource to one member: if a log shows it, no other member can have had it.
+    ELSE NOT array_contains(n.assigned, g.resource)
+      AND (n.member_count > n.shown AND n.group_protocol <=> 'classic' OR n.member_count > n.seen_by_members
+        -- A resource that a generation revokes from one worker goes to another in the next; a delay holds for a lost worker what it had,
+        -- but not what it had been asked to revoke.
+        OR NOT n.is_counted AND NOT array_contains(n.revoked, g.resource)
+          AND (n.delay_ms = 0
+            OR NOT (g.previous.is_open OR coalesce(g.previous.phase_end = 'gone' OR g.previous.stop_how = 'worker_stopped', false)))
+          AND n.generation > g.previous.generation AND n.generation < g.generation) END
+  UNION
+  -- A generation in between assigned it to a member, perhaps to the last owner, which had released it; the line about it is missing.
+  SELECT g.next_ownership_id
+  FROM generation_in_gap g
+  JOIN member_generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation = g.between_generation
+    AND n.generation > g.previous.generation AND n.generation < g.generation AND n.process_id IS NOT NULL
+    AND array_contains(n.assigned, g.resource)
+  LEFT JOIN clock_offset o ON o.process_id = n.process_id AND o.reference_process_id = g.reference_process_id
+  WHERE g.resource_kind = 'partition' AND (n.process_id <> g.previous.process_id OR NOT n.member_id <=> g.previous.member_id
+    OR unix_millis(n.synced_ts) - o.hi_ms > g.previous.stop_lo_ms)
+  UNION
+  SELECT g.next_ownership_id
+  FROM certain_gap g
+  LEFT JOIN group_history h ON h.kafka_cluster = g.kafka_cluster AND h.group_id = g.group_id
+  WHERE h.is_broker_assigned AND NOT h.has_all_logs
+    -- If generations start again, their numbers do not show which were in between.
+    OR h.has_restarted AND NOT (g.generation <=> g.previous.generation AND g.previous.member_id <=> g.next_member_id)
+    -- A later owner by the same or an earlier generation: the line that gave it a later one is missing.
+    OR g.generation < g.previous.generation OR g.generation = g.previous.generation AND g.next_process_id <> g.previous.process_id
+    OR g.generation - g.previous.generation > gap_generations_most
+    -- The last owner's generation is unknown: another may have had it since, except where the same member stops and starts it.
+    OR g.previous.generation IS NULL
+      AND (g.previous.is_before_log OR g.resource_kind = 'partition' AND NOT coalesce(h.is_broker_assigned, false))
+      AND NOT (g.resource_kind <> 'partition' AND g.previous.process_id = g.next_process_id
+        AND g.previous.member_id <=> g.next_member_id)
 )
-SELECT g.kafka_cluster, g.group_id, g.resource_kind, g.resource, g.reference_process_id, g.previous,
-  greatest(g.previous_stop_ms, CASE WHEN h.alive_ms < coalesce(g.begun_lo_ms, g.start_hi_ms) THEN h.alive_ms END) AS previous_stop_ms,
-  g.next_ownership_id, g.next_process_id, g.next_member_id, g.generation, g.begun_lo_ms, g.start_hi_ms, g.witness
-FROM gap_candidate g
-JOIN single_island i ON i.kafka_cluster = g.kafka_cluster AND i.group_id <=> g.group_id AND i.resource_kind = g.resource_kind
-  AND i.resource = g.resource
-LEFT JOIN coordinator_contact h ON g.previous.is_open AND g.resource_kind = 'partition' AND h.kafka_cluster = g.kafka_cluster
-  AND h.group_id = g.group_id AND h.member_id = g.previous.member_id AND h.process_id = g.previous.process_id
-  AND h.reference_process_id = g.reference_process_id
+SELECT g.*, p.next_ownership_id IS NOT NULL AS may_be_owned
+FROM gap g
+LEFT JOIN possible_owner p ON p.next_ownership_id = g.next_ownership_id

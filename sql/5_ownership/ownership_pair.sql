@@ -1,11 +1,12 @@
 -- One row per pair of ownerships of one resource that could be, or be mistaken for, two owners at the same time.
--- Reads: holding_order, clock_closure, one_process
+-- Reads: holding, clock_offset, process_resolution, clock_suspect, event_row, clock_closure, one_process
 -- Grain: a_id, b_id
 -- Each ownership is paired with its next few and with every later one that it may outlast. `lo_ms` and `hi_ms` bound how far b's clock is
 -- ahead of a's. All comparisons of the pair use the same offset, so the uncertainty is counted only once. Times on unrelated clocks do not
 -- show which pairs matter, but generations do: each ownership is paired with the last one of every other process that was assigned no
 -- later. If more than `owners_compared_most` others may have owned the resource when an ownership began, it is paired with its next few
--- only. If one of the two starts is not in the log, a is the ownership that is known to be earlier.
+-- only. If one of the two starts is not in the log, a is the ownership that is
+-- known to be earlier.
 CREATE OR REPLACE TEMPORARY VIEW ownership_pair (
   a_id       COMMENT 'Ownership that began first, as far as is known',
   b_id       COMMENT 'The other',
@@ -19,19 +20,45 @@ CREATE OR REPLACE TEMPORARY VIEW ownership_pair (
 )
 COMMENT 'One row per pair of ownerships of one resource that could be, or be mistaken for, two owners at the same time.'
 AS
-WITH generation_position AS (
+WITH owner AS (
+  -- Times are on the reference clock. If a start is not in the log, only the latest possible one is known: its first line.
+  SELECT *, row_number() OVER in_time AS nth,
+    CASE WHEN start_how = 'seen' THEN coalesce(from_lo_ms, from_hi_ms) ELSE coalesce(from_hi_ms, to_lo_ms, from_lo_ms) END AS known_ms,
+    lead(from_lo_ms, 5) OVER in_time AS fifth_from_ms,
+    lead(generation) OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource, process_id, client
+      ORDER BY instance, ownership_id) AS next_generation,
+    min(reference_process_id) OVER of_resource <> max(reference_process_id) OVER of_resource AS is_on_several_clocks
+  FROM (
+    SELECT h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.process_id, o.reference_process_id, h.instance,
+      h.generation, h.start_how, h.stop_how, h.start_id, h.stop_id,
+      CASE WHEN h.resource_kind = 'partition' THEN h.owner ELSE '' END AS client,
+      h.start_lo_ms - o.hi_ms AS from_lo_ms, h.start_hi_ms + r.resolution_ms - o.lo_ms AS from_hi_ms, h.stop_lo_ms - o.hi_ms AS to_lo_ms,
+      h.stop_hi_ms + r.resolution_ms - o.lo_ms AS to_hi_ms, s.process_id IS NOT NULL AS is_stepped,
+      -- The order of lines decides if the clock was set while the process ran, and for times in whole seconds of partitions that a consumer
+      -- releases and receives again immediately.
+      s.process_id IS NOT NULL OR h.resource_kind = 'partition' AND r.resolution_ms > 1 AS is_ordered_by_line
+    FROM holding h
+    JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
+    JOIN process_resolution r ON r.process_id = h.process_id
+    LEFT JOIN (SELECT DISTINCT process_id FROM clock_suspect) s ON s.process_id = h.process_id
+    WHERE h.group_id IS NOT NULL
+  )
+  WINDOW
+    of_resource AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource),
+    in_time AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource ORDER BY coalesce(from_lo_ms, from_hi_ms), ownership_id)
+), generation_position AS (
   -- If clocks do not order the ownerships of a resource, generations do.
   SELECT *, row_number() OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource ORDER BY generation, nth) AS place
-  FROM holding_order
+  FROM owner
   WHERE is_on_several_clocks AND generation IS NOT NULL
 ), ownership_edge AS (
   -- Each ownership begins and ends by time or by generation. One that ends before the fifth after it begins needs only its next four.
-  SELECT kafka_cluster, group_id, resource_kind, resource, true AS is_timed, nth AS place, false AS is_end, start_lo_ms AS at
-  FROM holding_order
+  SELECT kafka_cluster, group_id, resource_kind, resource, true AS is_timed, nth AS place, false AS is_end, from_lo_ms AS at
+  FROM owner
   UNION ALL
-  SELECT kafka_cluster, group_id, resource_kind, resource, true, nth, true, stop_hi_ms
-  FROM holding_order
-  WHERE fifth_start_ms IS NOT NULL AND (stop_hi_ms IS NULL OR stop_hi_ms > fifth_start_ms)
+  SELECT kafka_cluster, group_id, resource_kind, resource, true, nth, true, to_hi_ms
+  FROM owner
+  WHERE fifth_from_ms IS NOT NULL AND (to_hi_ms IS NULL OR to_hi_ms > fifth_from_ms)
   UNION ALL
   SELECT kafka_cluster, group_id, resource_kind, resource, false, place, false, generation
   FROM generation_position
@@ -72,13 +99,13 @@ WITH generation_position AS (
   FROM (
     SELECT kafka_cluster, group_id, resource_kind, resource, nth,
       row_number() OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource ORDER BY nth) AS unseen_nth
-    FROM holding_order
-    WHERE start_lo_ms IS NULL
+    FROM owner
+    WHERE from_lo_ms IS NULL
   )
   WHERE unseen_nth <= owners_compared_most
 ), time_pair AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, nth AS a_nth, explode(sequence(nth + 1, nth + 4)) AS b_nth
-  FROM holding_order
+  FROM owner
   UNION ALL
   SELECT kafka_cluster, group_id, resource_kind, resource, place, explode(sequence(place + 5, last_place))
   FROM concurrent_owners
@@ -124,34 +151,52 @@ WITH generation_position AS (
   ) c
   LEFT JOIN generation_position p ON NOT c.is_timed AND p.kafka_cluster = c.kafka_cluster AND p.group_id = c.group_id
     AND p.resource_kind = c.resource_kind AND p.resource = c.resource AND p.place = c.place
-  JOIN holding_order h ON h.kafka_cluster = c.kafka_cluster AND h.group_id = c.group_id AND h.resource_kind = c.resource_kind
+  JOIN owner h ON h.kafka_cluster = c.kafka_cluster AND h.group_id = c.group_id AND h.resource_kind = c.resource_kind
     AND h.resource = c.resource AND h.nth = coalesce(p.nth, c.place)
   WHERE c.left_out > 0
   GROUP BY h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.nth
 ), ownership_pair_facts AS (
   SELECT a.ownership_id AS a_id, b.ownership_id AS b_id, a.process_id AS a_process, b.process_id AS b_process, c.is_timed,
-    a.process_id = b.process_id AS is_one_process, c.b_nth = c.a_nth + 1 AS is_next, a.stop_hi_ms, b.start_lo_ms,
-    NOT a.has_time AND NOT b.has_time AND coalesce(a.stop_how, b.stop_how) IS NOT NULL AS is_untimed_turn,
-    a.is_stepped OR b.is_stepped AS is_suspect, c.resource_kind = 'partition' AS is_partition,
-    coalesce(a.stop_pos <= b.start_pos OR b.stop_pos <= a.start_pos, false) AS is_one_by_one,
-    w.left_out,
+    a.process_id = b.process_id AS is_one_process, c.b_nth = c.a_nth + 1 AS is_next, a.to_hi_ms, b.from_lo_ms,
+    coalesce(a.from_lo_ms, a.from_hi_ms, a.to_lo_ms, a.to_hi_ms, b.from_lo_ms, b.from_hi_ms, b.to_lo_ms, b.to_hi_ms) IS NULL
+      AND coalesce(a.stop_how, b.stop_how) IS NOT NULL AS is_untimed_turn,
+    a.is_stepped OR b.is_stepped AS is_suspect, a.process_id = b.process_id AND a.is_ordered_by_line AS is_ordered_by_line,
+    a.start_id AS a_start_id, a.stop_id AS a_stop_id, b.start_id AS b_start_id, b.stop_id AS b_stop_id, w.left_out,
     -- The start of one of them is not in the log, and the other one is known to be later.
     c.is_timed AND a.process_id <> b.process_id AND (a.start_how <> 'seen' OR b.start_how <> 'seen')
       AND coalesce(b.known_ms < a.known_ms, false) AS is_reversed
   FROM chosen_pair c
-  JOIN holding_order a ON a.kafka_cluster = c.kafka_cluster AND a.group_id = c.group_id AND a.resource_kind = c.resource_kind
+  JOIN owner a ON a.kafka_cluster = c.kafka_cluster AND a.group_id = c.group_id AND a.resource_kind = c.resource_kind
     AND a.resource = c.resource AND a.nth = c.a_nth
-  JOIN holding_order b ON b.kafka_cluster = c.kafka_cluster AND b.group_id = c.group_id AND b.resource_kind = c.resource_kind
+  JOIN owner b ON b.kafka_cluster = c.kafka_cluster AND b.group_id = c.group_id AND b.resource_kind = c.resource_kind
     AND b.resource = c.resource AND b.nth = c.b_nth
   LEFT JOIN omitted_count w ON w.kafka_cluster = c.kafka_cluster AND w.group_id = c.group_id AND w.resource_kind = c.resource_kind
     AND w.resource = c.resource AND w.nth = c.a_nth
+), successive_pair AS (
+  -- The lines of one process are in order: one ownership ended before the other began.
+  SELECT l.a_id, l.b_id
+  FROM (
+    SELECT a_id, b_id,
+      explode(map('a_start', a_start_id, 'a_stop', a_stop_id, 'b_start', b_start_id, 'b_stop', b_stop_id)) AS (what, event_id)
+    FROM ownership_pair_facts
+    WHERE is_ordered_by_line
+  ) l
+  JOIN event_row e ON e.event_id = l.event_id
+  GROUP BY l.a_id, l.b_id
+  HAVING max(CASE WHEN l.what = 'a_stop' THEN e.stream_pos END) <= max(CASE WHEN l.what = 'b_start' THEN e.stream_pos END)
+    OR max(CASE WHEN l.what = 'b_stop' THEN e.stream_pos END) <= max(CASE WHEN l.what = 'a_start' THEN e.stream_pos END)
 ), ordered_pair AS (
-  SELECT CASE WHEN is_reversed THEN b_id ELSE a_id END AS a_id, CASE WHEN is_reversed THEN a_id ELSE b_id END AS b_id,
-    CASE WHEN is_reversed THEN b_process ELSE a_process END AS a_process, CASE WHEN is_reversed THEN a_process
-      ELSE b_process END AS b_process,
-    is_timed, is_one_process, is_next, stop_hi_ms, start_lo_ms, is_untimed_turn, is_suspect, is_partition, is_one_by_one,
-    left_out, a_id AS crowded_id
-  FROM ownership_pair_facts
+  SELECT CASE WHEN p.is_reversed THEN p.b_id ELSE p.a_id END AS a_id, CASE WHEN p.is_reversed THEN p.a_id ELSE p.b_id END AS b_id,
+    CASE WHEN p.is_reversed THEN p.b_process ELSE p.a_process END AS a_process,
+    CASE WHEN p.is_reversed THEN p.a_process ELSE p.b_process END AS b_process,
+    p.is_one_process, p.is_next, p.is_suspect, p.left_out, p.a_id AS crowded_id
+  FROM ownership_pair_facts p
+  LEFT ANTI JOIN one_process o ON o.process_id = p.a_process AND o.other_process_id = p.b_process
+  -- A later ownership in the same process after a clean end is normal; one that began before the end is not. Without times the lines of one
+  -- process are still in order. For a task this proves little, because its thread may run on after the line of the stop request.
+  LEFT ANTI JOIN successive_pair s ON s.a_id = p.a_id AND s.b_id = p.b_id
+  WHERE NOT (p.is_one_process AND p.is_untimed_turn)
+    AND (NOT p.is_timed OR p.is_next AND NOT p.is_one_process OR p.to_hi_ms IS NULL OR p.from_lo_ms IS NULL OR p.from_lo_ms < p.to_hi_ms)
 )
 SELECT
   p.a_id, p.b_id,
@@ -176,10 +221,3 @@ SELECT
 FROM ordered_pair p
 LEFT JOIN clock_closure forth ON forth.from_process_id = p.a_process AND forth.to_process_id = p.b_process
 LEFT JOIN clock_closure back ON back.from_process_id = p.b_process AND back.to_process_id = p.a_process
-LEFT ANTI JOIN one_process o ON o.process_id = p.a_process AND o.other_process_id = p.b_process
--- A later ownership in the same process after a clean end is normal; one that began before the end is not. Without times, or with coarse
--- times, the lines of one process are still in order: one ownership ended before the other began. For a task this proves little, because
--- its thread may run on after the line of the stop request.
-WHERE NOT (p.is_one_process AND (p.is_untimed_turn OR (p.is_suspect OR p.is_partition) AND p.is_one_by_one))
-  AND (NOT p.is_timed OR p.is_next AND NOT p.is_one_process OR p.stop_hi_ms IS NULL OR p.start_lo_ms IS NULL
-    OR p.start_lo_ms < p.stop_hi_ms)

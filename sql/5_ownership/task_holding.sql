@@ -1,5 +1,5 @@
 -- One row per unbroken time in which one worker had one task (or connector), with bounds on its two ends, by the worker's own clock.
--- Reads: task_line, process_life, log_hole, member_heard, setting, lost_start
+-- Reads: task_line, process_life, log_hole, member_heard, setting, join_round, client_event
 -- Grain: process_id, process_instance, resource_kind, resource, life
 -- A thread begins between the request to construct it and its first sign of life, or the line that reports that all starts are done. It
 -- ends between the last moment at which it must still have existed and a line that reports its end. A thread that was neither asked to stop
@@ -7,8 +7,7 @@
 -- task's stop timeout has seen the task end. One that continues later may have abandoned the task in a missing line. After a gap in the log
 -- nothing is certain, because such a line may be in the gap, unless the same thread, or the same member id of its consumer, appears after
 -- it too. A sink's thread that ends closes its consumer, so the thread exists as long as the coordinator hears from that consumer.
--- lost_start has the bounds of a start that is not in the log. A worker creates a connector again only after it has stopped it, so a second
--- one began after the first ended.
+-- A worker creates a connector again only after it has stopped it, so a second one began after the first ended.
 CREATE OR REPLACE TEMPORARY VIEW task_holding (
   kafka_cluster  COMMENT 'Kafka cluster',
   group_id       COMMENT 'Group of the Connect worker',
@@ -36,7 +35,6 @@ CREATE OR REPLACE TEMPORARY VIEW task_holding (
   is_stop_lost   COMMENT 'True if lines are missing after the last one that is certainly its own, so its end is, or may be, among them',
   start_id       COMMENT 'Event of the start',
   start_sign_id  COMMENT 'First event that shows it',
-  start_witness  COMMENT 'Events that link that event to it; NULL: the event shows it by itself',
   not_before_id  COMMENT 'Event before which it did not exist; NULL: it existed when the log began',
   stop_asked_id  COMMENT 'Event of the stop request',
   last_sign_id   COMMENT 'Event of the last sign of life',
@@ -216,13 +214,30 @@ WITH consumer_identity AS (
       OR coalesce(f.stop.tasks_stopped.at_ms - f.stop.at_ms < coalesce(g.graceful_ms, graceful_stop_ms),
         false) AS is_seen_ending
   FROM task_span_with_next f LEFT JOIN stop_timeout g ON g.process_id = f.process_id
+), unseen_start AS (
+  -- Runs whose log lacks the start, or has only the end of the connector's construction.
+  SELECT process_id, instance, resource_kind, resource, life, min(stream_pos) AS from_pos
+  FROM task_line
+  WHERE kind <> 'order'
+  GROUP BY process_id, instance, resource_kind, resource, life
+  HAVING life = 0 OR min_by(event, stream_pos) FILTER (WHERE kind = 'start') = 'connector_started'
+), adjacent_assignment AS (
+  -- The last assignment of its worker before the first line, and the next one. What the last one does not name started after it.
+  SELECT f.process_id, f.instance, f.resource_kind, f.resource, f.life,
+    max(CASE WHEN e.stream_pos < f.from_pos
+      THEN struct(e.stream_pos, j.generation, array_contains(j.assigned, f.resource) AS is_named) END) AS before_it,
+    min(CASE WHEN e.stream_pos > f.from_pos THEN struct(e.stream_pos, j.generation) END) AS after_it
+  FROM unseen_start f
+  JOIN join_round j ON j.process_id = f.process_id AND j.instance = f.instance AND j.is_worker AND j.assigned IS NOT NULL
+  JOIN client_event e ON e.event_id = j.worker_assigned_id
+  GROUP BY f.process_id, f.instance, f.resource_kind, f.resource, f.life
 ), span_with_end AS (
   SELECT
     f.*,
-    b.not_before_ms, b.not_before_id, p.start_id AS process_start_id,
-    b.generation AS named_generation, b.before_generation, b.there_ms, b.there_id, b.there_witness,
+    p.start_id AS process_start_id, CASE WHEN b.before_it.is_named THEN b.before_it.generation END AS named_generation,
+    b.after_it.generation AS before_generation,
     CASE WHEN f.life > 0 AND NOT f.start_event <=> 'connector_started' THEN 'seen'
-      WHEN f.instance = 0 AND f.life = 0 AND NOT coalesce(b.is_skipped, false) AND NOT f.is_after_gap THEN 'open'
+      WHEN f.instance = 0 AND f.life = 0 AND coalesce(b.before_it.is_named, true) AND NOT f.is_after_gap THEN 'open'
       ELSE 'lost' END AS start_how,
     p.first_ms AS process_first_ms,
     greatest(p.last_ms, d.heard_ms) AS process_last_ms,
@@ -267,15 +282,15 @@ WITH consumer_identity AS (
   LEFT JOIN coordinator_contact d ON f.resource_kind = 'task' AND d.process_id = f.process_id AND d.instance = f.instance
     AND d.resource = f.resource
     AND d.life = f.life
-  LEFT JOIN lost_start b ON b.process_id = f.process_id AND b.instance = f.instance AND b.resource_kind = f.resource_kind
+  LEFT JOIN adjacent_assignment b ON b.process_id = f.process_id AND b.instance = f.instance AND b.resource_kind = f.resource_kind
     AND b.resource = f.resource AND b.life = f.life
 )
 SELECT
   kafka_cluster, group_id, resource_kind, resource, process_id, instance AS process_instance, life, member_id,
   CASE WHEN start_how = 'seen' THEN generation ELSE named_generation END AS generation,
   CASE WHEN start_how = 'seen' THEN start.at_ms
-    ELSE greatest(CASE WHEN instance > 0 THEN process_first_ms END, previous_line.at_ms, not_before_ms) END AS start_lo_ms,
-  CASE WHEN life = 0 THEN least(coalesce(first_sign.at_ms, CASE WHEN instance = 0 THEN stop.at_ms END), there_ms) ELSE least(
+    ELSE greatest(CASE WHEN instance > 0 THEN process_first_ms END, previous_line.at_ms) END AS start_lo_ms,
+  CASE WHEN life = 0 THEN coalesce(first_sign.at_ms, CASE WHEN instance = 0 THEN stop.at_ms END) ELSE least(
     first_sign.at_ms, CASE WHEN failed.at_ms IS NULL OR failed.at_ms > work_started.at_ms THEN work_started.at_ms END, stop.at_ms,
     next_start.at_ms) END AS start_hi_ms,
   start_how, before_generation,
@@ -312,13 +327,10 @@ SELECT
     -- A herder that ends cleanly has stopped its tasks before.
     OR end_line.how IS NULL AND failed_stop_pos IS NULL AND herder_stopped.event_id IS NOT NULL AS is_stop_lost,
   start.event_id AS start_id,
-  CASE WHEN there_ms < first_sign.at_ms OR first_sign.at_ms IS NULL THEN coalesce(there_id, work_started.event_id)
-    WHEN first_sign.at_ms <= work_started.at_ms OR work_started.at_ms IS NULL THEN first_sign.event_id
-    ELSE work_started.event_id END AS start_sign_id,
-  there_witness AS start_witness,
-  CASE WHEN start_how = 'seen' THEN start.event_id
-    WHEN previous_line.at_ms >= not_before_ms OR not_before_ms IS NULL AND previous_line.at_ms IS NOT NULL THEN previous_line.event_id
-    ELSE coalesce(not_before_id, process_start_id) END AS not_before_id,
+  CASE WHEN first_sign.at_ms IS NULL OR first_sign.at_ms > work_started.at_ms THEN work_started.event_id
+    ELSE first_sign.event_id END AS start_sign_id,
+  CASE WHEN start_how = 'seen' THEN start.event_id ELSE coalesce(CASE WHEN previous_line.at_ms IS NOT NULL THEN previous_line.event_id END,
+    process_start_id) END AS not_before_id,
   stop.event_id AS stop_asked_id, last_sign.event_id AS last_sign_id, end_line.event_id AS stop_id, sign_count,
   failed_stop_pos IS NOT NULL OR coalesce(last_sign.at_ms - stop.at_ms > graceful_ms, false) AS is_overdue
 FROM span_with_end

@@ -1,5 +1,5 @@
 -- One row for each time in which a task, connector or partition that had had an owner had none.
--- Reads: ownership_gap, gap_owner, member, join_round, clock_offset
+-- Reads: ownership_gap, member, join_round, clock_offset
 -- Grain: kafka_cluster, group_id, resource_kind, resource, previous_ownership_id
 -- Public: yes
 -- Certain from `from_hi` to `to_lo`, possible from `from_lo` to `to_hi`. Owners whose clocks cannot be compared have no row: one
@@ -77,7 +77,7 @@ SELECT
   timestamp_millis(g.begun_lo_ms) AS to_lo, timestamp_millis(g.start_hi_ms) AS to_hi,
   CASE
     WHEN g.begun_lo_ms IS NULL THEN NULL
-    WHEN h.next_ownership_id IS NOT NULL THEN 0L
+    WHEN g.may_be_owned THEN 0L
     WHEN NOT g.previous.is_open THEN greatest(0L, g.begun_lo_ms - g.previous.stop_hi_ms)
     ELSE 0L
   END AS certain_ms,
@@ -103,5 +103,4 @@ SELECT
 FROM ownership_gap g
 LEFT JOIN gap_delay d ON d.kafka_cluster = g.kafka_cluster AND d.group_id <=> g.group_id AND d.resource_kind = g.resource_kind
   AND d.resource = g.resource AND d.ownership_id = g.previous.ownership_id
-LEFT JOIN gap_owner h ON h.previous_ownership_id = g.previous.ownership_id AND h.next_ownership_id = g.next_ownership_id
 LEFT JOIN member m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id AND m.member_id = g.previous.member_id

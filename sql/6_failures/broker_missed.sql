@@ -20,13 +20,12 @@ WITH missing_broker_line AS (
   WHERE event = 'broker_fenced' OR event = 'connection_failed' AND component = 'ReplicaFetcher'
 )
 SELECT DISTINCT
-  c.kafka_cluster AS kafka_cluster,
+  c.kafka_cluster,
   l.missed_id AS broker_id,
-  l.process_id AS process_id,
-  l.event_id AS event_id,
+  l.process_id, l.event_id,
   l.at_ms - o.hi_ms AS at_lo_ms,
   l.at_ms - o.lo_ms AS at_hi_ms,
-  o.reference_process_id AS reference_process_id
+  o.reference_process_id
 FROM missing_broker_line l
 JOIN cluster_broker c ON c.process_id = l.process_id AND c.broker_id <> l.missed_id
 JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference

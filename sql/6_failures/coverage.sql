@@ -1,6 +1,6 @@
 -- One row for each period of a process's time that the evidence covers or lacks, and per process that others name but whose log is missing.
 -- Reads: range_row, unrecognised_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log
--- Reads: filtered_log, log_hole, event, client_event, common_clock, early_end, process_cluster, worker_group
+-- Reads: filtered_log, log_hole, event, client_event, common_clock, process_cluster
 -- Reads: ownership_pair, ownership
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
@@ -44,50 +44,21 @@ WITH file_range AS (
   LEFT ANTI JOIN (SELECT process_id FROM shared_log WHERE member_count > 0 UNION SELECT process_id FROM filtered_log) s
     ON s.process_id = h.process_id
 ), complete_group AS (
-  -- Old clients do not print their ids. If each generation has as many members as there are logs, some of its members belong to these logs.
-  SELECT kafka_cluster, group_id, max(seen_by_members) AS log_count
+  -- Old clients do not print their ids. If each generation has as many members as there are logs, none is missing.
+  SELECT kafka_cluster, group_id
   FROM generation
   GROUP BY kafka_cluster, group_id
   HAVING max(member_count - seen_by_members) <= 0
-), member_request AS (
-  -- A coordinator that starts a rebalance at a member's request still has that member at that time.
-  SELECT group_id, member_id, max(ts) AS last_ts
-  FROM event
-  WHERE event = 'rebalance_preparing' AND broker_id IS NOT NULL AND NOT lower(coalesce(reason, '')) RLIKE 'remov|expir|leav'
-  GROUP BY group_id, member_id
-), concurrent_members AS (
-  -- The number of members with logs that were members at the same time as it: when it joined, or when one of them joined meanwhile.
-  SELECT kafka_cluster, group_id, member_id, max(known_count) AS known_count
-  FROM (
-    SELECT t.kafka_cluster, t.group_id, t.member_id, t.at_ts, count(DISTINCT n.member_id) AS known_count
-    FROM (
-      SELECT kafka_cluster, group_id, member_id, first_ts AS at_ts FROM member WHERE process_id IS NULL
-      UNION ALL
-      SELECT m.kafka_cluster, m.group_id, m.member_id, o.first_ts
-      FROM member m
-      JOIN member_request a ON a.group_id = m.group_id AND a.member_id = m.member_id
-      JOIN member o ON o.kafka_cluster = m.kafka_cluster AND o.group_id = m.group_id AND o.process_id IS NOT NULL
-        AND o.first_ts > m.first_ts AND o.first_ts <= a.last_ts
-      WHERE m.process_id IS NULL
-    ) t
-    JOIN member n ON n.kafka_cluster = t.kafka_cluster AND n.group_id = t.group_id AND n.member_id <> t.member_id
-      AND (n.process_id IS NOT NULL OR n.left_client IS NOT NULL) AND t.at_ts BETWEEN n.first_ts AND n.last_ts
-    GROUP BY t.kafka_cluster, t.group_id, t.member_id, t.at_ts
-  )
-  GROUP BY kafka_cluster, group_id, member_id
 ), member_without_log AS (
-  -- It is not missing unless as many other known members as there are logs were members at the same time.
   SELECT m.group_id, m.member_id, m.client_id, m.client_host, m.first_ts, m.last_ts
   FROM member m
-  LEFT JOIN complete_group w ON w.kafka_cluster = m.kafka_cluster AND w.group_id = m.group_id
-  LEFT JOIN concurrent_members n ON n.kafka_cluster = m.kafka_cluster AND n.group_id = m.group_id AND n.member_id = m.member_id
+  LEFT ANTI JOIN complete_group w ON w.kafka_cluster = m.kafka_cluster AND w.group_id = m.group_id
   -- A process on that host has a log, but without the lines of that client.
   LEFT ANTI JOIN (
     SELECT q.client, h.client_host
     FROM quiet_log q JOIN member h ON h.process_id = q.process_id AND h.client_host IS NOT NULL
   ) q ON q.client = m.client_id AND q.client_host = m.client_host
   WHERE m.process_id IS NULL AND m.left_client IS NULL
-    AND (w.log_count IS NULL OR w.log_count > 0 AND coalesce(n.known_count, 0) >= w.log_count)
 ), coordinated_generation AS (
   -- Only coordinators print these. If one line of a generation is lost, another may remain: the line with which a rebalance begins
   -- names the generation before.
@@ -121,17 +92,6 @@ WITH file_range AS (
   FROM member m
   LEFT JOIN (SELECT process_id, min(first_ms) AS first_ms, max(last_ms) AS last_ms FROM process_life GROUP BY process_id) l
     ON l.process_id = m.process_id
-), leader_in_assignment AS (
-  -- Old releases do not name the group here.
-  SELECT e.process_id, coalesce(e.group_id, w.group_id) AS group_id, e.generation, e.leader_member_id, e.leader_url, e.ts
-  FROM event e
-  LEFT JOIN worker_group w ON w.process_id = e.process_id AND w.instance = e.instance
-  WHERE e.event = 'worker_assigned'
-), worker_address AS (
-  -- Workers, and the URL that each printed.
-  SELECT w.process_id, w.group_id, u.worker_url
-  FROM (SELECT DISTINCT process_id, group_id FROM leader_in_assignment) w
-  LEFT JOIN (SELECT DISTINCT process_id, worker_url FROM event WHERE event = 'worker_url_advertised') u ON u.process_id = w.process_id
 ), unidentified_members AS (
   -- Members that print no id.
   SELECT kafka_cluster, group_id, generation, client_id, count(*) AS members
@@ -170,13 +130,6 @@ WITH file_range AS (
   -- The log of a member that prints no id is known from its assignment.
   LEFT ANTI JOIN member_generation o ON o.kafka_cluster = g.kafka_cluster AND o.group_id = g.group_id AND o.generation = g.generation
     AND o.member_id = g.member_id AND o.process_id IS NOT NULL
-  UNION ALL
-  -- A leader's URL that none of the workers has: all of them printed theirs.
-  SELECT e.group_id, regexp_replace(e.leader_member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', ''), e.generation,
-    e.leader_member_id, e.ts, e.ts
-  FROM leader_in_assignment e
-  LEFT ANTI JOIN worker_address a ON a.group_id = e.group_id AND coalesce(a.worker_url = e.leader_url, true)
-  WHERE e.leader_url IS NOT NULL AND e.leader_member_id IS NOT NULL AND e.group_id IS NOT NULL
 ), any_generation AS (
   SELECT kafka_cluster, group_id, generation, seen_by_broker, first_joined_ts, last_synced_ts FROM generation
   UNION ALL
@@ -203,8 +156,7 @@ WITH file_range AS (
   )
 ), coverage_row AS (
   SELECT process_id, timestamp_millis(min(first_ms)) AS from_ts, timestamp_millis(max(last_ms)) AS to_ts, 'covered' AS kind,
-    'covered' AS code,
-    count(*) AS number, CAST(NULL AS STRING) AS name, CAST(NULL AS STRING) AS detail
+    'covered' AS code, count(*) AS number, CAST(NULL AS STRING) AS name, CAST(NULL AS STRING) AS detail
   FROM process_life
   GROUP BY process_id
   UNION ALL
@@ -229,13 +181,6 @@ WITH file_range AS (
     WHERE h.inner_pos IS NULL OR h.from_pos > h.inner_pos
   )
   GROUP BY process_id, from_ts, to_ts, is_at_end
-  UNION ALL
-  -- If the process restarts in the same log, the missing lines are before the restart.
-  SELECT process_id, timestamp_millis(last_ms), timestamp_millis(coalesce(next_start_ms, left_ms)), 'missing_lines',
-    'missing_lines' AS code, NULL,
-    CASE WHEN next_start_ms IS NULL THEN 'ends_early' ELSE 'left_unsaid' END, NULL
-  FROM early_end x
-  LEFT ANTI JOIN filtered_log f ON f.process_id = x.process_id
   UNION ALL
   -- The remaining lines of a filtered log show that the process ended somewhere between two of them.
   SELECT l.process_id, timestamp_millis(l.last_ms), timestamp_millis(l.next_start_ms), 'missing_lines', 'missing_lines' AS code, NULL,
@@ -283,9 +228,11 @@ WITH file_range AS (
   -- All consumers of an application may have one name: their number is that of one generation.
   SELECT concat('member ', g.client), min(g.from_ts), max(g.to_ts), 'missing_process', 'missing_member' AS code,
     CAST(nullif(max(g.members), 1) AS BIGINT), g.group_id, NULL
-  FROM (SELECT group_id, client, min(from_ts) AS from_ts, max(to_ts) AS to_ts, count(DISTINCT member_id) AS members
-  FROM member_named_by_leader
-    GROUP BY group_id, client, generation) g
+  FROM (
+    SELECT group_id, client, min(from_ts) AS from_ts, max(to_ts) AS to_ts, count(DISTINCT member_id) AS members
+    FROM member_named_by_leader
+    GROUP BY group_id, client, generation
+  ) g
   -- A member of that client is already reported.
   LEFT ANTI JOIN member_without_log s ON s.group_id = g.group_id
     AND regexp_replace(coalesce(s.client_id, s.member_id), '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '') = g.client
@@ -339,34 +286,25 @@ WITH file_range AS (
   GROUP BY o.process_id, o.group_id
 )
 SELECT
-  process_id AS process_id,
-  from_ts AS from_ts,
-  to_ts AS to_ts,
-  kind AS kind,
+  process_id, from_ts, to_ts, kind,
   CAST(NULL AS STRING) AS note,
-  code AS code,
+  code,
   named_struct(
-    'lives', CASE WHEN code = 'covered' THEN number END,
-    'silent_ms', CASE WHEN code = 'gap' THEN number END,
+    'lives', CASE WHEN code = 'covered' THEN number END, 'silent_ms', CASE WHEN code = 'gap' THEN number END,
     'why', CASE WHEN code = 'missing_lines' THEN name WHEN code = 'filtered' THEN detail END,
     'literal', CASE WHEN code = 'filtered' THEN name END,
-    'path', CASE WHEN code = 'unreadable' THEN name END,
-    'reason', CASE WHEN code = 'unreadable' THEN detail END,
+    'path', CASE WHEN code = 'unreadable' THEN name END, 'reason', CASE WHEN code = 'unreadable' THEN detail END,
     'client', CASE WHEN code = 'several_members' THEN detail END,
     'members', CASE WHEN code IN ('several_members', 'missing_member') THEN number END,
-    'brokers', CASE WHEN code = 'several_brokers' THEN number END,
-    'broker_ids', CASE WHEN code = 'several_brokers' THEN name END,
+    'brokers', CASE WHEN code = 'several_brokers' THEN number END, 'broker_ids', CASE WHEN code = 'several_brokers' THEN name END,
     'line_count', CASE WHEN code = 'cut_lines' THEN number END,
     'group_id', CASE WHEN kind IN ('missing_process', 'several_members', 'many_owners') THEN name END,
-    'clients', CASE WHEN code = 'no_client_info' THEN name END,
-    'client_count', CASE WHEN code = 'no_client_info' THEN number END,
-    'of_process', CASE WHEN code = 'copy' THEN name END,
-    'equal_lines', CASE WHEN code = 'copy' THEN number END,
+    'clients', CASE WHEN code = 'no_client_info' THEN name END, 'client_count', CASE WHEN code = 'no_client_info' THEN number END,
+    'of_process', CASE WHEN code = 'copy' THEN name END, 'equal_lines', CASE WHEN code = 'copy' THEN number END,
     'all_lines', CASE WHEN code = 'copy' THEN try_cast(detail AS BIGINT) END,
     -- For a log whose times are read in another zone, that number is unknown.
     'own_lines', CASE WHEN code = 'copy' AND number > 0 THEN try_cast(detail AS BIGINT) - number END,
-    'pairs', CASE WHEN code = 'many_owners' THEN number END,
-    'resources', CASE WHEN code = 'many_owners' THEN detail END,
+    'pairs', CASE WHEN code = 'many_owners' THEN number END, 'resources', CASE WHEN code = 'many_owners' THEN detail END,
     'generations', CASE WHEN code = 'missing_coordinator' THEN number END,
     'all_generations', CASE WHEN code = 'missing_coordinator' THEN try_cast(detail AS BIGINT) END
   ) AS facts

@@ -52,21 +52,14 @@ WITH connection_line AS (
   -- Failures in close succession are one stretch, unless a coordinator answers one of the process's members in between. A single or brief
   -- failure proves nothing.
   SELECT
-    s.kafka_cluster AS kafka_cluster,
-    s.process_id AS process_id,
-    s.instance AS instance,
-    s.stretch AS stretch,
-    s.from_ms AS from_ms,
-    s.to_ms AS to_ms,
+    s.kafka_cluster, s.process_id, s.instance, s.stretch, s.from_ms, s.to_ms,
     s.from_ms - o.hi_ms AS from_lo_ms,
     s.from_ms - o.lo_ms AS from_hi_ms,
     s.to_ms - o.hi_ms AS to_lo_ms,
     s.to_ms - o.lo_ms AS to_hi_ms,
     o.lo_ms AS clock_lo_ms,
     o.hi_ms AS clock_hi_ms,
-    o.reference_process_id AS reference_process_id,
-    s.first_id AS first_id,
-    s.last_id AS last_id
+    o.reference_process_id, s.first_id, s.last_id
   FROM failure_span s
   JOIN clock_offset o ON o.process_id = s.process_id AND o.is_island_reference
   JOIN process_life l ON l.process_id = s.process_id AND l.instance = s.instance AND NOT l.is_broker

@@ -31,6 +31,8 @@ CREATE OR REPLACE TEMPORARY VIEW lost_membership (
   own_lo_ms      COMMENT 'Removed at this time at the earliest, by the process''s own clock',
   own_hi_ms      COMMENT 'Removed at this time at the latest, by its own clock; without the coordinator''s log, when others had moved on',
   broker         COMMENT 'Coordinator''s process that removed it',
+  worker_group_id COMMENT 'Group of the worker that a sink''s member was lost with; NULL: none is known',
+  worker_member_id COMMENT 'Member id of that worker',
   kind           COMMENT 'How it was lost, in a closed vocabulary',
   answered_ms    COMMENT 'Last response of its coordinator before the loss, by its own clock',
   before_ms      COMMENT 'Last line of the process before the removal, by its own clock; if none, the last request that it cancelled late',
@@ -56,24 +58,21 @@ WITH covered_generation AS (
 ), any_loss AS (
   SELECT r.kafka_cluster, r.group_id, concat(r.removed_id, '/', r.member_id) AS loss_id, r.member_id, r.process_id, r.instance, r.client,
     l.is_worker, r.how, true AS is_replaced, r.protocol, r.removed_id, r.removed_lo_ms, r.removed_hi_ms, r.heard_ms,
-      r.reference_process_id, r.session_ms,
-    r.own_lo_ms, least(r.own_hi_ms, CASE WHEN l.removed_id IS NULL THEN l.replaced_ms END) AS own_hi_ms,
-    CASE WHEN l.removed_id IS NULL THEN l.replaced_ms END AS replaced_ms, r.was_closed, r.broker, l.noticed, l.last_lost_ms,
-      l.found_ms, l.first_found_ms, l.answered_ms,
-      l.is_joining,
-    l.refused, l.back_ms, l.back_id
+    r.reference_process_id, r.session_ms, r.own_lo_ms, least(r.own_hi_ms, CASE WHEN l.removed_id IS NULL THEN l.replaced_ms END)
+    AS own_hi_ms, CASE WHEN l.removed_id IS NULL THEN l.replaced_ms END AS replaced_ms, r.was_closed, r.broker, r.worker_group_id,
+    r.worker_member_id, l.noticed, l.last_lost_ms, l.found_ms, l.first_found_ms, l.answered_ms, l.is_joining, l.refused, l.back_ms,
+    l.back_id
   FROM removed_member r
   LEFT JOIN membership_end l ON l.group_id = r.group_id AND (l.removed_id = r.removed_id AND l.removed_member = r.member_id
     -- If the clocks leave the time open, only the member id links the two.
     OR coalesce(r.own_hi_ms - r.own_lo_ms > coordinator_together_ms, true) AND l.removed_id IS NULL AND l.process_id = r.process_id
       AND l.member_id = r.member_id)
   UNION ALL
-  SELECT l.kafka_cluster, l.group_id, l.refused.event_id, l.member_id, l.process_id, l.instance, l.client,
-    l.is_worker, 'refused', l.is_replaced, CASE WHEN l.noticed.event = 'member_fenced' THEN 'consumer' ELSE 'classic' END, NULL, NULL,
-      NULL, NULL,
+  SELECT l.kafka_cluster, l.group_id, l.refused.event_id, l.member_id, l.process_id, l.instance, l.client, l.is_worker, 'refused',
+    l.is_replaced, CASE WHEN l.noticed.event = 'member_fenced' THEN 'consumer' ELSE 'classic' END, NULL, NULL, NULL, NULL,
     o.reference_process_id, NULL, NULL,
     -- The refusal came after the removal; a new client of the same name may have been in a later generation before.
-    CASE WHEN l.replaced_ms IS NOT NULL THEN least(l.replaced_ms, l.refused.at_ms) END, NULL, false, NULL, l.noticed,
+    CASE WHEN l.replaced_ms IS NOT NULL THEN least(l.replaced_ms, l.refused.at_ms) END, NULL, false, NULL, NULL, NULL, l.noticed,
     l.last_lost_ms, l.found_ms, l.first_found_ms, l.answered_ms, l.is_joining, l.refused, l.back_ms, l.back_id
   FROM membership_end l
   JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
@@ -132,8 +131,7 @@ WITH covered_generation AS (
   WHERE was_member
 ), loss_on_clock AS (
   SELECT r.*, CASE WHEN r.refused.at_ms >= coalesce(r.own_lo_ms, r.refused.at_ms) THEN r.refused.at_ms END AS refused_ms,
-    r.noticed.at_ms AS noticed_ms, r.noticed.at_ms - o.hi_ms AS noticed_lo_ms,
-    r.noticed.at_ms - o.lo_ms AS noticed_hi_ms,
+    r.noticed.at_ms AS noticed_ms, r.noticed.at_ms - o.hi_ms AS noticed_lo_ms, r.noticed.at_ms - o.lo_ms AS noticed_hi_ms,
     r.noticed.event AS noticed_event
   FROM any_loss r
   LEFT JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference AND o.reference_process_id = r.reference_process_id
@@ -168,29 +166,11 @@ WITH covered_generation AS (
   FROM loss_on_clock p
   JOIN process_ending b ON b.is_broker AND b.process_id = p.broker AND b.reference_process_id = p.reference_process_id
     AND b.to_lo_ms <= p.removed_hi_ms AND b.to_hi_ms >= p.removed_lo_ms - coalesce(p.session_ms, 0) - coordinator_settled_ms
-), loss_without_suspect AS (
-  SELECT DISTINCT removed_id, member_id FROM namesake WHERE all_went_on
 )
 SELECT
-  r.kafka_cluster AS kafka_cluster,
-  r.group_id AS group_id,
-  r.loss_id AS loss_id,
-  r.member_id AS member_id,
-  r.process_id AS process_id,
-  r.instance AS instance,
-  r.client AS client,
-  r.is_worker AS is_worker,
-  r.how AS how,
-  r.protocol AS protocol,
-  r.removed_id AS removed_id,
-  r.removed_lo_ms AS removed_lo_ms,
-  r.removed_hi_ms AS removed_hi_ms,
-  r.heard_ms AS heard_ms,
-  r.reference_process_id AS reference_process_id,
-  r.session_ms AS session_ms,
-  r.own_lo_ms AS own_lo_ms,
-  r.own_hi_ms AS own_hi_ms,
-  r.broker AS broker,
+  r.kafka_cluster, r.group_id, r.loss_id, r.member_id, r.process_id, r.instance, r.client, r.is_worker, r.how, r.protocol, r.removed_id,
+  r.removed_lo_ms, r.removed_hi_ms, r.heard_ms, r.reference_process_id, r.session_ms, r.own_lo_ms, r.own_hi_ms, r.broker,
+  r.worker_group_id, r.worker_member_id,
   CASE
     WHEN r.process_id IS NULL THEN CASE WHEN n.removed_id IS NULL THEN 'nobody' ELSE 'abandoned' END
     -- A member that runs returns to a coordinator that is back. One that prints nothing afterwards may have died.
@@ -220,18 +200,9 @@ SELECT
     WHEN r.how = 'refused' THEN 'slow_or_paused'
     ELSE 'paused_or_cut_off'
   END AS kind,
-  r.answered_ms AS answered_ms,
-  coalesce(a.before_ms, d.sent_ms) AS before_ms,
-  coalesce(a.after_ms, r.refused_ms) AS after_ms,
-  r.noticed_ms AS noticed_ms,
-  r.noticed.event_id AS noticed_id,
-  r.noticed_event AS noticed,
-  r.last_lost_ms AS last_lost_ms,
-  r.found_ms AS found_ms,
-  r.first_found_ms AS first_found_ms,
-  r.refused.event_id AS refused_id,
-  r.back_ms AS back_ms,
-  r.back_id AS back_id
+  r.answered_ms, coalesce(a.before_ms, d.sent_ms) AS before_ms, coalesce(a.after_ms, r.refused_ms) AS after_ms, r.noticed_ms,
+  r.noticed.event_id AS noticed_id, r.noticed_event AS noticed, r.last_lost_ms, r.found_ms, r.first_found_ms,
+  r.refused.event_id AS refused_id, r.back_ms, r.back_id
 FROM loss_on_clock r
 LEFT JOIN surrounding_line a ON a.loss_id = r.loss_id
 LEFT JOIN late_cancellation d ON d.loss_id = r.loss_id
@@ -240,4 +211,5 @@ LEFT JOIN process_ending e ON e.process_id = r.process_id AND e.instance = r.ins
 LEFT JOIN process_life p ON p.process_id = r.process_id AND p.instance = r.instance
 LEFT JOIN client_close c ON c.loss_id = r.loss_id
 LEFT JOIN common_clock k ON k.process_id = r.process_id
-LEFT JOIN loss_without_suspect n ON n.removed_id = r.removed_id AND n.member_id = r.member_id
+LEFT JOIN (SELECT DISTINCT removed_id, member_id FROM namesake WHERE all_went_on) n
+  ON n.removed_id = r.removed_id AND n.member_id = r.member_id

@@ -1,6 +1,8 @@
 -- One row per membership that its client was refused or was removed from, with the client's lines about it.
--- Reads: membership_mark, member_round, join_round, clock_offset
+-- Reads: client_event, removed_member, event, process_cluster, member_round, join_round, clock_offset
 -- Grain: group_id, process_id, instance, client, membership
+-- A membership begins when the client becomes a member, and lasts until it becomes a member again. A seat is a client of a group in one
+-- process run.
 CREATE OR REPLACE TEMPORARY VIEW membership_end (
   kafka_cluster  COMMENT 'Kafka cluster id',
   group_id       COMMENT 'Group',
@@ -29,7 +31,54 @@ CREATE OR REPLACE TEMPORARY VIEW membership_end (
 )
 COMMENT 'One row per membership that its client was refused or was removed from, with the client''s lines about it.'
 AS
-WITH ended_membership AS (
+WITH classified_event AS (
+  SELECT kafka_cluster, group_id, process_id, instance, client, is_worker, at_ms, stream_pos, event_id, event,
+    member_id, generation,
+    CASE
+      WHEN event IN ('joined', 'synced', 'worker_assigned', 'partitions_assigned') THEN 'in'
+      WHEN event = 'coordinator_lost' THEN 'lost'
+      WHEN event = 'coordinator_discovered' THEN 'found'
+      WHEN event = 'joining' THEN 'asked'
+      WHEN event = 'member_fenced' AND group_instance_id IS NULL
+        OR event IN ('heartbeat_failed', 'join_failed', 'sync_failed', 'generation_reset')
+          AND coalesce(cause, error, reason, '') RLIKE 'UNKNOWN_MEMBER|not aware of this member|member id|is unknown|FENCED_MEMBER'
+            THEN 'refused'
+    END AS kind
+  FROM client_event
+  WHERE at_ms IS NOT NULL AND group_id IS NOT NULL
+  UNION ALL
+  -- A member of a share group owns no partition: its membership begins when it is stable.
+  SELECT c.kafka_cluster, e.group_id, e.process_id, e.instance, coalesce(e.client_id, e.thread, '-'), false, unix_millis(e.ts),
+    e.stream_pos, e.event_id, e.event, e.member_id, CAST(NULL AS BIGINT), 'in'
+  FROM event e
+  JOIN process_cluster c ON c.process_id = e.process_id
+    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
+  WHERE e.client_kind = 'ShareConsumer' AND e.event = 'member_state_changed' AND e.state_to = 'STABLE' AND e.ts IS NOT NULL
+    AND e.group_id IS NOT NULL
+), seat_event AS (
+  SELECT concat_ws('|', group_id, process_id, CAST(instance AS STRING), client) AS seat, kafka_cluster, group_id, process_id, instance,
+    client, is_worker, at_ms, stream_pos, event_id, event, member_id, generation, kind, 0L AS session_ms
+  FROM classified_event
+  WHERE kind IS NOT NULL
+  UNION ALL
+  -- The coordinator's log may have another name for the cluster, or none.
+  SELECT concat_ws('|', r.group_id, r.process_id, CAST(r.instance AS STRING), r.client), NULL, r.group_id, r.process_id, r.instance,
+    r.client, false, r.own_lo_ms, -1L, r.removed_id, 'member_expired', r.member_id, NULL, 'removed', coalesce(r.session_ms, 0L)
+  FROM removed_member r
+  -- If the clocks leave the time of the removal open, it is omitted: the member's own lines with that id show the membership.
+  LEFT ANTI JOIN classified_event s ON r.own_hi_ms - r.own_lo_ms > coordinator_together_ms AND s.process_id = r.process_id
+    AND s.group_id = r.group_id AND s.member_id = r.member_id
+  WHERE r.process_id IS NOT NULL AND r.own_lo_ms IS NOT NULL
+), membership_mark AS (
+  -- Each event of a seat with its membership, the last response of the coordinator and the last request to join. A worker prints its
+  -- assignment later, after its tasks have stopped. At equal times only requests that are certainly earlier count.
+  SELECT *, count_if(kind = 'in') OVER in_order AS membership,
+    max(CASE WHEN event IN ('joined', 'synced', 'coordinator_discovered') THEN at_ms END) OVER in_order AS answered_ms,
+    max(CASE WHEN kind = 'asked' THEN at_ms END) OVER in_time AS asked_before_ms
+  FROM (SELECT *, CASE kind WHEN 'asked' THEN 2 WHEN 'in' THEN 1 ELSE 0 END AS turn FROM seat_event)
+  WINDOW in_order AS (PARTITION BY seat ORDER BY at_ms, stream_pos, event_id ROWS UNBOUNDED PRECEDING),
+    in_time AS (PARTITION BY seat ORDER BY at_ms, turn, stream_pos, event_id ROWS UNBOUNDED PRECEDING)
+), ended_membership AS (
   SELECT seat, membership, max(kafka_cluster) AS kafka_cluster, max(group_id) AS group_id, max(process_id) AS process_id,
     max(instance) AS instance, max(client) AS client, max(is_worker) AS is_worker, max(member_id) AS member_id,
     max(CASE WHEN kind IN ('in', 'refused') THEN generation END) AS generation,
@@ -41,24 +90,16 @@ WITH ended_membership AS (
     min(CASE WHEN kind = 'in' THEN at_ms END) AS in_ms, min(CASE WHEN kind = 'in' THEN event_id END) AS in_id
   FROM membership_mark
   GROUP BY seat, membership
-), mark_with_request AS (
-  -- When it had asked to join, the last time that it became a member before a mark. At equal times only marks that are certainly earlier
-  -- count.
-  SELECT seat, membership, kind, at_ms, stream_pos, event_id, event, answered_ms,
-    max(CASE WHEN kind = 'in' THEN asked_before_ms END) OVER so_far AS let_in_asked_ms
-  FROM (
-    SELECT n.*, max(CASE WHEN n.kind = 'asked' THEN n.at_ms END) OVER so_far AS asked_before_ms
-    FROM (SELECT *, CASE kind WHEN 'asked' THEN 2 WHEN 'in' THEN 1 ELSE 0 END AS turn FROM membership_mark) n
-    LEFT SEMI JOIN ended_membership e ON e.seat = n.seat AND (e.removed_id IS NOT NULL OR e.refused_ms IS NOT NULL)
-    WINDOW so_far AS (PARTITION BY n.seat ORDER BY n.at_ms, n.turn, n.stream_pos, n.event_id ROWS UNBOUNDED PRECEDING)
-  )
-  WINDOW so_far AS (PARTITION BY seat ORDER BY at_ms, turn, stream_pos, event_id ROWS UNBOUNDED PRECEDING)
 ), mark_of_end AS (
   -- A coordinator that was found and kept for long ends the earlier trouble.
   SELECT n.*, e.refused_ms,
     coalesce(e.unheard_ms, max(CASE WHEN n.kind = 'found' AND n.at_ms + coordinator_settled_ms <= e.refused_ms THEN n.at_ms END)
       OVER (PARTITION BY n.seat, n.membership), e.in_ms, 0L) AS since_ms
-  FROM mark_with_request n
+  FROM (
+    SELECT *, max(CASE WHEN kind = 'in' THEN asked_before_ms END) OVER (PARTITION BY seat ORDER BY at_ms, turn, stream_pos, event_id
+      ROWS UNBOUNDED PRECEDING) AS let_in_asked_ms
+    FROM membership_mark
+  ) n
   JOIN ended_membership e ON e.seat = n.seat AND e.membership = n.membership
   WHERE e.removed_id IS NOT NULL OR e.refused_ms IS NOT NULL
 ), loss_summary AS (
@@ -81,8 +122,7 @@ WITH ended_membership AS (
   GROUP BY s.seat, s.membership
 ), timed_round AS (
   SELECT concat_ws('|', r.group_id, r.process_id, CAST(j.instance AS STRING), r.client) AS seat, r.kafka_cluster, r.group_id,
-    r.incarnation,
-    r.generation, coalesce(j.synced_ms, j.joined_ms, j.worker_assigned_ms) AS at_ms,
+    r.incarnation, r.generation, coalesce(j.synced_ms, j.joined_ms, j.worker_assigned_ms) AS at_ms,
     -- An uncertain clock gives no usable time.
     CASE WHEN o.hi_ms - o.lo_ms <= coordinator_together_ms
       THEN coalesce(j.joined_ms, j.synced_ms, j.worker_assigned_ms) - o.lo_ms END AS joined_hi_ms, o.reference_process_id
@@ -108,29 +148,10 @@ WITH ended_membership AS (
     WINDOW so_far AS (PARTITION BY seat ORDER BY at_ms, membership NULLS FIRST, incarnation, generation)
   )
   WHERE membership IS NOT NULL AND last IS NOT NULL
-), unlogged_round AS (
-  -- A log that begins later has no line of the join; the refusal names the generation.
-  SELECT s.seat, s.membership, g.kafka_cluster, e.group_id, g.only_one AS incarnation, e.generation
-  FROM loss_summary s
-  JOIN ended_membership e ON e.seat = s.seat AND e.membership = s.membership AND e.removed_id IS NULL AND e.generation IS NOT NULL
-  JOIN (
-    SELECT kafka_cluster, group_id, min(incarnation) AS only_one
-    FROM timed_round
-    GROUP BY kafka_cluster, group_id
-    HAVING count(DISTINCT incarnation) = 1
-  ) g ON g.group_id = e.group_id
-  LEFT ANTI JOIN last_round a ON a.seat = s.seat AND a.membership = s.membership
 ), next_round AS (
   SELECT kafka_cluster, group_id, incarnation, generation, reference_process_id, min(joined_hi_ms) AS joined_hi_ms
   FROM timed_round
   GROUP BY kafka_cluster, group_id, incarnation, generation, reference_process_id
-), missed_generation AS (
-  -- Generations of its group without the client.
-  SELECT u.seat, n.generation, n.reference_process_id, n.joined_hi_ms
-  FROM (SELECT DISTINCT seat, kafka_cluster, group_id, incarnation FROM unlogged_round) u
-  JOIN next_round n ON n.kafka_cluster = u.kafka_cluster AND n.group_id = u.group_id AND n.incarnation = u.incarnation
-  LEFT ANTI JOIN timed_round r ON r.seat = u.seat AND r.kafka_cluster = n.kafka_cluster AND r.group_id = n.group_id
-    AND r.incarnation = n.incarnation AND r.generation = n.generation AND r.reference_process_id = n.reference_process_id
 ), replaced_member AS (
   SELECT a.seat, a.membership,
     min(CASE WHEN n.reference_process_id = o.reference_process_id AND o.hi_ms - o.lo_ms <= coordinator_together_ms
@@ -145,48 +166,12 @@ WITH ended_membership AS (
   -- If it asked again after that generation and became a member, the lines that show its generation are missing.
   WHERE NOT coalesce(a.let_in_asked_ms > a.last_ms, false)
   GROUP BY a.seat, a.membership
-  UNION ALL
-  SELECT seat, membership, own_hi_ms
-  FROM (
-    SELECT seat, membership, count(joined) OVER later AS times, min(own_hi_ms) OVER later AS own_hi_ms
-    FROM (
-      SELECT seat, membership, generation, CAST(NULL AS INT) AS joined, CAST(NULL AS BIGINT) AS own_hi_ms
-      FROM unlogged_round
-      UNION ALL
-      SELECT p.seat, NULL, p.generation, 1, CASE WHEN p.reference_process_id = o.reference_process_id THEN p.joined_hi_ms + o.hi_ms END
-      FROM missed_generation p
-      JOIN (SELECT DISTINCT seat, process_id FROM ended_membership) e ON e.seat = p.seat
-      JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
-    )
-    WINDOW later AS (PARTITION BY seat ORDER BY generation DESC, membership NULLS LAST ROWS UNBOUNDED PRECEDING)
-  )
-  WHERE membership IS NOT NULL AND times > 0
 )
-SELECT
-  e.kafka_cluster AS kafka_cluster,
-  e.group_id AS group_id,
-  e.process_id AS process_id,
-  e.instance AS instance,
-  e.client AS client,
-  e.membership AS membership,
-  e.is_worker AS is_worker,
-  e.member_id AS member_id,
-  e.generation AS generation,
-  e.removed_id AS removed_id,
-  e.removed_member AS removed_member,
-  s.noticed AS noticed,
-  s.last_lost_ms AS last_lost_ms,
-  s.refused AS refused,
-  f.found_ms AS found_ms,
-  f.first_found_ms AS first_found_ms,
-  coalesce(s.noticed.answered_ms, e.answered_ms) AS answered_ms,
-  coalesce(e.asked_ms < e.removed_ms, false) AS is_joining,
-  b.in_ms AS back_ms,
-  b.in_id AS back_id,
-  p.own_hi_ms AS replaced_ms,
-  p.seat IS NOT NULL AS is_replaced,
-  a.last.incarnation AS last_incarnation,
-  a.last.generation AS last_generation
+SELECT e.kafka_cluster, e.group_id, e.process_id, e.instance, e.client, e.membership, e.is_worker, e.member_id, e.generation,
+  e.removed_id, e.removed_member, s.noticed, s.last_lost_ms, s.refused, f.found_ms, f.first_found_ms,
+  coalesce(s.noticed.answered_ms, e.answered_ms) AS answered_ms, coalesce(e.asked_ms < e.removed_ms, false) AS is_joining,
+  b.in_ms AS back_ms, b.in_id AS back_id, p.own_hi_ms AS replaced_ms, p.seat IS NOT NULL AS is_replaced,
+  a.last.incarnation AS last_incarnation, a.last.generation AS last_generation
 FROM loss_summary s
 JOIN ended_membership e ON e.seat = s.seat AND e.membership = s.membership
 LEFT JOIN ended_membership b ON b.seat = s.seat AND b.membership = s.membership + 1

@@ -173,13 +173,10 @@ WITH latest_generation AS (
   GROUP BY g.kafka_cluster, g.group_id
 )
 SELECT
-  t.kafka_cluster AS kafka_cluster,
-  t.group_id AS group_id,
+  t.kafka_cluster, t.group_id,
   n.last.incarnation AS incarnation,
   n.last.generation AS last_generation,
-  n.protocol_type AS protocol_type,
-  n.rebalance_mode AS rebalance_mode,
-  t.coordinator AS coordinator,
+  n.protocol_type, n.rebalance_mode, t.coordinator,
   timestamp_millis(t.began.at_ms) AS began_ts,
   t.began.at_ms AS began_ms,
   timestamp_millis(t.began.at_ms - (t.began.lo_ms + t.began.hi_ms) DIV 2) AS from_ts,
@@ -188,13 +185,11 @@ SELECT
   greatest(t.to_ms, t.began.at_ms - (t.began.lo_ms + t.began.hi_ms) DIV 2) AS to_ms,
   t.began.reference_process_id AS reference_process_id,
   CASE WHEN NOT t.is_stepped THEN greatest(t.lasted_ms, 0L) END AS lasted_ms,
-  t.reason AS reason,
-  t.member_id AS member_id,
-  t.asked AS asked,
+  t.reason, t.member_id, t.asked,
   coalesce(a.awaited, CAST(array() AS ARRAY<STRING>)) AS awaited,
   coalesce(a.awaited_processes, CAST(array() AS ARRAY<STRING>)) AS awaited_processes,
   c.group_id IS NOT NULL AS has_member_logs,
-  t.is_given_up AS is_given_up,
+  t.is_given_up,
   transform(slice(t.lines, 1, 16), l -> l.event_id) AS witness
 FROM rebalance_summary t
 LEFT JOIN latest_generation n ON n.kafka_cluster = t.kafka_cluster AND n.group_id = t.group_id

@@ -144,19 +144,13 @@ WITH process_run AS (
   LEFT JOIN clock_step_while_down m ON m.process_id = o.process_id AND m.instance = j.instance
 )
 SELECT
-  j.process_id AS process_id,
-  j.instance AS instance,
-  j.is_broker AS is_broker,
-  j.is_worker AS is_worker,
-  j.how AS how,
-  j.last_ms AS last_ms,
-  j.next_ms AS next_ms,
+  j.process_id, j.instance, j.is_broker, j.is_worker, j.how, j.last_ms, j.next_ms,
   j.running_ms - o.hi_ms AS from_lo_ms,
   -- A member that was removed for missing heartbeats may have lost its network, and ended later.
   CASE WHEN j.how IN ('stopped', 'failed') THEN j.last_ms ELSE j.next_hi_ms END - o.lo_ms AS from_hi_ms,
   j.next_lo_ms - o.hi_ms AS to_lo_ms,
   j.next_hi_ms - o.lo_ms AS to_hi_ms,
-  o.reference_process_id AS reference_process_id,
+  o.reference_process_id,
   filter(j.witness, w -> w IS NOT NULL) AS witness
 FROM ended_run_on_old_clock j
 JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference

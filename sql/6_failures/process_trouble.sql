@@ -1,7 +1,6 @@
 -- One row per time that one process by itself was paused, cut off, killed or too slow to poll, including cases in which these cannot be
 -- distinguished.
--- Reads: lost_membership, cut_off, process_ending, process_life, process_cluster, worker_group, generation, clock_offset, sink_worker
--- Reads: vanished_member
+-- Reads: lost_membership, cut_off, process_ending, process_life, process_cluster, worker_group, generation, clock_offset, vanished_member
 -- Grain: trouble_id
 -- The evidence is the lost memberships of its members, or connections that fail for long while members in other processes keep theirs.
 CREATE OR REPLACE TEMPORARY VIEW process_trouble (
@@ -129,10 +128,9 @@ WITH loss_on_clock AS (
 )
 SELECT
   left(sha2(concat_ws('|', 'trouble', e.process_id, e.instance, CAST(e.own_from_ms AS STRING)), 256), 12) AS trouble_id,
-  e.kafka_cluster AS kafka_cluster,
+  e.kafka_cluster,
   array_sort(e.group_ids) AS group_ids,
-  e.process_id AS process_id,
-  e.instance AS instance,
+  e.process_id, e.instance,
   array_sort(e.member_ids) AS member_ids,
   CAST(NULL AS STRING) AS of_group_id,
   CASE
@@ -156,31 +154,25 @@ SELECT
   END AS alternatives,
   -- It began by the first evidence of it, and ended by the first evidence of its end.
   least(e.latest_lo_ms, e.from_hi_ms) AS from_lo_ms,
-  e.from_hi_ms AS from_hi_ms,
+  e.from_hi_ms,
   CASE WHEN e.first_to_hi_ms IS NOT NULL THEN least(greatest(e.from_hi_ms, e.to_lo_ms), greatest(e.first_to_hi_ms, e.to_lo_ms)) END
     AS to_lo_ms,
   CASE WHEN e.first_to_hi_ms IS NOT NULL THEN greatest(e.first_to_hi_ms, e.to_lo_ms) END AS to_hi_ms,
-  e.reference_process_id AS reference_process_id,
-  e.witness AS witness
+  e.reference_process_id, e.witness
 FROM episode e
 UNION ALL
 SELECT
   left(sha2(concat_ws('|', 'over', o.process_id, o.instance), 256), 12) AS trouble_id,
-  o.kafka_cluster AS kafka_cluster,
+  o.kafka_cluster,
   array_sort(coalesce(o.group_ids, filter(array(w.group_id), g -> g IS NOT NULL))) AS group_ids,
-  o.process_id AS process_id,
-  o.instance AS instance,
+  o.process_id, o.instance,
   coalesce(array_sort(o.member_ids), CAST(array() AS ARRAY<STRING>)) AS member_ids,
   CAST(NULL AS STRING) AS of_group_id,
   CASE WHEN o.how = 'died' THEN 'process_killed' ELSE 'unknown' END AS cause,
   -- A worker that is shut down prints so.
   CASE WHEN o.how = 'died' THEN CAST(array() AS ARRAY<STRING>) WHEN o.is_worker THEN array('lines_missing', 'process_killed')
     ELSE array('process_killed', 'process_restarted') END AS alternatives,
-  o.from_lo_ms AS from_lo_ms,
-  o.from_hi_ms AS from_hi_ms,
-  o.to_lo_ms AS to_lo_ms,
-  o.to_hi_ms AS to_hi_ms,
-  o.reference_process_id AS reference_process_id,
+  o.from_lo_ms, o.from_hi_ms, o.to_lo_ms, o.to_hi_ms, o.reference_process_id,
   array_distinct(concat(o.witness, slice(o.removed, 1, 12))) AS witness
 FROM ended_process o
 LEFT JOIN worker_group w ON w.process_id = o.process_id AND w.instance = o.instance
@@ -189,12 +181,12 @@ UNION ALL
 -- departure, unless it is static or belongs to Kafka Streams. A sink's member was lost with the worker that had its task.
 SELECT
   left(sha2(concat_ws('|', 'nobody', l.loss_id), 256), 12) AS trouble_id,
-  l.kafka_cluster AS kafka_cluster,
+  l.kafka_cluster,
   array(l.group_id) AS group_ids,
   CAST(NULL AS STRING) AS process_id,
   CAST(NULL AS INT) AS instance,
   array(l.member_id) AS member_ids,
-  coalesce(s.worker_group_id, l.group_id) AS of_group_id,
+  coalesce(l.worker_group_id, l.group_id) AS of_group_id,
   'unknown' AS cause,
   CASE WHEN g.member_id IS NOT NULL AND l.how = 'session' THEN array('member_cut_off', 'process_killed', 'process_paused',
     'process_restarted')
@@ -203,16 +195,15 @@ SELECT
   l.removed_hi_ms AS from_hi_ms,
   CAST(NULL AS BIGINT) AS to_lo_ms,
   CAST(NULL AS BIGINT) AS to_hi_ms,
-  l.reference_process_id AS reference_process_id,
+  l.reference_process_id,
   array(l.removed_id) AS witness
 FROM lost_membership l
-LEFT JOIN sink_worker s ON s.removed_id = l.removed_id AND s.member_id = l.member_id
 LEFT JOIN (
   SELECT kafka_cluster, group_id, trigger_member_id AS member_id FROM generation
   WHERE trigger = 'member_expired' AND NOT trigger_inferred AND trigger_member_id IS NOT NULL
   GROUP BY kafka_cluster, group_id, trigger_member_id
-) g ON g.kafka_cluster = l.kafka_cluster AND g.group_id = coalesce(s.worker_group_id, l.group_id)
-  AND g.member_id = coalesce(s.worker_member_id, l.member_id)
+) g ON g.kafka_cluster = l.kafka_cluster AND g.group_id = coalesce(l.worker_group_id, l.group_id)
+  AND g.member_id = coalesce(l.worker_member_id, l.member_id)
 WHERE l.kind = 'nobody'
 UNION ALL
 -- Its log ends, and its group continued without it. The log may only lack the lines of its end.
@@ -220,8 +211,7 @@ SELECT
   left(sha2(concat_ws('|', 'vanished', v.process_id, v.instance), 256), 12) AS trouble_id,
   max(v.kafka_cluster) AS kafka_cluster,
   array_sort(collect_set(v.group_id)) AS group_ids,
-  v.process_id AS process_id,
-  v.instance AS instance,
+  v.process_id, v.instance,
   array_sort(collect_set(v.member_id)) AS member_ids,
   CAST(NULL AS STRING) AS of_group_id,
   'unknown' AS cause,

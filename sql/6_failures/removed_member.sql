@@ -1,9 +1,12 @@
 -- One row per member that its coordinator removed against its will, with its process.
--- Reads: event, process_cluster, member_place, broker_generation, member_round, join_round, member_setting, worker_setting, setting
--- Reads: client_event, clock_offset, sink_worker, fact_line, task_life, group_facts
+-- Reads: event, process_cluster, member_place, broker_generation, member_setting, worker_setting, setting
+-- Reads: client_event, clock_offset, fact_line, task_life, group_facts, generation, member_generation
 -- Grain: kafka_cluster, group_id, member_id, removed_id
 -- The process is known from the member's own lines, from the refusal that names the id when it returns, or from the task that only one
--- worker had. It is also known by elimination, if one client of a generation is missing from the next and only one member went in between.
+-- worker had.
+-- A sink's consumer is named after its task (connector-consumer-orders-1, since 2.3), and a generation of workers assigns each task to one
+-- worker: the member was lost with the removed worker that had its task, or, if all other workers are known and did not have it, with the
+-- one that is left. If two removed workers are possible, or the Kafka cluster has several Connect clusters, the worker is unknown.
 -- A client that is closed leaves its group, or its session expires: then the membership was no longer needed and was not lost.
 CREATE OR REPLACE TEMPORARY VIEW removed_member (
   kafka_cluster COMMENT 'Kafka cluster id',
@@ -21,8 +24,10 @@ CREATE OR REPLACE TEMPORARY VIEW removed_member (
   process_id    COMMENT 'Its process; NULL: unknown',
   instance      COMMENT 'Run of the process that it was in',
   client        COMMENT 'Client inside the process',
-  known_how     COMMENT 'own_line, refused, eliminated or task: how its process is known',
+  known_how     COMMENT 'own_line, refused or task: how its process is known',
   known_id      COMMENT 'Event that shows it',
+  worker_group_id COMMENT 'Group of the worker that a sink''s member was lost with; NULL: none is known',
+  worker_member_id COMMENT 'Member id of that worker',
   session_ms    COMMENT 'Its session timeout; NULL: not printed',
   own_lo_ms     COMMENT 'Removed at this time at the earliest, by the process''s own clock; NULL: its clock cannot be compared',
   own_hi_ms     COMMENT 'Removed at this time at the latest, by the process''s own clock',
@@ -38,98 +43,90 @@ WITH coordinator_line AS (
   JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
     AND coalesce(e.stream_pos < c.to_pos, true)
   -- A process that was given a member id and never joined with it was never a member.
-  WHERE e.group_id IS NOT NULL AND e.broker_id IS NOT NULL AND e.event IN ('member_expired', 'member_left', 'group_stabilized')
+  WHERE e.group_id IS NOT NULL AND e.broker_id IS NOT NULL AND e.event IN ('member_expired', 'group_stabilized')
     AND NOT e.message LIKE 'Pending member%'
-), line_between_generations AS (
-  -- The coordinator's lines between two generations.
-  SELECT kafka_cluster, group_id, process_id, at_ms, event_id, event, reason, message, member_id, members,
-    lag(CASE WHEN event = 'group_stabilized' THEN event_id END) IGNORE NULLS OVER in_order AS before_id,
-    lag(CASE WHEN event = 'group_stabilized' THEN event_id END) IGNORE NULLS OVER in_reverse AS after_id
-  FROM coordinator_line
-  WINDOW
-    in_order AS (PARTITION BY kafka_cluster, group_id, process_id ORDER BY stream_pos),
-    in_reverse AS (PARTITION BY kafka_cluster, group_id, process_id ORDER BY -stream_pos)
 ), member_departure AS (
-  SELECT kafka_cluster, group_id, process_id, at_ms, event_id, event, reason, message, member_id IS NULL AS is_listed, before_id, after_id,
+  -- Each member that leaves or is removed, with the coordinator's last generation before.
+  SELECT kafka_cluster, group_id, process_id, at_ms, event_id, event, reason, message, member_id IS NULL AS is_listed, before_id,
     explode(CASE WHEN member_id IS NULL THEN coalesce(members, array()) ELSE array(member_id) END) AS member_id
-  FROM line_between_generations
-  WHERE event <> 'group_stabilized'
+  FROM (
+    SELECT *, lag(CASE WHEN event = 'group_stabilized' THEN event_id END) IGNORE NULLS
+      OVER (PARTITION BY kafka_cluster, group_id, process_id ORDER BY stream_pos) AS before_id
+    FROM coordinator_line
+  )
+  WHERE event = 'member_expired'
 ), removal AS (
-  SELECT p.kafka_cluster, p.group_id, p.member_id, p.process_id AS broker, p.event_id AS removed_id, p.before_id, p.after_id,
+  SELECT p.kafka_cluster, p.group_id, p.member_id, p.process_id AS broker, p.event_id AS removed_id,
     CASE WHEN p.is_listed OR p.reason RLIKE '(?i)rebalance' THEN 'rebalance' ELSE 'session' END AS how,
     CASE WHEN p.message LIKE '%fenced from the group%' THEN 'consumer' ELSE 'classic' END AS protocol,
-    p.at_ms - o.hi_ms AS removed_lo_ms, p.at_ms - o.lo_ms AS removed_hi_ms,
-    b.prepared_ms - o.hi_ms AS heard_ms, o.reference_process_id
+    p.at_ms, p.at_ms - o.hi_ms AS removed_lo_ms, p.at_ms - o.lo_ms AS removed_hi_ms,
+    b.prepared_ms - o.hi_ms AS heard_ms, o.reference_process_id,
+    regexp_extract(p.member_id, '^connector-consumer-(.+-[0-9]+)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', 1) AS task
   FROM member_departure p
   JOIN clock_offset o ON o.process_id = p.process_id AND o.is_island_reference
   LEFT JOIN broker_generation b ON b.stabilized_id = p.before_id
-  WHERE p.event = 'member_expired' AND p.member_id <> '' AND p.at_ms IS NOT NULL
-), departure_count AS (
-  SELECT kafka_cluster, group_id, before_id, count(DISTINCT member_id) AS members
-  FROM member_departure
-  WHERE before_id IS NOT NULL
-  GROUP BY kafka_cluster, group_id, before_id
-), generation_step AS (
-  SELECT DISTINCT p.kafka_cluster, p.group_id, p.before_id, b.incarnation, b.generation, b.member_count, a.generation AS next_generation
-  FROM member_departure p
-  JOIN departure_count g ON g.kafka_cluster = p.kafka_cluster AND g.group_id = p.group_id AND g.before_id = p.before_id AND g.members = 1
-  JOIN broker_generation b ON b.stabilized_id = p.before_id
-  JOIN broker_generation a ON a.stabilized_id = p.after_id AND a.incarnation = b.incarnation
-  WHERE p.event = 'member_expired'
-), member_presence AS (
-  SELECT r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.process_id, r.client, max(j.instance) AS instance,
-    max(j.from_pos) AS pos,
-    max_by(coalesce(j.synced_id, j.joined_id, j.worker_assigned_id), j.from_pos) AS event_id
-  FROM member_round r
-  JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
-  GROUP BY r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.process_id, r.client
-), latest_presence AS (
-  SELECT kafka_cluster, group_id, incarnation, process_id, max(generation) AS generation
-  FROM member_presence GROUP BY kafka_cluster, group_id,
-    incarnation, process_id
-), eliminated_client AS (
-  SELECT s.kafka_cluster, s.group_id, s.before_id,
-    max(CASE WHEN n.client IS NULL THEN r.process_id END) AS process_id, max(CASE WHEN n.client IS NULL THEN r.instance END) AS instance,
-    max(CASE WHEN n.client IS NULL THEN r.client END) AS client, max(CASE WHEN n.client IS NULL THEN r.event_id END) AS event_id
-  FROM generation_step s
-  JOIN member_presence r ON r.kafka_cluster = s.kafka_cluster AND r.group_id = s.group_id AND r.incarnation = s.incarnation
-    AND r.generation = s.generation
-  JOIN latest_presence l ON l.kafka_cluster = s.kafka_cluster AND l.group_id = s.group_id AND l.incarnation = s.incarnation
-    AND l.process_id = r.process_id
-  LEFT JOIN member_presence n ON n.kafka_cluster = s.kafka_cluster AND n.group_id = s.group_id AND n.incarnation = s.incarnation
-    AND n.generation = s.next_generation AND n.process_id = r.process_id AND n.client = r.client
-  GROUP BY s.kafka_cluster, s.group_id, s.before_id, s.member_count
-  -- Its log must continue, or the logs of all others must be available; otherwise the missing member may be one without a log.
-  HAVING count_if(n.client IS NULL) = 1
-    AND (coalesce(count(*) = s.member_count, false) OR max(CASE WHEN n.client IS NULL THEN l.generation > s.next_generation END))
+  WHERE p.member_id <> '' AND p.at_ms IS NOT NULL
+), single_connect_group AS (
+  SELECT kafka_cluster, max(group_id) AS only_one
+  FROM generation
+  WHERE protocol_type = 'connect'
+  GROUP BY kafka_cluster
+  HAVING count(DISTINCT group_id) = 1
+), removed_worker AS (
+  -- With the last generation that it was in.
+  SELECT r.kafka_cluster, r.group_id, r.member_id, r.removed_id, r.removed_lo_ms, r.removed_hi_ms, r.reference_process_id,
+    max(p.process_id) AS process_id,
+    max(struct(n.stabilized_ts, n.incarnation, n.generation, CASE WHEN n.is_count_told THEN n.member_count END AS members)) AS last
+  FROM removal r
+  JOIN single_connect_group g ON g.kafka_cluster = r.kafka_cluster AND g.only_one = r.group_id
+  JOIN generation n ON n.kafka_cluster = r.kafka_cluster AND n.group_id = r.group_id AND n.coordinator = r.broker
+    AND unix_millis(n.stabilized_ts) < r.at_ms
+  LEFT JOIN member_place p ON p.group_id = r.group_id AND p.member_id = r.member_id
+  GROUP BY r.kafka_cluster, r.group_id, r.member_id, r.removed_id, r.removed_lo_ms, r.removed_hi_ms, r.reference_process_id
+), last_assignment AS (
+  -- Up to 2.5 only the process of a member is known.
+  SELECT w.removed_id, w.member_id, max(struct(m.generation, m.assigned)) AS had
+  FROM removed_worker w
+  JOIN member_generation m ON m.kafka_cluster = w.kafka_cluster AND m.group_id = w.group_id AND m.incarnation = w.last.incarnation
+    AND m.generation <= w.last.generation AND coalesce(m.member_id = w.member_id, m.process_id = w.process_id)
+  WHERE m.assigned IS NOT NULL
+  GROUP BY w.removed_id, w.member_id
+), known_share AS (
+  -- A worker may still have the tasks that it is asked to revoke, and keeps its last assignment until another one is assigned the task.
+  SELECT w.kafka_cluster, w.group_id, w.member_id, w.removed_id, w.removed_lo_ms, w.removed_hi_ms, w.reference_process_id, w.last,
+    h.had.assigned AS own,
+    flatten(collect_list(concat(coalesce(m.assigned, m.revoked), coalesce(m.revoked, m.assigned)))) AS others,
+    count_if(m.assigned IS NOT NULL AND m.generation = w.last.generation) AS known
+  FROM removed_worker w
+  LEFT JOIN last_assignment h ON h.removed_id = w.removed_id AND h.member_id = w.member_id
+  JOIN member_generation m ON m.kafka_cluster = w.kafka_cluster AND m.group_id = w.group_id AND m.incarnation = w.last.incarnation
+    AND m.generation BETWEEN coalesce(h.had.generation, w.last.generation) AND w.last.generation
+  WHERE NOT coalesce(m.member_id = w.member_id, m.process_id = w.process_id, false)
+  GROUP BY w.kafka_cluster, w.group_id, w.member_id, w.removed_id, w.removed_lo_ms, w.removed_hi_ms, w.reference_process_id, w.last, h.had
+), sink_worker AS (
+  -- The coordinator last heard from both at the same time, and their session timeouts differ.
+  SELECT r.removed_id, r.member_id, r.task, max(s.group_id) AS worker_group_id, max(s.member_id) AS worker_member_id,
+    bool_and(coalesce(array_contains(s.own, r.task), false) OR s.last.members IS NOT NULL) AS is_sure
+  FROM removal r
+  JOIN known_share s ON s.kafka_cluster = r.kafka_cluster AND s.reference_process_id = r.reference_process_id
+    AND r.removed_lo_ms <= s.removed_hi_ms + sessions_apart_ms AND s.removed_lo_ms <= r.removed_hi_ms + sessions_apart_ms
+    AND NOT coalesce(array_contains(s.others, r.task), false)
+    AND (array_contains(s.own, r.task) OR coalesce(s.known = s.last.members - 1, true))
+  WHERE r.task <> ''
+  GROUP BY r.removed_id, r.member_id, r.task
+  HAVING count(*) = 1
 ), identified_removal AS (
-  SELECT r.*, coalesce(o.process_id, e.process_id, w.process_id) AS process_id, coalesce(o.instance, e.instance, w.instance) AS instance,
-    coalesce(o.client, e.client, CASE WHEN w.process_id IS NOT NULL THEN concat('connector-consumer-', t.task) END) AS client,
-    coalesce(o.known_how, CASE WHEN e.process_id IS NOT NULL THEN 'eliminated' WHEN w.process_id IS NOT NULL THEN 'task' END) AS known_how,
-    coalesce(o.event_id, e.event_id, w.event_id) AS known_id
+  SELECT r.*, t.worker_group_id, t.worker_member_id, coalesce(o.process_id, w.process_id) AS process_id,
+    coalesce(o.instance, w.instance) AS instance,
+    coalesce(o.client, CASE WHEN w.process_id IS NOT NULL THEN concat('connector-consumer-', r.task) END) AS client,
+    coalesce(o.known_how, CASE WHEN w.process_id IS NOT NULL THEN 'task' END) AS known_how, coalesce(o.event_id, w.event_id) AS known_id
   FROM removal r
   LEFT JOIN member_place o ON o.group_id = r.group_id AND o.member_id = r.member_id
-  LEFT JOIN eliminated_client e ON e.kafka_cluster = r.kafka_cluster AND e.group_id = r.group_id AND e.before_id = r.before_id
-  LEFT JOIN sink_worker t ON t.removed_id = r.removed_id AND t.member_id = r.member_id AND t.is_sure
-  LEFT JOIN member_place w ON w.group_id = t.worker_group_id AND w.member_id = t.worker_member_id
+  LEFT JOIN sink_worker t ON t.removed_id = r.removed_id AND t.member_id = r.member_id
+  LEFT JOIN member_place w ON t.is_sure AND w.group_id = t.worker_group_id AND w.member_id = t.worker_member_id
 ), located_removal AS (
-  SELECT
-    k.kafka_cluster AS kafka_cluster,
-    k.group_id AS group_id,
-    k.member_id AS member_id,
-    k.how AS how,
-    k.protocol AS protocol,
-    k.broker AS broker,
-    k.removed_id AS removed_id,
-    k.removed_lo_ms AS removed_lo_ms,
-    k.removed_hi_ms AS removed_hi_ms,
-    k.heard_ms AS heard_ms,
-    k.reference_process_id AS reference_process_id,
-    k.process_id AS process_id,
-    k.instance AS instance,
-    k.client AS client,
-    k.known_how AS known_how,
-    k.known_id AS known_id,
+  SELECT k.kafka_cluster, k.group_id, k.member_id, k.how, k.protocol, k.broker, k.removed_id, k.removed_lo_ms, k.removed_hi_ms, k.heard_ms,
+    k.reference_process_id, k.process_id, k.instance, k.client, k.known_how, k.known_id, k.worker_group_id, k.worker_member_id,
     CASE WHEN k.protocol = 'consumer' THEN bs.session_ms
       ELSE coalesce(s.value_ms, CASE WHEN w.client IS NOT NULL THEN ws.session_ms END, cs.session_ms) END AS session_ms,
     CASE WHEN o.reference_process_id = k.reference_process_id THEN k.removed_lo_ms + o.lo_ms END AS own_lo_ms,

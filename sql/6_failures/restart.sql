@@ -48,17 +48,8 @@ WITH consumer_group AS (
   GROUP BY kafka_cluster, is_broker, group_id, run
 )
 SELECT
-  n.process_id AS process_id,
-  n.instance AS instance,
-  n.is_broker AS is_broker,
-  n.kafka_cluster AS kafka_cluster,
-  n.group_id AS group_id,
+  n.process_id, n.instance, n.is_broker, n.kafka_cluster, n.group_id,
   c.processes > 1 AS is_deployment,
-  n.run AS run,
-  n.from_lo_ms AS from_lo_ms,
-  n.from_hi_ms AS from_hi_ms,
-  n.to_lo_ms AS to_lo_ms,
-  n.to_hi_ms AS to_hi_ms,
-  n.witness AS witness
+  n.run, n.from_lo_ms, n.from_hi_ms, n.to_lo_ms, n.to_hi_ms, n.witness
 FROM end_in_series n
 JOIN series_size c ON c.kafka_cluster <=> n.kafka_cluster AND c.is_broker = n.is_broker AND c.group_id <=> n.group_id AND c.run = n.run

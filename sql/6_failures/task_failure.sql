@@ -1,6 +1,6 @@
 -- One row per failure of a Connect task or connector: why and when it failed, what came before, and who ran it afterwards.
 -- Reads: fact_line, task_line, event, process_life, worker_group, holding, clock_offset, process_resolution, clock_step, log_hole
--- Reads: quiet_log, gap_owner, one_process
+-- Reads: quiet_log, ownership_gap, one_process
 -- Grain: event_id
 -- Public: yes
 -- Consecutive lines about one failure are one row. Failures of a worker that is stopping have none. Work ends at the line of the
@@ -226,7 +226,7 @@ WITH failure_line AS (
   LEFT JOIN owner own ON own.failure_id = f.event_id
   LEFT JOIN next_start s ON s.start_id = n.start_id
   LEFT JOIN one_process p ON p.process_id = f.process_id AND p.other_process_id = n.process_id
-  LEFT JOIN gap_owner g ON g.previous_ownership_id = own.ownership_id AND g.next_ownership_id = n.ownership_id
+  LEFT JOIN ownership_gap g ON g.may_be_owned AND g.previous.ownership_id = own.ownership_id AND g.next_ownership_id = n.ownership_id
   LEFT JOIN last_gap e ON e.process_id = f.process_id AND e.instance = f.instance
   LEFT JOIN quiet_log q ON q.process_id = f.process_id AND q.client IS NULL
   LEFT JOIN last_step t ON t.process_id = f.process_id
@@ -242,43 +242,26 @@ WITH failure_line AS (
       WHEN next_process_id IS NULL AND is_incomplete THEN 'lines_missing'
       WHEN next_process_id IS NULL THEN 'no_later_start'
       WHEN is_stepped THEN 'clock_stepped'
-    END AS why_unknown
+    END AS why_unknown,
+    coalesce(earlier_to_lo_ms > hi_ms, false) AS is_elsewhere,
+    CASE WHEN at_ms - warning.at_ms <= failure_before_ms THEN warning END AS before
   FROM decided
 )
 SELECT
-  event_id AS event_id,
-  kafka_cluster AS kafka_cluster,
-  group_id AS group_id,
-  resource_kind AS resource_kind,
-  resource AS resource,
-  connector AS connector,
-  process_id AS process_id,
-  instance AS instance,
-  event AS event,
-  timestamp_millis(at_ms) AS failed_ts,
-  timestamp_millis(lo_ms) AS failed_lo,
-  timestamp_millis(hi_ms) AS failed_hi,
-  line.message AS message,
-  line.said AS exception,
-  coalesce(line.root_error, line.said) AS innermost,
-  CASE WHEN at_ms - warning.at_ms <= failure_before_ms THEN warning.event_id END AS before_id,
-  CASE WHEN at_ms - warning.at_ms <= failure_before_ms THEN warning.event END AS before_event,
-  CASE WHEN at_ms - warning.at_ms <= failure_before_ms THEN warning.said END AS before_said,
-  CASE WHEN at_ms - warning.at_ms <= failure_before_ms THEN at_ms - warning.at_ms END AS before_ms,
-  CASE WHEN earlier_to_lo_ms > hi_ms THEN 'already_elsewhere' WHEN is_same_worker THEN 'same_worker'
+  event_id, kafka_cluster, group_id, resource_kind, resource, connector, process_id, instance, event,
+  timestamp_millis(at_ms) AS failed_ts, timestamp_millis(lo_ms) AS failed_lo, timestamp_millis(hi_ms) AS failed_hi,
+  line.message, line.said AS exception, coalesce(line.root_error, line.said) AS innermost,
+  before.event_id AS before_id, before.event AS before_event, before.said AS before_said, at_ms - before.at_ms AS before_ms,
+  CASE WHEN is_elsewhere THEN 'already_elsewhere' WHEN is_same_worker THEN 'same_worker'
     WHEN next_process_id IS NOT NULL THEN 'other_worker' END AS ran_again,
-  CASE WHEN earlier_to_lo_ms > hi_ms THEN NULL WHEN is_same_log AND next_instance > instance THEN 'process_restarted' ELSE how END
-    AS restart_how,
-  CASE WHEN NOT coalesce(earlier_to_lo_ms > hi_ms, false) THEN client END AS restart_client,
-  CASE WHEN earlier_to_lo_ms > hi_ms THEN earlier_process_id ELSE next_process_id END AS next_process_id,
-  CASE WHEN NOT coalesce(earlier_to_lo_ms > hi_ms, false) THEN next_ownership_id END AS next_ownership_id,
-  CASE WHEN NOT coalesce(earlier_to_lo_ms > hi_ms, false) THEN start_id END AS next_start_id,
-  CASE WHEN NOT coalesce(earlier_to_lo_ms > hi_ms, false) THEN timestamp_millis(start_lo_ms) END AS next_ts,
+  CASE WHEN is_elsewhere THEN NULL WHEN is_same_log AND next_instance > instance THEN 'process_restarted' ELSE how END AS restart_how,
+  CASE WHEN NOT is_elsewhere THEN client END AS restart_client,
+  CASE WHEN is_elsewhere THEN earlier_process_id ELSE next_process_id END AS next_process_id,
+  CASE WHEN NOT is_elsewhere THEN next_ownership_id END AS next_ownership_id,
+  CASE WHEN NOT is_elsewhere THEN start_id END AS next_start_id,
+  CASE WHEN NOT is_elsewhere THEN timestamp_millis(start_lo_ms) END AS next_ts,
   CASE WHEN why_unknown IS NULL THEN least(certain_ms, possible_ms) END AS idle_certain_ms,
   CASE WHEN why_unknown IS NULL THEN possible_ms END AS idle_possible_ms,
-  why_unknown AS why_unknown,
-  last_ms - at_ms AS watched_ms,
-  reference_process_id AS reference_process_id,
-  filter(array_distinct(concat(array(CASE WHEN at_ms - warning.at_ms <= failure_before_ms THEN warning.event_id END), line_ids,
-    array(start_id))), e -> e IS NOT NULL) AS witness
+  why_unknown, last_ms - at_ms AS watched_ms, reference_process_id,
+  filter(array_distinct(concat(array(before.event_id), line_ids, array(start_id))), e -> e IS NOT NULL) AS witness
 FROM explained

@@ -26,7 +26,7 @@ def rows(statements: list[tuple[str, str]], query: str) -> list[tuple[object, ..
 
 
 def test_what_a_chain_reads_twice_is_computed_once_and_gives_the_same_rows() -> None:
-    parts, last = split(CHAIN, prefix="v")
+    parts, last = split(CHAIN, prefix="v", worth=4)
     assert [part.name for part in parts] == ["v__over"]
     assert rows([(part.name, part.query) for part in parts], last) == rows([], CHAIN) != []
 
@@ -42,12 +42,12 @@ def test_what_a_chain_reads_twice_is_computed_once_and_gives_the_same_rows() -> 
     ],
 )
 def test_what_is_not_worth_it_stays(query: str) -> None:
-    assert split(query, prefix="v") == ([], query)
+    assert split(query, prefix="v", worth=4) == ([], query)
 
 
 def test_a_part_brings_only_the_tables_that_it_needs() -> None:
     query = "WITH no AS (SELECT 1), base AS (SELECT x FROM t), a AS (SELECT DISTINCT b.x FROM base b JOIN base c JOIN base d GROUP BY 1) SELECT * FROM a JOIN a JOIN no"
-    (part,), last = split(query, prefix="v")
+    (part,), last = split(query, prefix="v", worth=4)
     assert "no AS" not in part.query
     assert "base AS (SELECT x FROM t)" in part.query
     assert "no AS (SELECT 1)" in last
@@ -56,7 +56,7 @@ def test_a_part_brings_only_the_tables_that_it_needs() -> None:
 
 @pytest.mark.parametrize("view", [view for view in views().values() if view.kept], ids=lambda view: view.name)
 def test_each_part_of_a_view_is_read_by_what_comes_after_it(view) -> None:
-    parts, last = split(view.query, prefix=view.name)
+    parts, last = split(view.query, prefix=view.name, worth=4)
     queries = [*(part.query for part in parts), last]
     for n, part in enumerate(parts):
         assert not any(part.name in query for query in queries[: n + 1])

@@ -67,7 +67,7 @@ def run(runs: Engine, case: Case, view: view_files.View, example: Example, empty
         if empty is not None:
             empty.discard(step.name)
         runs.session.createDataFrame(*((rows.rename_columns(step.columns),) if rows.num_rows else ([], types))).createOrReplaceTempView(step.name)
-    rows, types = runs.collected(runs.query(_query(runs, view, example)))
+    rows, types = runs.collected(runs.query(_query(runs, view, example, steps)))
     if "part" in example:
         return rows, types
     if view.kind == "rule":
@@ -93,11 +93,12 @@ def _steps(view: view_files.View, given: Mapping[str, Sequence[Row]]) -> list[vi
     return found
 
 
-def _query(runs: Engine, view: view_files.View, example: Example) -> str:
+def _query(runs: Engine, view: view_files.View, example: Example, steps: Sequence[view_files.View]) -> str:
     """Return the query of the view, or of its part, that reads the given rows in place of the common table expressions that they replace."""
     from forensics.case.query_parts import _Table, _tables, _with
 
-    replaced = {name for name in example["given"] if name not in view.reads and name not in view_files.views()}
+    read = {*view.reads, *view_files.views(), *(name for step in steps for name in step.reads)}
+    replaced = example["given"].keys() - read
     part = example.get("part", "")
     if not replaced and not part:
         return view.query

@@ -21,7 +21,7 @@ _NEAR = timedelta(seconds=2)
 #: Maximum number of generations and ownerships with their lines in a page that cannot have all lines.
 _MAX_WITNESSES = 4_000
 #: Views that are read in addition to the report's.
-PROCESS_RUNS, PAUSES, EDGES, CAUSES, REMOVALS = VIEWS = ("process_life", "member_pause", "clock_edge", "root_cause", "removed_member")
+PROCESS_RUNS, PAUSES, EDGES, CAUSES, REMOVALS = VIEWS = ("process_life", "member_generation", "clock_edge", "root_cause", "removed_member")
 _COLUMNS = ("event_id", "process_id", "path", "line", "stream_pos", "ts", "level", "event", "message")
 
 
@@ -33,7 +33,7 @@ class CaseRows:
         process_runs: rows of `process_life`.
         causes: rows of `root_cause`, whose `parts` have each recurrence of a cause.
         removals: rows of `removed_member`.
-        pauses: rows of `member_pause`.
+        pauses: rows of `member_generation` whose member paused before.
         edges: rows of `clock_edge` whose two lines are in a proof.
         lines: events with `text`, each once, unordered.
         total: number of events of the case; greater than the number of `lines` if not all are in the page.
@@ -64,7 +64,7 @@ def read(case: CaseLike, report: Report, max_lines: int = MAX_LINES) -> CaseRows
     """
     proofs = {w["event_id"]: w for row in (*report.findings, *report.split_brain) for w in row.get("witness") or ()}
     groups = report.filters.get("groups")
-    pauses = [p for p in _view(case, PAUSES) if not groups or p["group_id"] in groups]
+    pauses = [p for p in _view(case, PAUSES) if p["paused_from_ts"] and (not groups or p["group_id"] in groups)]
     lines, total = _lines(case, report, proofs, max_lines)
     return CaseRows(_view(case, PROCESS_RUNS), pauses, list(_edges(case, set(proofs))), lines, total, _view(case, CAUSES), _view(case, REMOVALS))
 
