@@ -8,8 +8,7 @@
 -- commit, which always has the whole position. A record counts as read when poll() returns it. A reading lasts until
 -- the same consumer starts again or is assigned partitions again. Consumers that read without an assignment are not members.
 CREATE OR REPLACE TEMPORARY VIEW duplicate_ledger (
-  kafka_cluster   COMMENT 'Kafka cluster id',
-  group_id        COMMENT 'Group',
+  kafka_cluster, group_id,
   resource        COMMENT 'Topic partition',
   old_process_id  COMMENT 'Process that had read it before',
   old_client      COMMENT 'Its client; for a sink task the task',
@@ -35,12 +34,10 @@ CREATE OR REPLACE TEMPORARY VIEW duplicate_ledger (
     lower offset than the old reader had; unknown: how far the old reader had read is unknown',
   fenced_by
     COMMENT 'Why the old reader''s commits were refused afterwards: group, group.instance.id; NULL: no line shows that they were',
-  reference_process_id COMMENT 'Process on whose clock the bounds are',
+  reference_process_id,
   event_id        COMMENT 'Event that shows where the new reader started',
-  witness         COMMENT 'Events that prove it'
+  witness
 )
-COMMENT 'One row per time that another consumer continued to read a partition, or the same one started again: the records that were read
-    twice, according to the logs.'
 AS
 WITH line_with_start AS (
   -- A new assignment starts a new reading, even if the line with the starting position is missing.

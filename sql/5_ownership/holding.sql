@@ -4,14 +4,9 @@
 -- A certain statement must follow from lines that can be cited: `until_ms` is the last line before the certain end, or the last request
 -- that the coordinator received from a member that it removed later.
 CREATE OR REPLACE TEMPORARY VIEW holding (
-  ownership_id   COMMENT 'Stable id of the ownership',
-  kafka_cluster  COMMENT 'Kafka cluster',
-  group_id       COMMENT 'Group',
-  resource_kind  COMMENT 'task, connector or partition',
-  resource       COMMENT 'What is owned',
-  process_id     COMMENT 'Process',
+  ownership_id, kafka_cluster, group_id, resource_kind, resource, process_id,
   owner          COMMENT 'Distinguishes two owners in one process: the client, or the n-th start',
-  member_id      COMMENT 'Member id',
+  member_id,
   instance       COMMENT 'n-th start of it in the process',
   generation     COMMENT 'Generation that assigned it',
   start_lo_ms    COMMENT 'Not owned before (milliseconds since 1970); NULL: owned when the log began',
@@ -41,7 +36,6 @@ CREATE OR REPLACE TEMPORARY VIEW holding (
   heard_witness  COMMENT 'The other lines that show that the coordinator heard from it; NULL: a line of its own shows it',
   is_overdue     COMMENT 'True for a task that its worker abandoned, or that ran on longer than its stop timeout'
 )
-COMMENT 'One row per ownership of a task, a connector or a partition, by its process''s own clock.'
 AS
 WITH any_holding AS (
   SELECT

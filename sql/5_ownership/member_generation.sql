@@ -7,14 +7,10 @@
 -- only if they lose all that they own. An empty assignment is not a pause. For a worker it lasts from the stop request of its last task to
 -- the start of the next one. If the clock was set in the meantime, it is unknown.
 CREATE OR REPLACE TEMPORARY VIEW member_generation (
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group',
-  incarnation   COMMENT 'Incarnation of the group''s metadata',
-  generation    COMMENT 'Generation',
+  kafka_cluster, group_id, incarnation, generation,
   member_id     COMMENT 'Member id; where the release prints none, from the leader''s line and what each was given; NULL: unknown',
   process_id    COMMENT 'Process; NULL: only the leader''s line names the member',
-  client_id     COMMENT 'client.id',
-  task          COMMENT 'Connect task whose consumer this is',
+  client_id, task,
   is_leader     COMMENT 'True for the leader',
   member_epoch  COMMENT 'KIP-848: the member''s epoch',
   state         COMMENT 'joined: never received its assignment; synced: received it; KIP-848: its last state in that epoch',
@@ -30,9 +26,8 @@ CREATE OR REPLACE TEMPORARY VIEW member_generation (
     NULL: its first generation, its log does not show it, or its clock stepped meanwhile',
   is_pause_known COMMENT 'False: it was in an earlier generation, and its idle time is unknown: lines of its log
     are missing, its log begins in that time, or its clock stepped',
-  witness       COMMENT 'Events that prove it'
+  witness
 )
-COMMENT 'One row per member and generation.'
 AS
 WITH worker AS (
   -- Lines of tasks do not name their herder, so a process with several herders is excluded.

@@ -6,12 +6,7 @@
 -- consumer keeps its partitions while it joins, and lists them after its first sync, before it receives more. If the consumer's start is in
 -- the log, or lines are missing, the assignment may be among the missing lines; then there is no row.
 CREATE OR REPLACE TEMPORARY VIEW open_partition (
-  kafka_cluster COMMENT 'Kafka cluster',
-  group_id      COMMENT 'Group',
-  process_id    COMMENT 'Process',
-  instance      COMMENT 'Which run of the process',
-  client        COMMENT 'Client inside the process',
-  task          COMMENT 'Connect task whose consumer this is',
+  kafka_cluster, group_id, process_id, instance, client, task,
   resource      COMMENT 'Topic partition',
   member_id     COMMENT 'Member id; NULL: unknown',
   generation    COMMENT 'Generation in which it held the partition; NULL: unknown',
@@ -22,7 +17,6 @@ CREATE OR REPLACE TEMPORARY VIEW open_partition (
   shown_pos     COMMENT 'Position of the line that shows that it held the partition',
   shown_id      COMMENT 'Its event'
 )
-COMMENT 'One row per partition that a consumer held when its log begins.'
 AS
 WITH group_line AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, task, stream_pos, at_ms, event_id, event, partitions,

@@ -6,10 +6,7 @@
 -- partition, ends with a line that shows it. Bounds are on the clock of the island's reference, so they may be compared across processes of
 -- one island.
 CREATE OR REPLACE TEMPORARY VIEW ownership (
-  ownership_id  COMMENT 'Stable id of the ownership',
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group',
-  resource_kind COMMENT 'task, connector or partition',
+  ownership_id, kafka_cluster, group_id, resource_kind,
   resource      COMMENT 'Task (connector-number), connector, or topic partition',
   process_id    COMMENT 'Owner''s process',
   member_id     COMMENT 'Owner''s member id',
@@ -25,10 +22,9 @@ CREATE OR REPLACE TEMPORARY VIEW ownership (
   phase_end     COMMENT 'running, stopping, closing, failed or gone: its last known state',
   stop_how      COMMENT 'Line that shows its end: stopped, client_closed, tasks_stopped, statuses_flushed, worker_stopped,
     started_again, process_restarted, orphan_failed, revoked, lost; NULL: none',
-  reference_process_id COMMENT 'Process on whose clock the bounds are',
+  reference_process_id,
   witness       COMMENT 'Events that prove the start and the end'
 )
-COMMENT 'One row per ownership of a task, connector or partition, with bounds of its start and of its two ends.'
 AS
 SELECT
   h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.process_id, h.member_id, h.instance, h.generation,

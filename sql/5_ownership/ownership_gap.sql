@@ -5,10 +5,7 @@
 -- Of several owners before, the one that ended last counts. Resources whose owners' clocks cannot be compared have no row.
 -- A member of a generation in between may have owned it if no line shows that member's assignment.
 CREATE OR REPLACE TEMPORARY VIEW ownership_gap (
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group',
-  resource_kind COMMENT 'task, connector or partition',
-  resource      COMMENT 'Resource',
+  kafka_cluster, group_id, resource_kind, resource,
   reference_process_id COMMENT 'Process on whose clock the times are',
   previous      COMMENT 'Last ownership before: ownership_id, process_id, member_id, generation, stop_lo_ms, stop_hi_ms, ...',
   previous_stop_ms COMMENT 'Its owner certainly had it until this time (reference clock, milliseconds since 1970)',
@@ -21,7 +18,6 @@ CREATE OR REPLACE TEMPORARY VIEW ownership_gap (
   witness       COMMENT 'Events that prove the next ownership',
   may_be_owned  COMMENT 'True if another member may have owned it in between'
 )
-COMMENT 'One row per end of an ownership after which no known owner had the resource, with the next owner, if any.'
 AS
 WITH owned_time AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, ownership_id, process_id, member_id, generation, witness,

@@ -18,7 +18,6 @@ CREATE OR REPLACE TEMPORARY VIEW ownership_pair (
   left_out   COMMENT 'Maximum number of ownerships that may have overlapped one of the two and are not paired with it; NULL: none, or
     another pair of it has the number'
 )
-COMMENT 'One row per pair of ownerships of one resource that could be, or be mistaken for, two owners at the same time.'
 AS
 WITH owner AS (
   -- Times are on the reference clock. If a start is not in the log, only the latest possible one is known: its first line.

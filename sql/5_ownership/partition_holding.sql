@@ -12,14 +12,11 @@
 -- it revokes others, commits, and waits for its application to poll. If such a line revokes a partition, and no other line does, it is
 -- certainly held until that line.
 CREATE OR REPLACE TEMPORARY VIEW partition_holding (
-  kafka_cluster COMMENT 'Kafka cluster',
-  group_id      COMMENT 'Group',
+  kafka_cluster, group_id,
   resource      COMMENT 'Topic partition',
-  process_id    COMMENT 'Process',
+  process_id,
   process_instance COMMENT 'Which run of the process',
-  client        COMMENT 'Client inside the process',
-  task          COMMENT 'Connect task whose consumer this is',
-  member_id     COMMENT 'Member id',
+  client, task, member_id,
   generation    COMMENT 'Generation that assigned it',
   before_generation COMMENT 'It held the partition before it joined that generation, if the log begins later than the holding; NULL: it does
     not',
@@ -39,7 +36,6 @@ CREATE OR REPLACE TEMPORARY VIEW partition_holding (
   heard_ms      COMMENT 'Its coordinator certainly heard from it at this time, after its last line; NULL: unknown',
   heard_id      COMMENT 'Line in which the coordinator removed it'
 )
-COMMENT 'One row per unbroken time in which one consumer held one partition, by the consumer''s own clock.'
 AS
 WITH last_open_line AS (
   -- Lines that only an open consumer prints. Any other line with its name may come from its closing.

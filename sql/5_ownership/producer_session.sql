@@ -7,13 +7,13 @@
 -- a log appears through the coordinator's line only.
 CREATE OR REPLACE TEMPORARY VIEW producer_session (
   session_id       COMMENT 'Stable id: the first event that shows the session',
-  kafka_cluster    COMMENT 'Kafka cluster id',
+  kafka_cluster,
   transactional_id COMMENT 'transactional.id',
   producer_id      COMMENT 'Producer id',
   first_epoch      COMMENT 'First producer epoch of the session',
   last_epoch       COMMENT 'Last known producer epoch of the session',
   process_id       COMMENT 'Process of the producer; NULL: only the coordinator shows the session',
-  instance         COMMENT 'Number of the process run',
+  instance,
   client_id        COMMENT 'client.id of the producer',
   start_lo         COMMENT 'Earliest time of the start (reference clock of the island); NULL: unknown',
   start_hi         COMMENT 'Latest time of the start',
@@ -23,7 +23,6 @@ CREATE OR REPLACE TEMPORARY VIEW producer_session (
   next_session_id  COMMENT 'Session that followed, by epoch; NULL: none is known',
   witness          COMMENT 'Events that show the session'
 )
-COMMENT 'One row per time that a producer held a transactional.id.'
 AS
 WITH producer_line AS (
   -- A new producer asks for its first epoch, or resets it (before 2.5); one that continues names the epoch that it has.

@@ -5,12 +5,11 @@
 -- Each assignment that a thread prints is complete. It keeps a task until an assignment without it, until it loses all of them, or until it
 -- ends. An active task that has state is processed only after it was restored. The partitions of active tasks are in `ownership`.
 CREATE OR REPLACE TEMPORARY VIEW stream_task (
-  kafka_cluster COMMENT 'Kafka cluster id',
+  kafka_cluster,
   group_id      COMMENT 'application.id; NULL: the application has its own client.id, so the thread''s name does not contain it',
   task          COMMENT 'Task: subtopology and partition, such as 0_3',
   role          COMMENT 'active or standby',
-  process_id    COMMENT 'Process',
-  instance      COMMENT 'Number of the process run',
+  process_id, instance,
   thread        COMMENT 'Stream thread',
   start_pos     COMMENT 'Position of the assignment in the log of the process',
   start_lo      COMMENT 'Earliest time of the assignment (reference clock of the island)',
@@ -18,9 +17,8 @@ CREATE OR REPLACE TEMPORARY VIEW stream_task (
   stop_lo       COMMENT 'Had it at least until this time',
   stop_hi       COMMENT 'Had it at most until this time; NULL: no bound',
   stop_how      COMMENT 'reassigned, lost (it missed a rebalance), fenced, ended (the thread), restarted (the process); NULL: open',
-  witness       COMMENT 'Events that show it'
+  witness
 )
-COMMENT 'One row per time that a stream thread had a Kafka Streams task, active or standby.'
 AS
 WITH thread_line AS (
   SELECT c.kafka_cluster, e.process_id, e.instance, e.stream_pos, e.event, e.event_id, unix_millis(e.ts) AS at_ms, e.resolution_ms,

@@ -9,7 +9,7 @@
 -- it too. A sink's thread that ends closes its consumer, so the thread exists as long as the coordinator hears from that consumer.
 -- A worker creates a connector again only after it has stopped it, so a second one began after the first ended.
 CREATE OR REPLACE TEMPORARY VIEW task_holding (
-  kafka_cluster  COMMENT 'Kafka cluster',
+  kafka_cluster,
   group_id       COMMENT 'Group of the Connect worker',
   resource_kind  COMMENT 'task or connector',
   resource       COMMENT 'Task or connector',
@@ -42,7 +42,6 @@ CREATE OR REPLACE TEMPORARY VIEW task_holding (
   sign_count     COMMENT 'Signs of life',
   is_overdue     COMMENT 'True if its worker abandoned it, or it ran on longer than its stop timeout'
 )
-COMMENT 'One row per unbroken time in which one worker had one task (or connector), by the worker''s own clock.'
 AS
 WITH consumer_identity AS (
   -- A consumer keeps its member id until it learns that it lost it, so a task's consumer with the same id before and after a gap existed

@@ -6,9 +6,7 @@
 -- may have had it while the other had not. It is never certain if a member of a generation in between, whose assignment no line
 -- shows, may have had it.
 CREATE OR REPLACE TEMPORARY VIEW unowned (
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group',
-  resource_kind COMMENT 'task, connector or partition',
+  kafka_cluster, group_id, resource_kind,
   resource      COMMENT 'Resource without an owner',
   from_lo       COMMENT 'Earliest time at which its last owner lost it (reference clock)',
   from_hi       COMMENT 'Latest time at which its last owner lost it; NULL: no line shows that it did',
@@ -27,10 +25,8 @@ CREATE OR REPLACE TEMPORARY VIEW unowned (
   next_process_id       COMMENT 'Its process',
   next_member_id        COMMENT 'Its member id',
   generation    COMMENT 'Generation that gave it to its next owner',
-  reference_process_id  COMMENT 'Process on whose clock the bounds are',
-  witness       COMMENT 'Events that prove it'
+  reference_process_id, witness
 )
-COMMENT 'One row for each time in which a task, connector or partition that had had an owner had none.'
 AS
 WITH assignment_delay AS (
   SELECT j.kafka_cluster, j.group_id, j.worker_assigned_ms - o.hi_ms AS assigned_ms, j.delay_ms, j.worker_assigned_id,

@@ -2,10 +2,10 @@
 -- Reads: client_event, join_round, holding, process_life, clock_setback
 -- Grain: process_id, group_id, round, task
 CREATE OR REPLACE TEMPORARY VIEW worker_duty (
-  kafka_cluster COMMENT 'Kafka cluster id',
+  kafka_cluster,
   group_id      COMMENT 'Group of the Connect worker',
   process_id    COMMENT 'Worker',
-  instance      COMMENT 'Which run of the process',
+  instance,
   round         COMMENT 'Round of the worker',
   generation    COMMENT 'Generation that assigned it',
   task          COMMENT 'Task',
@@ -15,7 +15,6 @@ CREATE OR REPLACE TEMPORARY VIEW worker_duty (
     COMMENT 'True if its thread existed after the assignment and before the next one; NULL: none seems to, but the clock was set back',
   event_id      COMMENT 'The assignment'
 )
-COMMENT 'One row per task that was assigned to a worker, with the answer to whether it ran there.'
 AS
 WITH worker_assignment AS (
   SELECT j.kafka_cluster, j.group_id, j.process_id, j.instance, j.round, j.generation,

@@ -4,7 +4,7 @@
 -- A log that simply ends does not show that the broker died (`silent`); a new start in the same log, or a shutdown line, does.
 CREATE OR REPLACE TEMPORARY VIEW broker_absence (
   process_id    COMMENT 'Broker''s process',
-  kafka_cluster COMMENT 'Kafka cluster id',
+  kafka_cluster,
   broker_id     COMMENT 'Broker id',
   how           COMMENT 'stopped (it printed its shutdown), restarted (a new start follows, without such a line), starting (likewise, and it
     had not completed its previous start), silent (its log ends)',
@@ -13,11 +13,10 @@ CREATE OR REPLACE TEMPORARY VIEW broker_absence (
   from_lo_ms    COMMENT 'Down at this time at the earliest (reference clock)',
   from_hi_ms    COMMENT 'Its last line before was printed at this time at the latest',
   to_hi_ms      COMMENT 'Up again at this time at the latest',
-  reference_process_id COMMENT 'Process on whose clock the bounds are',
+  reference_process_id,
   event_id      COMMENT 'Event that shows it: the shutdown, or the next start',
   is_steady     COMMENT 'False if its clock, or the clock of the bounds, stepped'
 )
-COMMENT 'One row for each time in which a broker was certainly or possibly down.'
 AS
 WITH completed_start AS (
   SELECT DISTINCT process_id, instance FROM event WHERE event IN ('broker_started', 'coordinator_elected', 'broker_unfenced')

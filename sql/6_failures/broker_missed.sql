@@ -4,15 +4,14 @@
 -- A controller fences a broker whose heartbeats are missing, and a replica cannot fetch from a broker that is down. A broker that shuts
 -- down cleanly resigns and hands over its partitions first, so none of these lines appear.
 CREATE OR REPLACE TEMPORARY VIEW broker_missed (
-  kafka_cluster COMMENT 'Kafka cluster id',
+  kafka_cluster,
   broker_id     COMMENT 'Broker that is down',
   process_id    COMMENT 'Process that reports it',
-  event_id      COMMENT 'Event',
+  event_id,
   at_lo_ms      COMMENT 'Reported at this time at the earliest (reference clock, milliseconds since 1970)',
   at_hi_ms      COMMENT 'Reported at this time at the latest',
-  reference_process_id COMMENT 'Process on whose clock the bounds are'
+  reference_process_id
 )
-COMMENT 'One row per line in which a broker reports that another one is down.'
 AS
 WITH missing_broker_line AS (
   SELECT process_id, event_id, unix_millis(ts) AS at_ms, CASE WHEN event = 'broker_fenced' THEN broker_id ELSE node_id END AS missed_id

@@ -5,10 +5,9 @@
 -- Repeated losses before the coordinator is found again are one episode. Whether others also lost it is reported only if the bounds of the
 -- clocks leave no doubt, and not for clocks that no message relates.
 CREATE OR REPLACE TEMPORARY VIEW coordinator_episode (
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id    COMMENT 'Group',
+  kafka_cluster, group_id,
   process_id  COMMENT 'Process of the member',
-  client      COMMENT 'Client inside the process',
+  client,
   broker      COMMENT 'Coordinator that was lost',
   broker_id   COMMENT 'Its broker id',
   lost_ts     COMMENT 'Lost, by its own clock',
@@ -22,9 +21,8 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_episode (
   scope       COMMENT 'Who else had no coordinator at that time (lost within episodes_together_ms, or absent meanwhile): member: nobody
     else; group: other members of the group; broker: also members of other groups of that broker; NULL: unknown, because the clock bounds
     are too wide',
-  witness     COMMENT 'Events that prove it'
+  witness
 )
-COMMENT 'One row for each time that a member lost its group''s coordinator.'
 AS
 WITH coordinator_line AS (
   SELECT kafka_cluster, group_id, process_id, client, stream_pos, at_ms, event, event_id, coordinator, coordinator_node, cause,

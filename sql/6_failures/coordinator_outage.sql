@@ -7,14 +7,9 @@
 -- start. librdkafka prints its requests. If the discovered coordinator first responds that it is not the coordinator, the member had not
 -- found one.
 CREATE OR REPLACE TEMPORARY VIEW coordinator_outage (
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group',
+  kafka_cluster, group_id,
   process_id    COMMENT 'Process of the member',
-  instance      COMMENT 'Which run of the process',
-  client        COMMENT 'Client inside the process',
-  client_id     COMMENT 'client.id',
-  is_worker     COMMENT 'True for a Connect worker',
-  task          COMMENT 'Connect task whose consumer this is',
+  instance, client, client_id, is_worker, task,
   never         COMMENT 'True if it never found a coordinator in this process run',
   was_member    COMMENT 'True if it had been a member before',
   broker_id     COMMENT 'Coordinator that was lost first',
@@ -29,7 +24,7 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_outage (
   lost_lo_ms    COMMENT 'Lost at this time at the earliest (reference clock)',
   lost_hi_ms    COMMENT 'Lost at this time at the latest',
   found_hi_ms   COMMENT 'Found, or closed, at this time at the latest; NULL: neither',
-  reference_process_id COMMENT 'Process on whose clock the bounds are',
+  reference_process_id,
   duration_ms   COMMENT 'From lost to found, or to the last line, milliseconds; NULL: its clock stepped, or may have stepped, in the
     meantime',
   losses        COMMENT 'How often a loss was printed',
@@ -37,9 +32,8 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_outage (
   revoked       COMMENT 'True if the worker revoked its work, or the consumer its partitions, because of it',
   thrown_out    COMMENT 'True if it had lost its membership when it returned',
   left_group    COMMENT 'True if its poll timeout expired in the meantime',
-  witness       COMMENT 'Events that prove it'
+  witness
 )
-COMMENT 'One row for each time in which one member had no coordinator that answered.'
 AS
 WITH client_close AS (
   -- A consumer that is closed, or created again under its name, has no outage any more.

@@ -17,7 +17,6 @@ CREATE OR REPLACE TEMPORARY VIEW coverage (
   facts      COMMENT 'Facts of the description: process runs, length of a gap, why lines must be missing, a file and its fault, a group
     and its generations, a client and its members, a copy and its original'
 )
-COMMENT 'One row for each period of a process''s time that the evidence covers or lacks, and per process whose log is missing.'
 AS
 WITH file_range AS (
   SELECT r.process_id, r.range_start, r.first_ts, r.last_ts, f.ordinal

@@ -3,20 +3,17 @@
 -- Reads: fact_line, client_event, clock_offset, join_round, process_life, coordinator_outage, process_ending
 -- Grain: process_id, instance, from_ms
 CREATE OR REPLACE TEMPORARY VIEW cut_off (
-  kafka_cluster COMMENT 'Kafka cluster id',
-  process_id    COMMENT 'Process',
-  instance      COMMENT 'Run of the process',
+  kafka_cluster, process_id, instance,
   from_ms       COMMENT 'First failure, by its own clock (milliseconds since 1970)',
   to_ms         COMMENT 'Last failure, by its own clock',
   before_lo_ms  COMMENT 'Last response of a broker before it, at the earliest (reference clock)',
   from_hi_ms    COMMENT 'First failure at this time at the latest',
   to_lo_ms      COMMENT 'Last failure at this time at the earliest',
   after_hi_ms   COMMENT 'A broker answered it again at this time at the latest; NULL: none did',
-  reference_process_id COMMENT 'Process on whose clock the bounds are',
+  reference_process_id,
   first_id      COMMENT 'Event of the first failure',
   last_id       COMMENT 'Event of the last failure'
 )
-COMMENT 'One row per connection outage of one process alone: others of its cluster kept their coordinator, and no broker was down.'
 AS
 WITH connection_line AS (
   SELECT kafka_cluster, process_id, instance, at_ms, event_id, true AS is_failure

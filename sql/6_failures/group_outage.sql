@@ -3,8 +3,7 @@
 -- Grain: outage_id
 CREATE OR REPLACE TEMPORARY VIEW group_outage (
   outage_id            COMMENT 'Stable id of the outage',
-  kafka_cluster        COMMENT 'Kafka cluster id',
-  group_id             COMMENT 'Group',
+  kafka_cluster, group_id,
   reference_process_id COMMENT 'Process on whose clock the bounds are; `-` for members that never found a coordinator',
   never                COMMENT 'True when they never found a coordinator',
   from_ms              COMMENT 'First loss, at the earliest (reference clock, milliseconds since 1970)',
@@ -35,9 +34,8 @@ CREATE OR REPLACE TEMPORARY VIEW group_outage (
   back_ms              COMMENT 'From the loss to being a member with an assignment again, the longest, milliseconds',
   bootstrap            COMMENT 'bootstrap.servers of a member',
   clients              COMMENT 'Members'' own spans: process, process run, from, to, by its own clock',
-  witness              COMMENT 'Events that prove it'
+  witness
 )
-COMMENT 'One row per outage of a group''s coordinator that affected its members, over all of them.'
 AS
 WITH coordinator_contact AS (
   SELECT process_id, instance, group_id, client, at_ms FROM client_event WHERE event IN ('joined', 'synced')

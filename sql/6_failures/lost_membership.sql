@@ -11,14 +11,11 @@
 -- cut_off, slow_or_paused, paused_or_cut_off, refused (only the refusal is known), abandoned (its process is unknown, but none of the
 -- candidates was in trouble), nobody (its process is unknown).
 CREATE OR REPLACE TEMPORARY VIEW lost_membership (
-  kafka_cluster  COMMENT 'Kafka cluster id',
-  group_id       COMMENT 'Group',
+  kafka_cluster, group_id,
   loss_id        COMMENT 'Event of the removal and member id, or the refusal if the coordinator''s log is missing',
   member_id      COMMENT 'Member id; NULL: unknown',
   process_id     COMMENT 'Its process; NULL: unknown',
-  instance       COMMENT 'Run of the process',
-  client         COMMENT 'Client inside the process',
-  is_worker      COMMENT 'True for a Connect worker itself',
+  instance, client, is_worker,
   how            COMMENT 'session, rebalance, or refused: only the member''s log is available',
   protocol       COMMENT 'classic or consumer (KIP-848)',
   removed_id     COMMENT 'Event of the removal; NULL: not in these logs',
@@ -26,7 +23,7 @@ CREATE OR REPLACE TEMPORARY VIEW lost_membership (
   removed_hi_ms  COMMENT 'Removed at this time at the latest',
   heard_ms       COMMENT 'It asked to join its last generation at this time at the earliest (reference clock); NULL: no coordinator''s log
     shows it',
-  reference_process_id COMMENT 'Process on whose clock the bounds are',
+  reference_process_id,
   session_ms     COMMENT 'Its session timeout; NULL: not printed',
   own_lo_ms      COMMENT 'Removed at this time at the earliest, by the process''s own clock',
   own_hi_ms      COMMENT 'Removed at this time at the latest, by its own clock; without the coordinator''s log, when others had moved on',
@@ -47,7 +44,6 @@ CREATE OR REPLACE TEMPORARY VIEW lost_membership (
   back_ms        COMMENT 'Member again at this time',
   back_id        COMMENT 'Its event'
 )
-COMMENT 'One row per membership that a client lost against its will.'
 AS
 WITH covered_generation AS (
   SELECT DISTINCT group_id, incarnation, generation,

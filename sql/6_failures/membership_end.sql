@@ -4,13 +4,9 @@
 -- A membership begins when the client becomes a member, and lasts until it becomes a member again. A seat is a client of a group in one
 -- process run.
 CREATE OR REPLACE TEMPORARY VIEW membership_end (
-  kafka_cluster  COMMENT 'Kafka cluster id',
-  group_id       COMMENT 'Group',
-  process_id     COMMENT 'Process',
-  instance       COMMENT 'Run of the process',
-  client         COMMENT 'Client inside the process',
+  kafka_cluster, group_id, process_id, instance, client,
   membership     COMMENT 'Its number in this run of the client; 0: before the first one in its log',
-  is_worker      COMMENT 'True for a Connect worker itself',
+  is_worker,
   member_id      COMMENT 'Member id; NULL: unknown',
   generation     COMMENT 'Last generation that its client printed; NULL: unknown',
   removed_id     COMMENT 'Event of the removal; NULL: no coordinator''s log has one',
@@ -29,7 +25,6 @@ CREATE OR REPLACE TEMPORARY VIEW membership_end (
   last_incarnation COMMENT 'Incarnation of its last generation; NULL: its removal is logged',
   last_generation  COMMENT 'Its last generation; NULL: its removal is logged, or unknown'
 )
-COMMENT 'One row per membership that its client was refused or was removed from, with the client''s lines about it.'
 AS
 WITH classified_event AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, is_worker, at_ms, stream_pos, event_id, event,

@@ -4,13 +4,11 @@
 -- A coordinator makes a member id from the client id and a UUID. Old clients do not print the id; later ones print it after the response.
 -- The removed member asked to join before the removal, and printed nothing more in that process run.
 CREATE OR REPLACE TEMPORARY VIEW namesake (
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group',
+  kafka_cluster, group_id,
   member_id     COMMENT 'Member id that was removed',
   removed_id    COMMENT 'Event of the removal',
   process_id    COMMENT 'Process of a client of that name in that group',
-  instance      COMMENT 'Run of the process',
-  client        COMMENT 'Client inside the process',
+  instance, client,
   last_ms       COMMENT 'Its last line about the group, by its own clock (milliseconds since 1970)',
   last_event    COMMENT 'Event of that line',
   last_id       COMMENT 'Its event',
@@ -18,7 +16,6 @@ CREATE OR REPLACE TEMPORARY VIEW namesake (
   members       COMMENT 'Number of members of that name that were removed until then and that no line names',
   all_went_on   COMMENT 'True if all of these clients ran on, and there are at least as many of them as members'
 )
-COMMENT 'One row per client that a removed member may have been, if no client''s line names the member''s id.'
 AS
 WITH unidentified_removal AS (
   SELECT kafka_cluster, group_id, member_id, removed_id, removed_lo_ms, removed_hi_ms, reference_process_id,

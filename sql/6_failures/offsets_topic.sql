@@ -4,7 +4,7 @@
 -- If no line shows the placement of the topic, the brokers' configuration shows how it would be created. An existing topic keeps its
 -- replication.
 CREATE OR REPLACE TEMPORARY VIEW offsets_topic (
-  kafka_cluster      COMMENT 'Kafka cluster id',
+  kafka_cluster,
   replication_factor COMMENT 'Fewest replicas of any of its partitions, from a log line; NULL: unknown',
   configured         COMMENT 'Lowest offsets.topic.replication.factor that a broker prints',
   min_isr            COMMENT 'Highest min.insync.replicas that a broker prints',
@@ -20,7 +20,6 @@ CREATE OR REPLACE TEMPORARY VIEW offsets_topic (
   config_ids         COMMENT 'Events that print the configuration',
   failed_ids         COMMENT 'First and last failure'
 )
-COMMENT 'One row per Kafka cluster: what the logs show about the replication of __consumer_offsets.'
 AS
 WITH topic_placement AS (
   SELECT kafka_cluster, min(replication_factor) AS replication_factor, min(at_ms) AS created_ms,

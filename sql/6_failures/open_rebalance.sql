@@ -7,8 +7,7 @@
 -- answer. A rebalance that ended according to any line of the group is left out. Closed members and stopped processes no longer wait:
 -- if all members were closed, it had not ended by then.
 CREATE OR REPLACE TEMPORARY VIEW open_rebalance (
-  kafka_cluster   COMMENT 'Kafka cluster id',
-  group_id        COMMENT 'Group',
+  kafka_cluster, group_id,
   incarnation     COMMENT 'Incarnation of the group''s metadata; NULL: the logs have none of its generations',
   last_generation COMMENT 'Last generation in the logs; NULL: none',
   protocol_type   COMMENT 'consumer or connect',
@@ -20,7 +19,7 @@ CREATE OR REPLACE TEMPORARY VIEW open_rebalance (
   to_ts           COMMENT 'It had not ended then (reference clock): the logs end, or its last member was closed',
   from_ms         COMMENT 'from_ts (milliseconds since 1970)',
   to_ms           COMMENT 'to_ts (milliseconds since 1970)',
-  reference_process_id COMMENT 'Process on whose clock the bounds are',
+  reference_process_id,
   lasted_ms       COMMENT 'At least this long, milliseconds; NULL: a clock stepped',
   reason          COMMENT 'Reason as the broker printed it',
   member_id       COMMENT 'Member that the reason names',
@@ -29,9 +28,8 @@ CREATE OR REPLACE TEMPORARY VIEW open_rebalance (
   awaited_processes COMMENT 'Their processes, if they have logs',
   has_member_logs COMMENT 'True when a member of the group has a log',
   is_given_up     COMMENT 'True when all members that had asked were closed, or their processes stopped, before they were answered',
-  witness         COMMENT 'Events that prove it'
+  witness
 )
-COMMENT 'One row per group whose last rebalance had not ended when the logs end.'
 AS
 WITH latest_generation AS (
   SELECT kafka_cluster, group_id, max(struct(incarnation, generation)) AS last,

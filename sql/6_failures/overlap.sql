@@ -26,7 +26,6 @@ CREATE OR REPLACE TEMPORARY VIEW overlap (
   b_work      COMMENT 'The same of b',
   asked       COMMENT 'Bounds that would each settle the pair if they were narrow, or all wide ones: a_start, a_end, b_start, b_end'
 )
-COMMENT 'One row per ownership pair: for how long both owned the resource, and whether both worked.'
 AS
 WITH owner AS (
   -- Each start (began) and each end from its earliest to its latest possible moment, on the reference clock.

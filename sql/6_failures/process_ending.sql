@@ -8,10 +8,9 @@
 -- from it), unknown. If a process prints nothing about its end, lines may be missing. If the reference's own clock was set while its
 -- process was down, the times of the next run are converted to the previous clock.
 CREATE OR REPLACE TEMPORARY VIEW process_ending (
-  process_id    COMMENT 'Process',
+  process_id,
   instance      COMMENT 'Run that ended',
-  is_broker     COMMENT 'True for a broker',
-  is_worker     COMMENT 'True for a Connect worker',
+  is_broker, is_worker,
   how           COMMENT 'stopped, left, failed, starting, died or unknown',
   last_ms       COMMENT 'It was running at this time, by its own clock: the first line of its end, or its last line',
   next_ms       COMMENT 'First line of its next run, by its own clock',
@@ -19,10 +18,9 @@ CREATE OR REPLACE TEMPORARY VIEW process_ending (
   from_hi_ms    COMMENT 'Ended at this time at the latest',
   to_lo_ms      COMMENT 'Its next run began at this time at the earliest',
   to_hi_ms      COMMENT 'Its next run began at this time at the latest',
-  reference_process_id COMMENT 'Process on whose clock the bounds are',
+  reference_process_id,
   witness       COMMENT 'Events that show the end and the next start'
 )
-COMMENT 'One row per process run that another follows in the same log, with the way in which it ended.'
 AS
 WITH process_run AS (
   SELECT process_id, instance, is_broker, is_worker, last_ms, next_start_ms AS next_ms, next_start_id, next_start_pos, ending_ms, ending_id,

@@ -5,10 +5,10 @@
 -- The evidence is the lost memberships of its members, or connections that fail for long while members in other processes keep theirs.
 CREATE OR REPLACE TEMPORARY VIEW process_trouble (
   trouble_id    COMMENT 'Stable id',
-  kafka_cluster COMMENT 'Kafka cluster id',
+  kafka_cluster,
   group_ids     COMMENT 'Groups that it was a member of',
   process_id    COMMENT 'Process; NULL: unknown',
-  instance      COMMENT 'Run of the process',
+  instance,
   member_ids    COMMENT 'Members that it lost',
   of_group_id   COMMENT 'For an unknown process: group of the worker that the member was lost with, or the member''s own; else NULL',
   cause         COMMENT 'process_paused, member_cut_off, process_killed, poll_too_slow or unknown',
@@ -17,10 +17,8 @@ CREATE OR REPLACE TEMPORARY VIEW process_trouble (
   from_hi_ms    COMMENT 'Began at this time at the latest',
   to_lo_ms      COMMENT 'Ended at this time at the earliest; NULL: it did not end in the logs',
   to_hi_ms      COMMENT 'Ended at this time at the latest',
-  reference_process_id COMMENT 'Process on whose clock the bounds are',
-  witness       COMMENT 'Events that prove it'
+  reference_process_id, witness
 )
-COMMENT 'One row per time that one process by itself was paused, cut off, killed or too slow to poll.'
 AS
 WITH loss_on_clock AS (
   -- If no message links its clock to the reference, its own times cannot be used there.

@@ -9,9 +9,7 @@
 -- one that is left. If two removed workers are possible, or the Kafka cluster has several Connect clusters, the worker is unknown.
 -- A client that is closed leaves its group, or its session expires: then the membership was no longer needed and was not lost.
 CREATE OR REPLACE TEMPORARY VIEW removed_member (
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group',
-  member_id     COMMENT 'Member id',
+  kafka_cluster, group_id, member_id,
   how           COMMENT 'session: no heartbeat; rebalance: it did not rejoin, or revoke its partitions, in time',
   protocol      COMMENT 'classic or consumer (KIP-848)',
   broker        COMMENT 'Coordinator''s process',
@@ -20,10 +18,10 @@ CREATE OR REPLACE TEMPORARY VIEW removed_member (
   removed_hi_ms COMMENT 'Removed at this time at the latest',
   heard_ms      COMMENT 'It asked to join the current generation at this time at the earliest (reference clock); NULL: the log begins
     later',
-  reference_process_id COMMENT 'Process on whose clock the bounds are',
+  reference_process_id,
   process_id    COMMENT 'Its process; NULL: unknown',
   instance      COMMENT 'Run of the process that it was in',
-  client        COMMENT 'Client inside the process',
+  client,
   known_how     COMMENT 'own_line, refused or task: how its process is known',
   known_id      COMMENT 'Event that shows it',
   worker_group_id COMMENT 'Group of the worker that a sink''s member was lost with; NULL: none is known',
@@ -34,7 +32,6 @@ CREATE OR REPLACE TEMPORARY VIEW removed_member (
   was_closed    COMMENT 'True if its client had been closed, or its process was stopping, before: it left without a line',
   closed_id     COMMENT 'Event that shows it'
 )
-COMMENT 'One row per member that its coordinator removed against its will, with its process.'
 AS
 WITH coordinator_line AS (
   SELECT c.kafka_cluster, e.process_id, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.group_id, e.member_id, e.members,

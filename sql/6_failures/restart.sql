@@ -3,10 +3,9 @@
 -- Grain: process_id, instance
 -- Restarts of several processes of one group, one after another, are a deployment. So are restarts of several brokers.
 CREATE OR REPLACE TEMPORARY VIEW restart (
-  process_id    COMMENT 'Process',
+  process_id,
   instance      COMMENT 'Run that ended',
-  is_broker     COMMENT 'True for a broker',
-  kafka_cluster COMMENT 'Kafka cluster id',
+  is_broker, kafka_cluster,
   group_id      COMMENT 'Its group: its worker''s, else the first of its consumers''; NULL for a broker',
   is_deployment COMMENT 'True if other processes of the group, or other brokers, restarted before or after it, within storm_gap_ms',
   run           COMMENT 'Restarts with the same number, group and cluster belong together',
@@ -14,9 +13,8 @@ CREATE OR REPLACE TEMPORARY VIEW restart (
   from_hi_ms    COMMENT 'Stopped at this time at the latest',
   to_lo_ms      COMMENT 'Back at this time at the earliest',
   to_hi_ms      COMMENT 'Back at this time at the latest',
-  witness       COMMENT 'Events that prove it'
+  witness
 )
-COMMENT 'One row per clean restart of a process.'
 AS
 WITH consumer_group AS (
   SELECT process_id, instance, min(group_id) AS group_id FROM client_event WHERE group_id IS NOT NULL GROUP BY process_id, instance

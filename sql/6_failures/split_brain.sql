@@ -9,9 +9,7 @@
 -- the one that is known to have existed first. Missing lines are requested from the log that lacks them. Of several wide bounds, only those
 -- are requested that would each decide the pair, or all if none would.
 CREATE OR REPLACE TEMPORARY VIEW split_brain (
-  kafka_cluster  COMMENT 'Kafka cluster id',
-  group_id       COMMENT 'Group',
-  resource_kind  COMMENT 'task, connector or partition',
+  kafka_cluster, group_id, resource_kind,
   resource       COMMENT 'Resource that had two owners, or not',
   process_a      COMMENT 'Process of the ownership that began first, if known',
   process_b      COMMENT 'Process of the other',
@@ -34,14 +32,13 @@ CREATE OR REPLACE TEMPORARY VIEW split_brain (
   clock_how      COMMENT 'Basis of the verdict: same_process, messages (no clock), edges between clocks, assumed, none, stepped',
   ownership_a    COMMENT 'Ownership that began first',
   ownership_b    COMMENT 'The other',
-  witness        COMMENT 'Events that prove it',
+  witness,
   witness_role   COMMENT 'Role of each of these events',
   there_certain_ms COMMENT 'Both threads there (both holding a partition) for at least this, milliseconds; 0 unless proved',
   there_possible_ms COMMENT 'Both threads there (both holding a partition) for up to this, milliseconds; NULL: no bound',
   work_certain_ms COMMENT 'Both working for at least this, milliseconds; 0: both worked, not certainly at the same moment; NULL: not shown',
   work_possible_ms COMMENT 'Both working for up to this, milliseconds; NULL: no bound'
 )
-COMMENT 'One row per pair of ownerships of one resource that needs a verdict: were there two owners at the same time?'
 AS
 WITH pair AS (
   SELECT *, a.process_id AS a_process, b.process_id AS b_process, a.kafka_cluster AS kafka_cluster, a.group_id AS group_id,

@@ -5,8 +5,7 @@
 -- A member is identified by its process and client, by its group.instance.id, or by its client id and host. A member known only by its id
 -- can never return.
 CREATE OR REPLACE TEMPORARY VIEW storm_round (
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group',
+  kafka_cluster, group_id,
   kind
     COMMENT 'returning (a member left and joined again), connector (its configuration changed), idle (same members and assignment as
     before)',
@@ -15,7 +14,6 @@ CREATE OR REPLACE TEMPORARY VIEW storm_round (
   how           COMMENT 'returning: how the previous membership ended; connector: updated, removed or state; idle: trigger',
   event_id      COMMENT 'Event that shows it'
 )
-COMMENT 'One row per time that one cause made a group rebalance again.'
 AS
 WITH group_round AS (
   SELECT kafka_cluster, group_id, incarnation, generation,

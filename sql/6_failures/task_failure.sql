@@ -7,13 +7,13 @@
 -- failure; the task stays assigned, and only a start ends the time for which it is not running.
 CREATE OR REPLACE TEMPORARY VIEW task_failure (
   event_id      COMMENT 'The first line about the failure',
-  kafka_cluster COMMENT 'Kafka cluster id',
+  kafka_cluster,
   group_id      COMMENT 'Group of the Connect worker',
   resource_kind COMMENT 'task or connector',
   resource      COMMENT 'Task (connector-number) or connector; NULL: the line names none',
-  connector     COMMENT 'Connector',
+  connector,
   process_id    COMMENT 'Worker',
-  instance      COMMENT 'Number of the process run',
+  instance,
   event         COMMENT 'task_failed: while it ran; task_init_failed and task_start_failed: before it ran; connector_failed,
     connector_start_failed',
   failed_ts     COMMENT 'When, by the worker''s clock',
@@ -41,10 +41,9 @@ CREATE OR REPLACE TEMPORARY VIEW task_failure (
     and the worker''s log lacks such lines), other_clock (an owner whose clock cannot be compared), clock_stepped, no_times;
     NULL: it is known',
   watched_ms    COMMENT 'How long the log of the worker''s run continues after the failure, milliseconds',
-  reference_process_id COMMENT 'Process on whose clock the bounds are',
+  reference_process_id,
   witness       COMMENT 'Events that prove it: what came before, the lines of the failure, the next start'
 )
-COMMENT 'One row per failure of a Connect task or connector: why and when it failed, what came before, and who ran it afterwards.'
 AS
 WITH failure_line AS (
   SELECT f.*, w.group_id AS worker_group_id, l.last_ms, CASE WHEN f.task IS NOT NULL THEN 'task' ELSE 'connector' END AS resource_kind,

@@ -5,18 +5,14 @@
 -- Other members in a later generation prove nothing, because the log may have been copied before. The generation was without it if the
 -- leader's list of all members does not name it.
 CREATE OR REPLACE TEMPORARY VIEW vanished_member (
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group',
-  member_id     COMMENT 'Member id',
+  kafka_cluster, group_id, member_id,
   process_id    COMMENT 'Its process',
   instance      COMMENT 'Run of the process, the last one in its log',
-  client        COMMENT 'Client inside the process',
+  client,
   last_lo_ms    COMMENT 'It existed at least until this time: the last line of its process (reference clock, milliseconds since 1970)',
   gone_hi_ms    COMMENT 'The others had joined the next generation at this time',
-  reference_process_id COMMENT 'Process on whose clock the bounds are',
-  witness       COMMENT 'Events that prove it'
+  reference_process_id, witness
 )
-COMMENT 'One row per member whose process prints nothing more and whose group continued without it.'
 AS
 WITH silent_run AS (
   -- Its log ends with this run, without any line of an end.
