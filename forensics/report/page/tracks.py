@@ -68,7 +68,9 @@ def _of_processes(report: Report, more: CaseRows, reference: Reference, place: d
             yield from _interval(c, "gap", (ms(c["from_ts"]), ms(c["to_ts"])), reference, place, last, c["note"] or "no record")
     # A member that receives no further assignment has not paused: it had left, or was idle.
     for p in more.pauses:
-        yield from _interval(p, "paused", (ms(p["paused_from_ts"]), ms(p["paused_to_ts"])), reference, place, last, f"a member of {p['group_id']} had no work")
+        yield from _interval(
+            p, "paused", (ms(p["paused_from_ts"]), ms(p["paused_to_ts"])), reference, place, last, f"a member of {p['group_id']} had no work"
+        )
     for e in report.coordinator_episodes:
         cause = f", {e['cause'].replace('_', ' ')}" if e["cause"] else ""
         note = f"coordinator of {e['group_id']} lost{cause}" + " until its client was closed" * bool(e.get("closed_ts"))
