@@ -1,8 +1,19 @@
 -- One row per known bug that a process of an affected release shows in its log.
--- Reads: known_bug, process_release, fact_line, client_event, split_brain, worker_duty, worker_setting, worker_group, clock_offset, setting
+-- Reads: known_bug, process, fact_line, client_event, split_brain, worker_duty, worker_setting, worker_group, clock_offset, setting
 -- Reads: join_round
 -- parsers/known_bugs.toml lists the affected releases of each bug. This rule finds the evidence in the log.
-WITH proved_overlap AS (
+WITH process_release AS (
+  -- Apache Kafka's release as an array of numbers, which compare in order. The third number of a Confluent build counts Confluent's patch
+  -- releases, which follow those of Apache Kafka closely.
+  SELECT process_id, kafka_version AS printed,
+    CASE WHEN version_how = 'confluent' THEN concat(transform(split(replace(version_range, '.x'), '[.]'), x -> try_cast(x AS INT)),
+      slice(n, 3, 1)) ELSE n END AS numbers
+  FROM (
+    SELECT *, transform(split(regexp_extract(kafka_version, '^([0-9]+([.][0-9]+)+)', 1), '[.]'), x -> try_cast(x AS INT)) AS n
+    FROM process
+    WHERE kafka_version RLIKE '^[0-9]+[.][0-9]+'
+  )
+), proved_overlap AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, process_a, process_b, cause, ownership_a, unix_millis(from_lo) AS from_lo_ms,
     unix_millis(coalesce(to_hi, from_hi)) AS to_hi_ms, facts.a_start_hi_at_ms AS a_start_ms,
     transform(witness, w -> named_struct('role', 'shows the two owners', 'event_id', w)) AS proof
