@@ -153,18 +153,16 @@ CREATE OR REPLACE TEMPORARY VIEW occurrence_fact (
   rule          COMMENT 'Rule, the name of its file in sql/7_rules/',
   severity      COMMENT 'critical, warning or note',
   verdict       COMMENT 'proved or undecided',
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group',
+  kafka_cluster, group_id,
   subject       COMMENT 'Subject',
   from_ms       COMMENT 'From (milliseconds since 1970)',
   to_ms         COMMENT 'To; NULL: open, or a moment',
   lasted_ms     COMMENT 'Duration, milliseconds; NULL: unknown',
-  witness       COMMENT 'Events that prove it',
+  witness,
   witness_role  COMMENT 'What each of these events shows; NULL: it has no role of its own',
   code          COMMENT 'Case of the rule',
   facts         COMMENT 'Named facts, as JSON'
 )
-COMMENT 'One row for each time that a rule found something: its facts, before words are added and its cause is known.'
 AS
 SELECT left(sha2(concat_ws('|', rule, kafka_cluster, group_id, subject, facts, CAST(timestamp_millis(from_ms) AS STRING)), 256), 12)
     AS occurrence_id,

@@ -6,21 +6,20 @@
 -- coordinator, but not if brokers restarted one after another, which is a deployment.
 CREATE OR REPLACE TEMPORARY VIEW coordinator_trouble (
   trouble_id    COMMENT 'Stable id',
-  kafka_cluster COMMENT 'Kafka cluster id',
+  kafka_cluster,
   group_ids     COMMENT 'Groups that lost it',
   subject       COMMENT 'Broker or process where it began',
   broker_id     COMMENT 'Broker id; NULL: unknown',
   process_id    COMMENT 'Process where it began; NULL: its log is missing',
-  instance      COMMENT 'Run of the process',
+  instance,
   cause         COMMENT 'broker_down, coordinator_moved, member_cut_off or unknown',
   alternatives  COMMENT 'Possible causes, if the lines do not decide',
   from_lo_ms    COMMENT 'Began at this time at the earliest (reference clock)',
   from_hi_ms    COMMENT 'Began at this time at the latest',
   to_lo_ms      COMMENT 'Ended at this time at the earliest; NULL: still open, or unknown',
   to_hi_ms      COMMENT 'Ended at this time at the latest',
-  witness       COMMENT 'Events that prove it'
+  witness
 )
-COMMENT 'One row per trouble of a broker or a group''s coordinator.'
 AS
 WITH outage AS (
   SELECT r.kafka_cluster, r.group_id, r.code, r.from_ms, coalesce(g.first_lost_ms, r.from_ms) AS from_hi_ms, r.to_ms,

@@ -8,7 +8,6 @@ CREATE OR REPLACE TEMPORARY VIEW effect (
   incident_id   COMMENT 'Incident',
   caused_how    COMMENT 'Fact that links them: cause, member, process_life, coordinator, generation, connector or group'
 )
-COMMENT 'One row per occurrence of a finding whose root cause is known.'
 AS
 WITH cause_finding AS (
   -- Rules that prove a cause themselves.

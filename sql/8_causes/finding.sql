@@ -10,8 +10,7 @@ CREATE OR REPLACE TEMPORARY VIEW finding (
   rule          COMMENT 'Rule, the name of its file in sql/7_rules/',
   severity      COMMENT 'critical, warning or note',
   verdict       COMMENT 'proved or undecided',
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group',
+  kafka_cluster, group_id,
   subject       COMMENT 'Its subject: a task, partition, member, process or topic; for repeated occurrences the first ten',
   from_ts       COMMENT 'From; for repeated occurrences the first',
   to_ts         COMMENT 'To; NULL: open; for repeated occurrences the end of the last',
@@ -32,7 +31,6 @@ CREATE OR REPLACE TEMPORARY VIEW finding (
   caused_how    COMMENT 'Fact that connects it to that finding or to the root cause: cause (it proves it), member, process_life,
     coordinator, generation, resource, connector or group; NULL: none'
 )
-COMMENT 'One row per finding of any rule: repeated occurrences are one finding, described by the worst of them.'
 AS
 WITH finding_summary AS (
   SELECT finding_id, rule, severity, verdict, kafka_cluster, group_id, count(DISTINCT occurrence_id) AS n,

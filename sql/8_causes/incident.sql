@@ -30,7 +30,7 @@ CREATE OR REPLACE TEMPORARY VIEW incident (
   advice            COMMENT 'First action; NULL: see the advice of its findings, if any',
   code              COMMENT 'Case whose words describe it',
   facts             COMMENT 'Named facts of the sentences; durations end in _ms, times in _at_ms',
-  witness           COMMENT 'Events that prove it',
+  witness,
   state             COMMENT 'over, open (not over when the logs end, or only by the shutdown that ends them) or unknown (the logs
     that would show it end earlier)',
   over_since        COMMENT 'Time by which it was over, with its consequences (reference clock); NULL: not over, or unknown',
@@ -46,7 +46,6 @@ CREATE OR REPLACE TEMPORARY VIEW incident (
   next              COMMENT 'Where to look for its cause; NULL: see advice, or the advice of its findings',
   prevent           COMMENT 'Setting or change that prevents it; NULL: none in general'
 )
-COMMENT 'One row per root cause, with its consequences.'
 AS
 WITH finding_effects AS (
   SELECT incident_id, array_sort(collect_set(finding_id)) AS finding_ids,

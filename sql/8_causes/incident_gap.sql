@@ -4,8 +4,7 @@
 -- Public: yes
 CREATE OR REPLACE TEMPORARY VIEW incident_gap (
   incident_id    COMMENT 'Incident',
-  kafka_cluster  COMMENT 'Kafka cluster id',
-  group_id       COMMENT 'Group',
+  kafka_cluster, group_id,
   resource_kind  COMMENT 'task, connector or partition',
   resource       COMMENT 'Task, connector or partition',
   id             COMMENT 'Ownership that ended before it, or the two that ran at the same time',
@@ -15,7 +14,6 @@ CREATE OR REPLACE TEMPORARY VIEW incident_gap (
   unowned_hi_ms  COMMENT 'It had no owner for at most this long, milliseconds; NULL: it had two, or no bound',
   double_work_ms COMMENT 'Two worked on it for at least this long, milliseconds; NULL: it had none'
 )
-COMMENT 'One row for each time in which a resource had no owner, or two that worked on it, because of an incident.'
 AS
 WITH cause_part AS (
   SELECT incident_id, part.from_lo_ms, part.to_hi_ms, part.process_id

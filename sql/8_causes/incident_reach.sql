@@ -4,8 +4,7 @@
 -- A generation that only completes the previous one, at the end of its delay or after its revocations, has the same cause.
 CREATE OR REPLACE TEMPORARY VIEW incident_reach (
   incident_id   COMMENT 'Incident',
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group',
+  kafka_cluster, group_id,
   role          COMMENT 'lost: the membership ended; returned: the next member of its process; rebalanced: a generation because of either',
   member_id     COMMENT 'Member id; NULL: a generation',
   incarnation   COMMENT 'Incarnation of the group''s metadata; NULL: a member',
@@ -13,7 +12,6 @@ CREATE OR REPLACE TEMPORARY VIEW incident_reach (
   from_ms       COMMENT 'Not before this time, or when the generation began (reference clock)',
   to_ms         COMMENT 'Not after this time; NULL: no bound'
 )
-COMMENT 'One row per member that a root cause removed from its group or brought back, and per generation that followed.'
 AS
 WITH cause_part AS (
   SELECT incident_id, cause, kafka_cluster, part.from_lo_ms, part.from_hi_ms, part.to_lo_ms, part.to_hi_ms, part.process_id,

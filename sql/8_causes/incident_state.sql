@@ -14,7 +14,6 @@ CREATE OR REPLACE TEMPORARY VIEW incident_state (
     no_coordinator, declared, clock, not_started, failed',
   targets       COMMENT 'Processes or brokers to stop or start; for an incident that ended with a shutdown, those that were shut down'
 )
-COMMENT 'One row per incident: whether it is over when the logs end, what is still open, and which process has to be stopped or started.'
 AS
 WITH run_end AS (
   SELECT l.process_id, l.ending_ms - o.hi_ms AS ending_lo_ms, l.last_ms - o.lo_ms AS last_ms, o.reference_process_id

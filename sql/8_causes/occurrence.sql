@@ -15,8 +15,7 @@ CREATE OR REPLACE TEMPORARY VIEW occurrence (
   rule          COMMENT 'Rule, the name of its file in sql/7_rules/',
   severity      COMMENT 'critical, warning or note',
   verdict       COMMENT 'proved or undecided',
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group',
+  kafka_cluster, group_id,
   subject       COMMENT 'Its subject: a task, partition, member, process or topic',
   from_ts       COMMENT 'From',
   to_ts         COMMENT 'To; NULL: open, or a point in time',
@@ -24,7 +23,7 @@ CREATE OR REPLACE TEMPORARY VIEW occurrence (
   headline      COMMENT 'One sentence',
   explanation   COMMENT 'The facts and their consequences',
   advice        COMMENT 'Recommended change: the property, its current value, the new value and the reason',
-  witness       COMMENT 'Events that prove it',
+  witness,
   witness_role  COMMENT 'Role of each of these events; NULL: none',
   code          COMMENT 'Case of the rule, in a closed vocabulary',
   facts         COMMENT 'Named facts of the sentences, as JSON; unknown facts are left out',
@@ -33,7 +32,6 @@ CREATE OR REPLACE TEMPORARY VIEW occurrence (
   caused_how    COMMENT 'Fact that connects it to that finding or to the root cause: cause (it proves it), member, process_life,
     coordinator, generation, resource, connector or group; NULL: none'
 )
-COMMENT 'One row per occurrence that a rule found, with its finding and its cause.'
 AS
 WITH occurrence_with_cause AS (
   SELECT o.*, e.incident_id, e.caused_how, r.cause,

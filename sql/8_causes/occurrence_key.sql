@@ -5,8 +5,7 @@
 CREATE OR REPLACE TEMPORARY VIEW occurrence_key (
   occurrence_id COMMENT 'Occurrence',
   kind          COMMENT 'member, process, generation, resource, broker, connector or group',
-  kafka_cluster COMMENT 'Kafka cluster id',
-  group_id      COMMENT 'Group',
+  kafka_cluster, group_id,
   name          COMMENT 'Member id, process, task or partition, connector, or broker id',
   number        COMMENT 'Run of the process, or generation; NULL: any, or none',
   incarnation   COMMENT 'Incarnation of the group''s metadata, for a generation; NULL: unknown',
@@ -14,7 +13,6 @@ CREATE OR REPLACE TEMPORARY VIEW occurrence_key (
   to_ms         COMMENT 'And ended at this time',
   begun_ms      COMMENT 'It had certainly begun at this time, if an uncertain clock leaves that open; else the same as from_ms'
 )
-COMMENT 'One row per occurrence of a finding and fact that can link it to its cause.'
 AS
 WITH occurrence_with_facts AS (
   SELECT occurrence_id, rule, code, kafka_cluster, group_id, subject, verdict, from_ms, coalesce(to_ms, from_ms) AS to_ms,

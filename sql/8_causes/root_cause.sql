@@ -23,9 +23,8 @@ CREATE OR REPLACE TEMPORARY VIEW root_cause (
   from_hi_ms    COMMENT 'Began at this time at the latest',
   to_lo_ms      COMMENT 'Ended at this time at the earliest; NULL: still open, or always',
   to_hi_ms      COMMENT 'Ended at this time at the latest',
-  witness       COMMENT 'Events that prove it'
+  witness
 )
-COMMENT 'One row per root cause; repetitions of one kind in one place are one.'
 AS
 WITH session_limit AS (
   SELECT process_id, max(session_ms) AS session_ms
