@@ -4,12 +4,13 @@
 -- A filter leaves marks: separators, line numbers with gaps, or parts of records without their first lines. If not, the combination of
 -- lines shows it: a coordinator prepares one rebalance after another and completes none, or members reach generation after generation
 -- without asking to join. A single case may be a lost line; the pattern counts only if it has no exception. No conclusion may rest on the
--- absence of a line from such a log.
+-- absence of a line from such a log. The same is true if lines are not in the order of their times, as in an export that sorts by second:
+-- threads that write alternately put fewer than one line in a hundred before its time.
 CREATE OR REPLACE TEMPORARY VIEW filtered_log (
   process_id,
   why        COMMENT 'separators, line_numbers, values (evidence_file), or the kind of line that never appears alone: rebalances_unended,
     rebalances_unprepared, rounds_unasked, answers_unasked, heartbeats_unsent, assignments_unstarted, starts_unmade, rounds_unassigned,
-    settings_empty',
+    settings_empty; unordered: its lines are not in the order of their times',
   literal    COMMENT 'A word in all of its lines; NULL: none is known',
   from_ms    COMMENT 'First event, by the log''s clock (milliseconds since 1970)',
   to_ms      COMMENT 'Last event'
@@ -33,6 +34,7 @@ WITH classified_line AS (
       WHEN event = 'config_dumped' AND coalesce(size(config), 0) <= 0
         AND component IN ('ConsumerConfig', 'ProducerConfig', 'AdminClientConfig', 'DistributedConfig', 'KafkaConfig') THEN 'settings_empty'
     END AS sign,
+    coalesce(ts < lag(ts) OVER (PARTITION BY process_id ORDER BY stream_pos), false) AS is_earlier,
     event = 'worker_assigned' AND size(assigned_tasks) > 0
       AND lead(event) OVER (PARTITION BY process_id, instance, event ORDER BY stream_pos) IS NOT NULL AS is_given_work,
     event = 'synced' AND client_kind <=> 'Consumer'
@@ -44,6 +46,7 @@ WITH classified_line AS (
     of_client AS (PARTITION BY process_id, instance, group_id, client_id, event ORDER BY stream_pos)
 ), line_count AS (
   SELECT process_id, min(at_ms) AS from_ms, max(at_ms) AS to_ms,
+    count(*) AS line_count, count_if(is_earlier) AS earlier,
     count_if(sign = 'rebalances_unended') AS prepared,
     count_if(event IN ('group_stabilized', 'group_emptied', 'group_died', 'group_loaded', 'group_unloaded')) AS ended,
     count_if(sign = 'rebalances_unprepared') AS stabilized,
@@ -70,6 +73,7 @@ WITH classified_line AS (
 ), pattern_found AS (
   SELECT process_id, from_ms, to_ms,
     CASE
+      WHEN earlier >= 10 AND earlier * 5 > line_count THEN 'unordered'
       WHEN prepared >= 2 AND ended = 0 THEN 'rebalances_unended'
       WHEN stabilized >= 2 AND preparing = 0 THEN 'rebalances_unprepared'
       WHEN rounds >= 2 AND asked = 0 THEN 'rounds_unasked'
