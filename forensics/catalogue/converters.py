@@ -25,6 +25,7 @@ _PYTHON_PARTITION = regex.compile(r"TopicPartition\(topic=u?'([^']*)',\ partitio
 _SLASH_PARTITION = regex.compile(r"^([A-Za-z0-9._-]+)/(\d+)$")
 _QUOTED_TOPIC = regex.compile(r"`([^`]+)`: ([\d, ]*)")
 _GO_PARTITION = regex.compile(r"\{topic:([^\s{}]++) partition:(\d+)\}")
+_PARTITION_AT = regex.compile(r"([A-Za-z0-9._-]+)\[([0-9]+)\]@")  # confluent-kafka-go: partition and offset
 _BROD_TOPIC = regex.compile(r"^[^\S\n]*+([A-Za-z0-9._-]++):[^\S\n]*+$|^[^\S\n]*+partition=(\d++)\b", regex.MULTILINE)
 _NUMBER = regex.compile(r"\d+")
 _TASK_ENDS = regex.compile(r"[-_]\d+$")
@@ -82,13 +83,15 @@ def to_list(text: str) -> list[str] | None:
 
 
 def to_partitions(text: str) -> list[str] | None:
-    """Return partitions as `topic-number`, even if a client prints `{topic:t partition:0}`, "`t`: 0, 1", `topic/0`, `topic [0]`, `map[topic:[0 1]]`, `topic[0 1]`, `{topic=[0, 1]}`, `{"topic":[0,1]}` or lines of them."""
+    """Return partitions as `topic-number`, even if a client prints `{topic:t partition:0}`, "`t`: 0, 1", `topic/0`, `topic [0]`, `map[topic:[0 1]]`, `topic[0 1]`, `[topic[0]@17]`, `{topic=[0, 1]}`, `{"topic":[0,1]}` or lines of them."""
     if "\n" in text:
         return _listed(text)
     if quoted := _QUOTED_TOPIC.fullmatch(text):
         return [f"{quoted[1]}-{n}" for n in _NUMBER.findall(quoted[2])]
     if "{topic:" in text:
         return [f"{found[1]}-{found[2]}" for found in _GO_PARTITION.finditer(text)]
+    if "]@" in text:
+        return [f"{found[1]}-{found[2]}" for found in _PARTITION_AT.finditer(text)]
     bare = text.removeprefix("map[").removesuffix("]") if text.startswith("map[") else text
     if _NUMBERS_BY_TOPIC.fullmatch(bare):
         return [f"{topic}-{n}" for topic, numbers in _TOPIC_NUMBERS.findall(bare) for n in _NUMBER.findall(numbers)]

@@ -16,7 +16,17 @@ from forensics.records.filtered_lines import common_literal, filtered_by
 from forensics.records.json_documents import Document, Path, document_path, last_records
 from forensics.records.kafka_words import kafka_words
 from forensics.records.layout_inference import infer
-from forensics.records.layouts import JsonKeys, Layout, Layouts, Wrapper, has_colours, read_json, strip_colours
+from forensics.records.layouts import (
+    BrokenJson,
+    JsonKeys,
+    Layout,
+    Layouts,
+    Wrapper,
+    has_colours,
+    read_json,
+    read_json_as_far,
+    strip_colours,
+)
 from forensics.records.line_reader import Assembler, PlacedRecord, Profile, RecordReader, decode, read_records
 from forensics.records.timestamps import SECOND, Moment, day_of, offset_name
 
@@ -255,11 +265,12 @@ class _LayoutScore:
                 swallowed.append(line.text)  # it continues a record, but begins like one
         records.extend(assembler.close())
         unnamed += swallowed
-        score = -len(unnamed)
+        score, bare = -len(unnamed), {x.name for x in layouts.layouts if x.nameless and x.untimed}
         for placed in records:
             r = placed.record
             dated = r.moment is not None and r.moment.wall_us is not None
-            score += (r.moment is not None) + dated + (r.level is not None) + 2 * (r.logger is not None)
+            whole = r.layout in bare  # its writers print neither a level nor a logger
+            score += (r.moment is not None) + dated + (whole or r.level is not None) + 2 * (whole or r.logger is not None)
             if r.logger is None and (r.layout not in layouts.nameless or _KEY_OF_CLASS.match(r.message)):
                 unnamed.append(reader.unwrap(lines[placed.line]).text)
         collected = sum(placed.collector is not None for placed in records) > _MOSTLY * len(records)
@@ -356,11 +367,12 @@ def _chain(text: str, layouts: Layouts, untimed: bool, depth: int, *, specific: 
         return names
     if layouts.find_specific(text, untimed):
         return []
-    if text.startswith("{") and (found := read_json(text)) is not None:
+    if text.startswith("{") and (found := read_json_as_far(text)):
         message = layouts.keys.get("message", found)
-        held = _held(message, layouts, untimed, depth) if isinstance(message, str) and layouts.keys.get("logger", found) is None else None
-        if held is not None:
-            return held
+        if isinstance(message, str) and not isinstance(found, BrokenJson) and layouts.keys.get("logger", found) is None:
+            held = _held(message, layouts, untimed, depth)
+            if held is not None:
+                return held
         if message is not None and (layouts.keys.get("level", found) or layouts.keys.get("logger", found)):
             return ["json record"]
         if message is not None and layouts.keys.get("time", found):

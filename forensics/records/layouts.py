@@ -42,6 +42,9 @@ _BROKEN_ENDS = re.compile(r"[\s}]{0,40},?")
 _BROKEN_OBJECT = re.compile(r'\s{0,20}"(?P<key>[^"]{1,60})"\s{0,20}:\s{0,20}\{')
 _BROKEN_LIST = re.compile(r'\s{0,20}"[^"]{1,60}"\s{0,20}:\s{0,20}\[[^\[\]]{0,2000}\]')
 _MAX_NESTED = 8
+_decode = json.JSONDecoder().raw_decode
+#: Characters after an object in a list or in prose.
+_AFTER_JSON = " \t\r\n,.;]`*"
 _GROUP = re.compile(r"\(\?P<\w+>")
 _PLAIN = re.compile(r"\\[^A-Za-z0-9]|[A-Za-z0-9 \"\',:;=-]")
 _PLAIN_RUN = re.compile(rf"(?:(?:{_PLAIN.pattern})(?![*+?{{|]))*")
@@ -312,12 +315,12 @@ def strip_colours(line: str) -> str:
 
 
 def read_json(line: str) -> dict[str, Any] | None:
-    """Return the object in a line, None if there is none; a comma after it separates it from the next item of a list."""
+    """Return the object in a line, None if there is none. The comma of a list, or marks of the text around it, may follow."""
     try:
-        found = json.loads(line.removesuffix(","))
+        found, end = _decode(line)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return found if isinstance(found, dict) and not line[end:].strip(_AFTER_JSON) else None
 
 
 class BrokenJson(dict[str, Any]):

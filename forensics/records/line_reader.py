@@ -199,6 +199,8 @@ class RecordReader:
         if self.profile.json in ("wrapper", "both") and found.text.startswith("{"):
             self._open_json(found)
             self._take_all_off(found)
+        if "`" in found.bare and found.text.endswith("`"):
+            found.text = found.text.rstrip("`")
         return found
 
     def _take_all_off(self, line: Line) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from reading import read
 
 from forensics import resources
 from forensics.records.layout_check import check
@@ -82,3 +83,43 @@ def test_no_line_makes_a_head_try_for_ever(layout):
 )
 def test_a_broken_object_is_read_as_far_as_it_goes(text, found):
     assert read_json_as_far(text) == found
+
+
+def _messages(text, tmp_path):
+    """Return the messages that a pasted text is read as."""
+    (tmp_path / "paste.log").write_text(text)
+    reading = read([tmp_path / "paste.log"])
+    return [(e["event"], e.get("group_id"), e.get("ts")) for e in reading.events]
+
+
+def test_an_object_with_marks_of_its_surroundings_is_read(tmp_path):
+    line = '{"severity":7,"fac":"CGRPCOORD","message":"[thrd:main]: Group \\"shop\\" coordinator is b-3:9092 id 3"}'
+    for after in ("}] ", "}.", "}`", "},"):
+        assert _messages(f"```\n{line[:-1]}{after}\n```\n", tmp_path) == [("coordinator_discovered", "shop", None)], after
+
+
+def test_an_object_that_the_poster_cut_is_read_without_a_whole_one(tmp_path):
+    text = '{"level":"ERROR","timestamp":"2021-01-25T17:19:25.167Z","message":"[Consumer] Crash: KafkaJSError: x","groupId":"shop","stack":"at Run'
+    found = _messages(f"```\n{text}\n```\n", tmp_path)
+    assert [(event, group) for event, group, _ in found] == [("member_failed", "shop")]
+    assert found[0][2].isoformat() == "2021-01-25T17:19:25.167000+00:00"
+
+
+def test_a_line_quoted_as_code_within_prose_is_read(tmp_path):
+    line = "%4|1584354682.571|MAXPOLL|rdkafka#consumer-1| [thrd:main]: Application maximum poll interval (300000ms) exceeded by 149ms "
+    line += "(adjust max.poll.interval.ms for long-running message processing): leaving group"
+    assert [event for event, _, _ in _messages(f"err log\n`{line}`\n\nI get this often.\n{line}\n", tmp_path)] == ["poll_timeout"] * 2
+
+
+def test_words_of_librdkafka_are_not_split_into_a_level_and_a_logger(tmp_path):
+    line = "rdkafka: [thrd:main]: Fatal error: Broker: Static consumer fenced by other consumer with same group.instance.id: Fatal consumer error: x"
+    assert [event for event, _, _ in _messages(f"without it:\n\n```ruby\n{line}\n{line}\n{line}\n```\n", tmp_path)] == ["member_fenced"] * 3
+
+
+def test_a_viewers_clock_is_no_time_of_a_record(tmp_path):
+    row = '{"level":"info","ts":1676981874.404544,"msg":"joining group","group":"shop"}'
+    found = _messages(f"\tFeb 21, 2023 @ 15:17:54.404\t{row}\n\tFeb 21, 2023 @ 15:17:54.404\t{row}\n", tmp_path)
+    assert {(event, group, ts.isoformat()) for event, group, ts in found} == {("joining", "shop", "2023-02-21T12:17:54.404544+00:00")}
+    line = "INFO [GroupCoordinator 3]: Member a-1 in group shop has failed, removing it from the group (kafka.coordinator.group.GroupCoordinator)"
+    found = _messages("".join(f"Jan 17, 2020 @ 15:54:2{n}.877\n[2020-01-17 10:24:2{n},876] {line}\n" for n in range(3)), tmp_path)
+    assert [(event, ts.strftime("%H:%M:%S")) for event, _, ts in found] == [("member_expired", f"10:24:2{n}") for n in range(3)]
