@@ -248,8 +248,9 @@ def is_without_kafka(report: Report) -> bool:
 
 
 def is_without_group(report: Report) -> bool:
-    """Return True if the findings are about clients that are in no group, such as producers."""
-    return report.examined["why"] == "no_group_lines" and any(f["severity"] != "note" for f in report.findings)
+    """Return True if the findings are only about producers, which are in no group."""
+    rules = {f["rule"] for f in report.findings if f["severity"] != "note"}
+    return report.examined["why"] == "no_group_lines" and rules == {"producer-fenced"}
 
 
 def not_examined(report: Report, clock: Clock) -> list[Block]:

@@ -176,13 +176,15 @@ def scope(report: Report, names: Names, shown_stories: Sequence[Story]) -> str:
     roles = Counter(_ROLES.get(p["role"], "other log") for p in processes)
     versions = sorted({p["kafka_version"] for p in processes if p["kafka_version"]})
     groups = list(dict.fromkeys(names.group(s.incident["kafka_cluster"], g) for s in shown_stories for g in s.incident["group_ids"]))
-    groups = groups or [names.group(g["kafka_cluster"], g["group_id"]) for g in report.groups if g["group_id"]]
+    named = report.groups or [*report.findings, *report.ownership]  # without a generation, a group is known by its name alone
+    groups = groups or list(dict.fromkeys(names.group(g["kafka_cluster"], g["group_id"]) for g in named if g["group_id"]))
     read = [f"Kafka {and_more(versions, 3)}"] * bool(versions) + [count(n, role) for role, n in sorted(roles.items(), reverse=True)]
     # What followed may begin or end outside the cause's own time.
     steps = [at for s in shown_stories for step in s.steps for at in (step.lo, step.hi)]
     pairs = [p["to_hi"] for s in shown_stories for p in s.pairs]
     moments = [m for m in (*(at for s in shown_stories for at in (s.incident["from_lo"], ended(s.incident))), *steps, *pairs) if m]
-    lo, hi = (min(moments), max(moments)) if moments else (report.examined["from_ts"], report.examined["to_ts"])
+    examined = (report.examined["from_ts"], report.examined["to_ts"]) if report.examined["from_ts"] else report.extent or (None, None)
+    lo, hi = (min(moments), max(moments)) if moments else examined
     when = f", {lo.astimezone(report.zone):%-d %b %Y} {between(lo, hi, report.zone)} {zone_names(report)}" if lo else ""
     text = f"{and_more(groups, 3) or 'no group'}{when} ({', '.join(read) or 'no process'})"
     # The title has these already.

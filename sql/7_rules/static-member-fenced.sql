@@ -54,7 +54,7 @@ WITH client_line AS (
   SELECT kafka_cluster, group_id, group_instance_id, array_sort(collect_set(process_id)) AS fenced, min(at_ms) AS first_ms,
     max(at_ms) AS last_ms, CASE WHEN count(DISTINCT process_id) = 1 THEN max(process_id) END AS process_id,
     CASE WHEN count(DISTINCT process_id, instance) = 1 THEN max(instance) END AS instance,
-    CASE WHEN count(DISTINCT process_id, client) = 1 THEN max(client) END AS client,
+    CASE WHEN count(DISTINCT process_id, client) = 1 THEN nullif(max(client), '-') END AS client,
     CASE WHEN count(DISTINCT member_id) = 1 THEN max(member_id) END AS member_id,
     slice(array_sort(collect_list(event_id)), 1, 12) AS event_ids
   FROM fencing_in_group

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from datetime import UTC, timedelta, timezone
 
@@ -97,6 +98,14 @@ def test_without_an_incident_there_is_none_and_what_that_rests_on_is_said() -> N
     assert written.startswith("NO INCIDENT FOUND")
     assert "Split brain: NONE FOUND" in written
     assert "Based on" in written
+
+
+def test_a_finding_names_its_group_and_the_time_of_the_logs_without_a_generation() -> None:
+    views = {name: [] for name in rows()} | {name: rows()[name] for name in ("source_file", "process", "clock_offset") if name in rows()}
+    fenced = finding("static-member-fenced", "critical", incident_id=None, group_id="shop")
+    screened = flat(screen(views | {"finding": [fenced]}))
+    assert re.search(r" shop, \d+ \w+ \d{4} \d\d:", screened)
+    assert "no group" not in screened
 
 
 def test_what_was_not_examined_names_what_to_collect() -> None:
