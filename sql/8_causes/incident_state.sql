@@ -80,6 +80,8 @@ WITH run_end AS (
     CASE WHEN r.cause = 'connector_churn' THEN e.last_ms - r.to_hi_ms < storm_gap_ms
       WHEN r.cause = 'clock_wrong' THEN r.from_lo_ms IS NOT NULL
       WHEN r.cause IN ('duplicate_declaration', 'group_id_collision', 'offsets_topic_impossible') THEN false
+      -- A log that ends soon after the member left does not show that it stayed away.
+      WHEN r.cause = 'poll_too_slow' THEN b.back_ms IS NULL AND coalesce(e.last_ms - r.to_hi_ms < coordinator_settled_ms, true)
       ELSE r.to_hi_ms IS NULL AND (r.subject = '' OR array_contains(r.alternatives, 'lines_missing')
         OR r.cause = 'coordinator_moved'
         -- It is also unknown if a broker that was possibly down is back. Members without a coordinator are separate evidence.
@@ -112,9 +114,13 @@ WITH run_end AS (
         THEN 'no_coordinator'
       WHEN rule = 'assigned-not-working' AND to_ms IS NULL THEN CASE WHEN code LIKE 'failed%' THEN 'failed' ELSE 'not_started' END
     END,
-    -- If the cause of a member's removal is unknown, so is its whereabouts, unless it returned.
-    is_alone AND rule = 'session-timeout' AND code = 'stayed_away', NULL, CAST(array() AS ARRAY<STRING>)
+    -- If the cause of a member's removal is unknown, so is its whereabouts, unless it returned. A log that ends soon after a refused commit
+    -- does not show that the next one succeeded.
+    is_alone AND (rule = 'session-timeout' AND code = 'stayed_away'
+      OR rule = 'stale-commit' AND coalesce(e.last_ms - coalesce(to_ms, from_ms) < coordinator_settled_ms, true)),
+    NULL, CAST(array() AS ARRAY<STRING>)
   FROM incident_occurrence
+  CROSS JOIN (SELECT max(last_ms) AS last_ms FROM island_end) e
   WHERE rule NOT IN ('split-brain-task', 'split-brain-partition')
 ), incident_summary AS (
   SELECT incident_id, max(to_ms) AS to_ms, bool_or(still IS NOT NULL AND NOT is_unknown) AS is_open, bool_or(is_unknown) AS is_unknown,
