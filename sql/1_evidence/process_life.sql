@@ -30,8 +30,8 @@ WITH run_span AS (
     -- If the hook's line is missing, the lines that follow it may be much later.
     min_by(CASE WHEN event = 'process_stopping' THEN at_ms ELSE before_ms END, struct(at_ms IS NOT NULL, at_ms, stream_pos, event_id))
       FILTER (WHERE is_shutdown_line) AS ending_lo_ms,
-    bool_or(event IN ('group_stabilized', 'rebalance_preparing', 'coordinator_elected', 'group_loaded', 'group_epoch_bumped',
-        'target_assignment_computed')
+    -- Schema Registry prints `leader_changed`.
+    bool_or(event = 'coordinator_elected' OR category = 'broker_group' AND event <> 'leader_changed'
       OR event = 'config_dumped' AND component = 'KafkaConfig'
       -- At WARN a broker prints none of these, but its own classes and replica fetchers identify it.
       OR component = 'ReplicaFetcher' OR logger RLIKE '^kafka[.](server|controller|cluster|log|network|raft|zk)[.][A-Z]') AS is_broker,
