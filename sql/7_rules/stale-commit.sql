@@ -11,7 +11,8 @@ WITH failed_commit AS (
   WHERE f.event = 'commit_failed' AND f.group_id IS NOT NULL AND f.message NOT LIKE 'Failing OffsetCommit request since%'
     AND concat(coalesce(f.said, ''), ' ',
       f.message) RLIKE concat('(?i)not aware of this member|not part of an active group|unknown.?member|group membership out of date|',
-      'illegal.?generation|generation id is not|not known in the current generation|stale member epoch|already rebalanced|specified group generation|fenced')
+      'illegal.?generation|generation id is not|not known in the current generation|stale member epoch|already rebalanced|',
+      'specified group generation|fenced')
 ), commit_series AS (
   SELECT *, count_if(last_ms IS NULL OR at_ms - last_ms > commits_together_ms)
     OVER (PARTITION BY process_id, group_id, client_id ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS n
