@@ -4,13 +4,11 @@ Modules are listed in the order in which a byte passes through them. Readers yie
 rows and counts.
 
     splits              cuts the evidence into parts, one or more for each task
-    classification      classifies records, one by one or many together, as columns
+    chunks              the records that readers yield, their classification, and counts
     message_templates   reads messages together that differ only in their numbers
-    chunks              the records and counts that readers yield
     line_sieves         decides for many lines together what need not be read
     column_reader       reads logs in their original form, as columns
-    wrapped_reader      reads logs that a collector or a paste has wrapped, line by line
-    snapshot_reader     reads snapshots
+    single_readers      reads wrapped logs and snapshots, one record at a time
     stream_summaries    summarises the rows of each stream, and finds repeated ones
     row_builder         converts classified records to Arrow
     split_counts        counts the contents of a split

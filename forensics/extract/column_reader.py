@@ -17,8 +17,7 @@ import pyarrow.compute as pc
 
 from forensics.catalogue.recogniser import Recogniser
 from forensics.evidence.streams import Readable
-from forensics.extract.chunks import Chunk, RecordBatch
-from forensics.extract.classification import BulkClassification, Classifier, Content
+from forensics.extract.chunks import BulkClassification, Chunk, Classifier, Content, RecordBatch
 from forensics.extract.line_sieves import CountedRecords, WordSearch
 from forensics.extract.message_templates import MessageTemplates
 from forensics.records.line_reader import MAX_RECORD_BYTES, Line, Record, RecordReader, decode

@@ -19,7 +19,7 @@ import regex
 
 from forensics.catalogue.converters import CONVERTERS, NoValue
 from forensics.catalogue.recogniser import Recogniser
-from forensics.extract.classification import COUNT, EVENT, BulkClassification, Classifier, Columns, array_of
+from forensics.extract.chunks import COUNT, EVENT, BulkClassification, Classifier, Columns, array_of
 from forensics.records.kafka_words import kafka_words
 from forensics.records.line_reader import Record
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints, Octets, slices

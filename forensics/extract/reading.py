@@ -12,14 +12,12 @@ from forensics.catalogue.recogniser import Recogniser
 from forensics.errors import reason_of
 from forensics.evidence.containers import Content, Text, contents, open_content, place_of
 from forensics.evidence.streams import BLOCK, Limited, Readable
-from forensics.extract.chunks import Chunk
-from forensics.extract.classification import Classifier
+from forensics.extract.chunks import Chunk, Classifier
 from forensics.extract.column_reader import ColumnReader
 from forensics.extract.row_builder import RowBuilder, Rows, Schemas
-from forensics.extract.snapshot_reader import SnapshotReader
+from forensics.extract.single_readers import SnapshotReader, WrappedReader
 from forensics.extract.split_counts import RangeRow, Statistics
 from forensics.extract.splits import FileSplit
-from forensics.extract.wrapped_reader import WrappedReader
 from forensics.inventory.evidence import LOG
 from forensics.records.layouts import packaged
 from forensics.records.line_reader import MAX_RECORD_BYTES, Profile, RecordReader

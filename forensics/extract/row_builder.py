@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from forensics.extract.chunks import Found, RecordBatch
-from forensics.extract.classification import (
+from forensics.extract.chunks import (
     COUNT,
     EVENT,
     KINDS,
@@ -23,6 +22,8 @@ from forensics.extract.classification import (
     Classifier,
     Columns,
     Content,
+    Found,
+    RecordBatch,
     array_of,
     sparse_array,
 )  # fmt: skip

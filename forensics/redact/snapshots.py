@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from io import BytesIO
 from typing import Any
 
-from forensics.extract.snapshot_reader import SnapshotReader
+from forensics.extract.single_readers import SnapshotReader
 from forensics.records.line_reader import decode
 from forensics.redact.assignment_bytes import rewritten_base64, rewritten_hex
 from forensics.redact.records import WITHHELD, kind_of

@@ -16,7 +16,7 @@ from reading import recogniser
 from forensics.catalogue.literals import ignores_numbers
 from forensics.catalogue.pattern_files import EventPattern
 from forensics.catalogue.patterns import subject
-from forensics.extract.classification import COUNT, EVENT, Classifier
+from forensics.extract.chunks import COUNT, EVENT, Classifier
 from forensics.extract.message_templates import MessageTemplates
 from forensics.records.line_reader import Record
 from forensics.records.vectorized.buffers import Buffer

@@ -15,7 +15,7 @@ import pytest
 from places import SAMPLES
 from reading import read, read_evidence
 
-from forensics.extract.classification import BulkClassification
+from forensics.extract.chunks import BulkClassification
 from forensics.extract.message_templates import MessageTemplates
 from forensics.inventory.inventory import find_evidence
 from forensics.records.line_reader import Profile
