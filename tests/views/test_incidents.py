@@ -223,7 +223,7 @@ def test_it_is_said_whether_it_is_over(incidents, name, state, still):
     assert (found["state"], found["still"]) == (state, still)
     if state == "over":
         assert found["over_since"] >= found["to_hi"]
-        assert found["outcome"].startswith("over by ")
+        assert found["outcome"].startswith("over with all effects by ")
         assert found["stop_now"] is None
     else:
         assert found["over_since"] is None
