@@ -159,7 +159,7 @@ def test_work_that_is_assigned_and_not_done(findings, explained):
         "warning",
         "task s-0 failed in restarted/connect.log and started again after at least 21 s: IllegalStateException: no such table",
     )
-    assert explanation.startswith("The innermost exception is “java.lang.IllegalStateException: no such table”, printed as the cause of")
+    assert explanation.startswith("The innermost exception is “java.lang.IllegalStateException: no such table”, logged as the cause of")
     assert (
         "Before the failure, within 2.00 s, it printed a warning or an error: “org.apache.kafka.common.errors.TimeoutException: too late”."
         in explanation
