@@ -248,14 +248,13 @@ def is_without_kafka(report: Report) -> bool:
 
 
 def is_without_group(report: Report) -> bool:
-    """Return True if the findings are only about producers, which are in no group."""
-    rules = {f["rule"] for f in report.findings if f["severity"] != "note"}
-    return report.examined["why"] == "no_group_lines" and rules == {"producer-fenced"}
+    """Return True if there are findings although no line shows a generation or an assignment: they are the answer, not what was not examined."""
+    return report.examined["why"] == "no_group_lines" and any(f["severity"] != "note" for f in report.findings)
 
 
 def not_examined(report: Report, clock: Clock) -> list[Block]:
     """Return blocks that say why nothing was examined, and what to turn on or to add."""
-    if is_without_group(report):
+    if is_without_group(report) and {f["rule"] for f in report.findings if f["severity"] != "note"} == {"producer-fenced"}:
         return [Para("These logs are of clients in no group, such as producers, so there is nothing to own.", label="Why")]
     facts, text = report.examined, why_not_examined(report)
     if facts["why"] == "share_groups":

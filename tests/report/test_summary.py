@@ -106,6 +106,7 @@ def test_a_finding_names_its_group_and_the_time_of_the_logs_without_a_generation
     screened = flat(screen(views | {"finding": [fenced]}))
     assert re.search(r" shop, \d+ \w+ \d{4} \d\d:", screened)
     assert "no group" not in screened
+    assert screened.startswith("CRITICAL: ")
 
 
 def test_what_was_not_examined_names_what_to_collect() -> None:
