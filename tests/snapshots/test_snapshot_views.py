@@ -94,8 +94,8 @@ def test_partitions_groups_and_configurations(case) -> None:
 def test_a_status_that_the_logs_contradict_is_a_finding(case) -> None:
     found = [f for f in rows(case, "finding") if f["rule"] == "stale-status"]
     assert sorted(f["headline"] for f in found) == [
-        "Connect reported c-0 as RUNNING on 10.77.0.14:8083 while it ran in w1/connect.log",
-        "Connect reported c-0 as UNASSIGNED on 10.77.0.14:8083 while it ran in w1/connect.log",
+        "Connect reported c-0 as RUNNING on 10.77.0.14:8083 while it ran on worker w1/connect.log",
+        "Connect reported c-0 as UNASSIGNED on 10.77.0.14:8083 while it ran on worker w1/connect.log",
     ]
     assert {f["verdict"] for f in found} == {"undecided"}
 

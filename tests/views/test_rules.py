@@ -153,11 +153,11 @@ def test_workers_that_advertise_localhost(findings):
 def test_work_that_is_assigned_and_not_done(findings, explained):
     told = explained("assigned-not-working")
     found = {group: (severity, headline) for group, _, severity, headline in findings("assigned-not-working")}
-    assert found["failing"] == ("critical", "task s-0 failed in failed/connect.log and did not start again")
+    assert found["failing"] == ("critical", "task s-0 failed on worker failed/connect.log and did not start again")
     severity, headline, explanation = told["restarting"]
     assert (severity, headline) == (
         "warning",
-        "task s-0 failed in restarted/connect.log and started again after at least 21 s: IllegalStateException: no such table",
+        "task s-0 failed on worker restarted/connect.log and started again after at least 21 s: IllegalStateException: no such table",
     )
     assert explanation.startswith("The innermost exception is “java.lang.IllegalStateException: no such table”, logged as the cause of")
     assert (
