@@ -237,7 +237,7 @@ def test_a_place_says_what_is_there(opened: Callable[..., Page]) -> None:
     page = opened()
     page.mouse.move(*place(page, "overlap", 0))
     page.wait_for_selector("#label:not([hidden])")
-    assert "both working 990 ms" in page.locator("#label").inner_text()
+    assert "both working for at least 990 ms" in page.locator("#label").inner_text()
 
 
 def test_filters_leave_what_was_asked_for_and_the_address_keeps_them(opened: Callable[..., Page]) -> None:

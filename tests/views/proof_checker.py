@@ -166,7 +166,7 @@ def _heard(evidence: Evidence, cited: list[str], ownership: Row, process: str) -
     The coordinator removed it when its session had run out, which it had not when the coordinator printed its line before. The session began with a
     request of the member: the lines that say what else begins one, in that generation, are older, and a later line still has that generation.
     """
-    removed = evidence.lines.get(ownership.get("heard_id") or "")
+    removed = evidence.lines.get(ownership["until_id"]) if ownership.get("heard_witness") else None
     sessions = [evidence.lines[i]["session_ms"] for i in cited if evidence.lines[i].get("session_ms") is not None]
     if removed is None or removed["event_id"] not in cited or (removed["event"], removed["member_id"]) != ("member_expired", ownership["member_id"]):
         return None
