@@ -43,21 +43,23 @@ WITH session_limit AS (
   SELECT event_id, try_cast(nullif(regexp_extract(message, 'exceeded by ([0-9]+) ?ms', 1), '') AS BIGINT) AS over_ms
   FROM event
   WHERE event = 'poll_timeout'
+), poll_timeout_leave AS (
+  SELECT kafka_cluster, group_id, facts.process_id AS process_id, facts.instance AS instance, facts.member_id AS member_id,
+    facts.limit_ms AS limit_ms, facts.left_at_ms AS left_ms, from_ms, to_ms, proof[0].event_id AS event_id
+  FROM rule_poll_timeout
 ), slow_poll AS (
-  SELECT r.kafka_cluster, r.group_id, r.facts.process_id AS process_id, r.facts.instance AS instance, r.facts.member_id AS member_id,
-    r.from_ms, r.to_ms, r.proof[0].event_id AS event_id,
-    s.seen_by_broker OR s.group_id IS NULL AND coalesce(m.session_ms < r.facts.limit_ms, true)
-      AND coalesce(e.over_ms <= heartbeat_late_ms, true) AS is_running
-  FROM rule_poll_timeout r
-  LEFT JOIN session_limit m ON m.process_id = r.facts.process_id
-  LEFT JOIN broker_assigned_group s ON s.kafka_cluster = r.kafka_cluster AND s.group_id = r.group_id
-  LEFT JOIN poll_timeout_line e ON e.event_id = r.proof[0].event_id
+  SELECT l.kafka_cluster, l.group_id, l.process_id, l.instance, l.member_id, l.from_ms, l.to_ms, l.event_id,
+    s.seen_by_broker OR s.group_id IS NULL AND coalesce(m.session_ms < l.limit_ms, true) AND coalesce(e.over_ms <= heartbeat_late_ms, true)
+      AS is_running
+  FROM poll_timeout_leave l
+  LEFT JOIN session_limit m ON m.process_id = l.process_id
+  LEFT JOIN broker_assigned_group s ON s.kafka_cluster = l.kafka_cluster AND s.group_id = l.group_id
+  LEFT JOIN poll_timeout_line e ON e.event_id = l.event_id
   -- While its coordinator was down, or its process was paused or cut off, the timeout is an effect of that.
-  LEFT ANTI JOIN coordinator_outage o ON o.process_id = r.facts.process_id AND o.instance = r.facts.instance AND o.group_id = r.group_id
-    AND o.was_member
-    AND o.lost_ms <= r.facts.left_at_ms AND coalesce(o.found_ms, r.facts.left_at_ms) + outage_untroubled_ms >= r.facts.left_at_ms
-  LEFT ANTI JOIN process_trouble t ON t.process_id = r.facts.process_id AND t.instance = r.facts.instance AND t.cause <> 'poll_too_slow'
-    AND t.from_lo_ms <= r.to_ms AND coalesce(t.to_hi_ms, r.from_ms) + outage_untroubled_ms >= r.from_ms
+  LEFT ANTI JOIN coordinator_outage o ON o.process_id = l.process_id AND o.instance = l.instance AND o.group_id = l.group_id
+    AND o.was_member AND o.lost_ms <= l.left_ms AND coalesce(o.found_ms, l.left_ms) + outage_untroubled_ms >= l.left_ms
+  LEFT ANTI JOIN process_trouble t ON t.process_id = l.process_id AND t.instance = l.instance AND t.cause <> 'poll_too_slow'
+    AND t.from_lo_ms <= l.to_ms AND coalesce(t.to_hi_ms, l.from_ms) + outage_untroubled_ms >= l.from_ms
 ), last_metadata AS (
   -- The last moment at which a group's metadata existed.
   SELECT kafka_cluster, group_id, incarnation, max(unix_millis(coalesce(assigned_ts, stabilized_ts, first_joined_ts))) AS at_ms
@@ -142,8 +144,9 @@ WITH session_limit AS (
     array(event_id)
   FROM slow_poll
   UNION ALL
+  -- Spark does not plan a union that repeats a column of an inner union: it takes both for one.
   SELECT cause, array(), kafka_cluster, array_sort(array_distinct(array_compact(coalesce(group_ids, array())))), subject, NULL, process_id,
-    NULL, array(), since_ms, from_ms, to_ms, to_ms, transform(filter(proof, p -> p.event_id IS NOT NULL), p -> p.event_id)
+    NULL, array(), since_ms, from_ms, to_ms, to_ms + 0L, transform(filter(proof, p -> p.event_id IS NOT NULL), p -> p.event_id)
   FROM proved_cause
 ), cause_with_chain AS (
   -- Two clusters that declare many connectors twice are one cause. So are removals without any other evidence, if the members are of one
