@@ -136,12 +136,16 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
     """Return the most severe matter, and whether it is over."""
     kinds = {s["kind"] for s in report.split_brain if s["verdict"] == "proved"}
     first = shown_stories[0] if shown_stories else None
-    outcome = after(first) if first else ""
-    if kinds and len(doubled := [s for s in shown_stories if any(p["verdict"] == "proved" for p in s.pairs)]) > 1:
+    titled, outcome = first, after(first) if first else ""
+    is_doubled = "work" in kinds or first is not None and first.incident["severity"] != "critical" and "thread" in kinds
+    if is_doubled and len(doubled := [s for s in shown_stories if any(p["verdict"] == "proved" for p in s.pairs)]) > 1:
         # The title covers them all: it is over when the last of them is.
         last = max(doubled, key=lambda s: (s.incident.get("state") != "over", s.incident.get("over_since") or EARLIEST))
         over = last.incident.get("over_since")
-        outcome = after(last) + (f" on {over.astimezone(report.zone):%-d %b}" if over and days(report, doubled) else "")
+        titled, outcome = last, after(last) + (f" on {over.astimezone(report.zone):%-d %b}" if over and days(report, doubled) else "")
+    if titled and titled.incident.get("state") == "over" and (still := sum(s.incident.get("state") == "open" for s in shown_stories)):
+        # Without this, the title would read as an all-clear.
+        outcome += f"; {count(still, 'other incident')} {'is' if still == 1 else 'are'} not over"
     if "work" in kinds:
         return f"SPLIT BRAIN PROVED{outcome}", "bad"
     if first and first.incident["severity"] != "critical" and "thread" in kinds:

@@ -190,6 +190,24 @@ def test_several_split_brains_are_over_when_the_last_of_them_is() -> None:
     )
     assert title(report, [one, other])[0] == f"SPLIT BRAIN PROVED - over by 10:01:10 on {at(70) + later:%-d %b}"
     assert title(report, [one])[0] == "SPLIT BRAIN PROVED - over by 10:01:05"
+    # What is over does not make the title an all-clear for what is not.
+    lasting = replace(first, incident=first.incident | {"state": "open", "outcome": "not over when the logs end"}, pairs=())
+    assert title(report, [one, lasting])[0] == "SPLIT BRAIN PROVED - over by 10:01:05; 1 other incident is not over"
+
+
+def test_a_title_has_the_outcome_of_the_incident_that_it_names() -> None:
+    report = made()
+    held = tuple(p | {"kind": "held", "verdict": "proved"} for p in report.split_brain)
+    report = replace(report, split_brain=list(held))
+    first = replace(story.stories(report, Names(report))[0], pairs=held)
+    one, other = (
+        replace(
+            first,
+            incident=first.incident | {"severity": "warning", "state": "over", "over_since": at(at_s), "outcome": f"over by 10:01:{at_s - 60:02}"},
+        )
+        for at_s in (65, 70)
+    )
+    assert title(report, [one, other])[0].endswith(" - over by 10:01:05")
 
 
 @pytest.mark.parametrize(
