@@ -19,7 +19,6 @@ CREATE OR REPLACE TEMPORARY VIEW join_round (
   joining_first_pos  COMMENT 'Its position',
   joining_second_ms  COMMENT 'Second (Re-)joining of the round', joining_second_id COMMENT 'Its event',
   joining_last_ms    COMMENT 'The last (Re-)joining, which was answered', joining_last_id COMMENT 'Its event',
-  joining_last_pos   COMMENT 'Its position',
   rejoin_ms          COMMENT 'When the client learned that the group was already rebalancing', rejoin_id COMMENT 'Its event',
   asked_reason       COMMENT 'Why it asked to join on its own initiative, as printed; NULL: it did not, or the line gives no reason',
   joined_ms          COMMENT 'Successfully joined (2.6.1 and later)', joined_id COMMENT 'Its event',
@@ -171,11 +170,11 @@ WITH round_event AS (
 )
 SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, group_instance_id, task, round, generation, member_id,
   protocol, leader_member_id, is_leader, from_pos, is_found, joining_count, joining_first_ms, joining_first_id, joining_first_pos,
-  joining_second_ms, joining_second_id, joining_last_ms, joining_last_id, joining_last_pos, rejoin_ms, rejoin_id, asked_reason, joined_ms,
+  joining_second_ms, joining_second_id, joining_last_ms, joining_last_id, rejoin_ms, rejoin_id, asked_reason, joined_ms,
   joined_id, computed_ms, computed_id, synced_ms, synced_id, worker_assigned_ms, worker_assigned_id, assigned, revoked, delay_ms, given_ms,
   given, roster,
   -- A process sees a new incarnation begin if one of its clients asks to join after another client had a generation, and receives a lower
-  -- one or, unless it is a static member, the same one. A slow client may still print the previous generation, because it asked for it
+  -- one or, unless it is a static member, the same one. A slow client may still print the previous generation: it asked to join
   -- before the other client received a higher one.
   count_if(generation < last.generation AND (client = last.client OR joining_last_pos > last.from_pos)
       OR generation = last.generation AND group_instance_id IS NULL AND joining_first_pos > last.from_pos)

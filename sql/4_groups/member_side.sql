@@ -3,7 +3,7 @@
 -- Grain: kafka_cluster, group_id, incarnation, generation
 -- Times are on the members' common clock (middle of its bounds). Clocks can only be compared within an island: the island with the most
 -- members of the generation gives its times. A static member that returns to a stable group, perhaps in another member's place, receives
--- the current generation. It asks after the end of the join phase: no rebalance waited for it, and it shows nothing about the rebalance.
+-- the current generation. It asks after the end of the join phase, so no member waited, and the request shows nothing about the rebalance.
 CREATE OR REPLACE TEMPORARY VIEW member_side (
   kafka_cluster, group_id, incarnation, generation, is_worker, protocol, leader_member_id,
   island         COMMENT 'Process whose clock gives the times, as in common_clock',

@@ -14,8 +14,7 @@ CREATE OR REPLACE TEMPORARY VIEW open_partition (
   from_pos      COMMENT 'Position of its first line about the group',
   from_ms       COMMENT 'When that was (milliseconds since 1970): certainly held from this time on',
   from_id       COMMENT 'Its event',
-  shown_pos     COMMENT 'Position of the line that shows that it held the partition',
-  shown_id      COMMENT 'Its event'
+  shown_id      COMMENT 'Line that shows that it held the partition'
 )
 AS
 WITH group_line AS (
@@ -94,7 +93,6 @@ SELECT
   s.first_line.stream_pos AS from_pos,
   s.first_line.at_ms AS from_ms,
   s.first_line.event_id AS from_id,
-  s.stream_pos AS shown_pos,
   s.event_id AS shown_id
 FROM first_shown_partition s
 LEFT JOIN consumer_creation m ON m.process_id = s.process_id AND m.instance = s.instance AND m.client = s.client
