@@ -12,9 +12,8 @@ import sqlglot
 from sqlglot import TokenType, exp
 
 from forensics.case import view_files
-from forensics.engines.sail_sql import to_sail
 from forensics.errors import UsageError, did_you_mean
-from forensics.report.query import Statement, own, saved_queries
+from forensics.report.query import Statement, own, parsed, saved_queries
 
 _DIALECT = "spark"
 _LONGEST = 20_000
@@ -58,8 +57,7 @@ def accept(text: str, rows: int) -> Statement:
     if len(statements) != 1:
         raise _refused(f"there are {len(statements)} statements")
     try:
-        # With quotes in texts escaped as on Sail: sqlglot would take `''` for the end of a text and the beginning of another.
-        query = sqlglot.parse_one(to_sail(statements[0].text, {}), read=_DIALECT)
+        query = parsed(statements[0].text)
     except RecursionError as e:
         raise _refused("it is nested too deeply") from e
     except sqlglot.errors.SqlglotError as e:

@@ -163,13 +163,8 @@ class _Walk:
                     except BROKEN as e:
                         yield full, Content(stream, error=why(e))
             if overlapping:
-                yield (
-                    name,
-                    Content(
-                        stream,
-                        error=f"{overlapping:,} of its members {'overlaps' if overlapping == 1 else 'overlap'} others, which no program produces, and {'was' if overlapping == 1 else 'were'} not read",
-                    ),
-                )
+                overlap, were = ("overlaps", "was") if overlapping == 1 else ("overlap", "were")
+                yield name, Content(stream, error=f"{overlapping:,} of its members {overlap} others, which no program produces, and {were} not read")
 
     def _unpacked(self, raw: Readable, entry: zipfile.ZipInfo) -> Readable:
         """Return the unpacked bytes of a file in a zip archive, given its packed bytes."""

@@ -26,6 +26,7 @@ from forensics.wording.formats import printable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from sqlglot.expressions import Expr
 
     from forensics.case.folder import Case
     from forensics.case.view_files import View
@@ -165,7 +166,7 @@ def _outside(statement: str) -> str:
 
     logging.getLogger("sqlglot").setLevel(logging.ERROR)  # else it warns about each statement that it does not parse
     try:
-        query = sqlglot.parse_one(to_sail(statement, {}), read="spark")
+        query = parsed(statement)
     except (sqlglot.errors.SqlglotError, RecursionError):
         query = None
     if query is None or query.find(exp.Command):
@@ -176,6 +177,19 @@ def _outside(statement: str) -> str:
             name = exp.table_(table.this, table.args.get("db"), table.args.get("catalog")).sql("spark")
             return f"`{name[:200]}` is not a view of the case"
     return ""
+
+
+def parsed(statement: str) -> Expr:
+    """Return a statement as sqlglot's tree.
+
+    Raises:
+        sqlglot.errors.SqlglotError: it is not SQL that sqlglot knows.
+        RecursionError: it is nested too deeply.
+    """
+    import sqlglot
+
+    # With quotes in texts escaped as on Sail: sqlglot would take `''` for the end of a text and the beginning of another.
+    return sqlglot.parse_one(to_sail(statement, {}), read="spark")
 
 
 def stored(case: Case, view: View | None, statements: Sequence[Statement]) -> Rows | None:

@@ -137,8 +137,9 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
     kinds = {s["kind"] for s in report.split_brain if s["verdict"] == "proved"}
     first = shown_stories[0] if shown_stories else None
     titled, outcome = first, after(first) if first else ""
-    is_doubled = "work" in kinds or first is not None and first.incident["severity"] != "critical" and "thread" in kinds
-    if is_doubled and len(doubled := [s for s in shown_stories if any(p["verdict"] == "proved" for p in s.pairs)]) > 1:
+    both_worked = "work" in kinds
+    two_owners = "thread" in kinds and first is not None and first.incident["severity"] != "critical"
+    if (both_worked or two_owners) and len(doubled := [s for s in shown_stories if any(p["verdict"] == "proved" for p in s.pairs)]) > 1:
         # The title covers them all: it is over when the last of them is.
         last = max(doubled, key=lambda s: (s.incident.get("state") != "over", s.incident.get("over_since") or EARLIEST))
         over = last.incident.get("over_since")
@@ -146,9 +147,9 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
     if titled and titled.incident.get("state") == "over" and (still := sum(s.incident.get("state") == "open" for s in shown_stories)):
         # Without this, the title would read as an all-clear.
         outcome += f"; {count(still, 'other incident')} {'is' if still == 1 else 'are'} not over"
-    if "work" in kinds:
+    if both_worked:
         return f"SPLIT BRAIN PROVED{outcome}", "bad"
-    if first and first.incident["severity"] != "critical" and "thread" in kinds:
+    if two_owners:
         return f"TWO OWNERS PROVED, but not that both worked{outcome}", "warn"
     if first:
         return f"{first.incident['severity'].upper()}: {shorten(first.headline, _LONGEST)}{outcome}", _TONES[first.incident["severity"]]
