@@ -37,11 +37,10 @@ from pathlib import Path
 import pyarrow
 from forensics.catalogue.patterns import load
 from forensics.catalogue.recogniser import Recogniser
-from forensics.extract.memory import collect_seldom, keep_memory
 from forensics.extract.parquet_parts import PartWriter
-from forensics.extract.reading import Tools, read_splits
+from forensics.extract.reading import RangeRow, Tools, read_splits
+from forensics.extract.reading_processes import collect_seldom, keep_memory
 from forensics.extract.row_builder import Schemas
-from forensics.extract.split_counts import RangeRow
 from forensics.extract.splits import plan
 from forensics.inventory.evidence import READ
 from forensics.inventory.inventory import find_evidence

@@ -18,7 +18,7 @@ def main() -> None:
         signal.signal(signal.SIGINT, _end)  # until the command listens
     forget_working_folder()  # before anything else is imported
     from forensics.cli import main as run
-    from forensics.extract.memory import collect_seldom
+    from forensics.extract.reading_processes import collect_seldom
     from forensics.pandas_import import hide
 
     collect_seldom()

@@ -1,4 +1,4 @@
-"""Generate the pages of docs/ that have a source elsewhere: views from the SQL comments, events and captures from the catalogue.
+"""Generate the pages of docs/ that have a source elsewhere (views from the SQL comments, events and captures from the catalogue), and the facts of patterns.
 
 python scripts/make_docs.py          # or: make docs
 """
@@ -21,6 +21,7 @@ from jinja2 import Environment, nodes
 from forensics import schema
 from forensics.case import view_files
 from forensics.catalogue import patterns
+from forensics.catalogue.literals import STORED, to_store
 from forensics.cli import app
 from forensics.records import layouts
 from forensics.report.explain import releases
@@ -364,3 +365,6 @@ if __name__ == "__main__":
     for file, text in pages().items():
         (DOCS / file).write_text(text, encoding="utf-8")
         print(DOCS / file)
+    facts = ROOT / "parsers" / STORED
+    facts.write_text(to_store(event.pattern for event in patterns.load().events), encoding="utf-8")
+    print(facts)

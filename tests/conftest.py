@@ -19,7 +19,7 @@ import pytest
 from filelock import FileLock
 
 from forensics.engines import SAIL, SPARK, VARIABLE, engine
-from forensics.extract.memory import collect_seldom
+from forensics.extract.reading_processes import collect_seldom
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,9 +11,8 @@ from typing import Any
 
 from forensics.catalogue.patterns import load
 from forensics.catalogue.recogniser import Recogniser
-from forensics.extract.reading import Tools, read_splits
+from forensics.extract.reading import RangeRow, Tools, read_splits
 from forensics.extract.row_builder import COUNTED, EVENTS, REPEATED, UNRECOGNISED, Schemas
-from forensics.extract.split_counts import RangeRow
 from forensics.extract.splits import RANGE_BYTES, plan
 from forensics.inventory.evidence import READ, Evidence
 from forensics.inventory.inventory import find_evidence

@@ -21,7 +21,6 @@ from forensics.catalogue.patterns import load
 from forensics.errors import UsageError
 from forensics.evidence.containers import place_of
 from forensics.evidence.objects import Location, S3Path, settings
-from forensics.extract import same_time_order
 from forensics.extract.local_reading import range_rows
 from forensics.extract.reading_processes import MUCH_BYTES, Readers
 from forensics.extract.repairs import separate
@@ -172,12 +171,8 @@ def ingest(
             progress("writing", 0, 1)
             zoned = frozenset(e.origin.process_id or e.path for e in fresh if e.times.how == "layout")
             events, repeated, counted, others = (_named(written, table) for table in (EVENTS, REPEATED, COUNTED, UNRECOGNISED))
-            same_time_order.restore(
-                [staged / n for n in (*events, *repeated)],
-                [staged / n for n in (*counted, *others)],
-                [e.path for e in fresh if e.format.profile.newest_first],
-            )
-            ranges = separate(staged, events, repeated, counted, others, range_rows(written), zoned, {e.path: e.origin.ordinal or 0 for e in fresh})
+            ordinals, newest_first = {e.path: e.origin.ordinal or 0 for e in fresh}, [e.path for e in fresh if e.format.profile.newest_first]
+            ranges = separate(staged, events, repeated, counted, others, range_rows(written), zoned, ordinals, newest_first)
             for r in ranges:
                 mine = faults.setdefault(str(r["path"]), [])
                 mine.extend({str(r["error"])} - {"", *mine})

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from forensics.catalogue.literals import requirements
+from forensics.catalogue.literals import facts_of
 from forensics.catalogue.pattern_files import EventPattern
 
 #: A block with more rivals is not worth the checks.
@@ -63,7 +63,7 @@ def counted_texts(events: Sequence[EventPattern], row_captures: Collection[str])
             continue
         rivals = []
         for other in events:
-            needs = requirements(other.pattern)
+            needs = facts_of(other.pattern)
             if other is not event:
                 rivals.append(Rival(needs.anchors or ((needs.needle,) if needs.needle else ()), re2(other.pattern)))
         if all(rival.words or rival.expression for rival in rivals):

@@ -1,16 +1,19 @@
-"""Compute text that every match of a pattern must contain from the pattern itself.
+"""Compute what follows from a pattern itself: text that every match contains, and whether all messages that differ only in numbers match alike.
 
-A record is tried only against patterns whose literal text it contains. `requirements` computes that text, so it need not be written down.
+A record is tried only against patterns whose literal text it contains. `facts_of` computes that text, so it need not be written down.
 """
 
 from __future__ import annotations
 
 import importlib
+import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, lru_cache
+from hashlib import blake2b
 from typing import Any, NamedTuple
+
+from forensics.resources import parsers_dir
 
 _PARSER: Any = importlib.import_module("re._parser")
 _NAMED_GROUP = re.compile(r"\(\?P<\w+>")
@@ -23,51 +26,70 @@ _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 _WITHOUT_GROUPS = ("LITERAL", "NOT_LITERAL", "ANY", "IN", "AT", "CATEGORY", "ASSERT", "ASSERT_NOT", "GROUPREF")
 
 Texts = frozenset[str]
+#: File of the facts of the shipped patterns, in `parsers/`.
+STORED = "patterns.json"
 
 
-@dataclass(frozen=True)
-class Requirements:
-    """Conditions that a message must meet to be worth a match.
+class PatternFacts(NamedTuple):
+    """What follows from a verbose pattern. A pattern with syntax that only `regex` supports has no known facts.
 
     Attributes:
-        prefixes: the message begins with one of these; `("",)` if unknown.
-        needle: the longest text that the message must contain, or empty.
-        anchors: the message contains one of these; empty if unknown.
+        prefixes: every match begins with one of these; `("",)` if unknown.
+        needle: the longest text that every match contains, or empty.
+        anchors: every match contains one of these; empty if unknown.
+        captures_once: True if no group can be captured several times.
+        ignores_numbers, ignores_ids: True if messages that differ only in their numbers (in IDs such as member IDs) match alike. They do if every number is
+            read as a whole by one repeated set of characters that contains all digits. Then each group begins and ends at the same distance from a number in
+            all of these messages. The same holds for IDs; other parts of the pattern may read characters of IDs, but not a whole one.
     """
 
-    prefixes: tuple[str, ...]
-    needle: str
-    anchors: tuple[str, ...]
-
-
-@lru_cache(maxsize=4)
-def _parsed(pattern: str) -> Any:  # noqa: ANN401  (nodes of re's own parser)
-    # `regex` allows two groups with the same name, `re` does not; names do not matter here.
-    return _PARSER.parse(_NAMED_GROUP.sub("(", pattern), re.VERBOSE)
+    prefixes: tuple[str, ...] = ("",)
+    needle: str = ""
+    anchors: tuple[str, ...] = ()
+    captures_once: bool = False
+    ignores_numbers: bool = False
+    ignores_ids: bool = False
 
 
 @lru_cache(maxsize=4096)
-def requirements(pattern: str) -> Requirements:
-    """Return the literal text of a verbose pattern; none for syntax that only `regex` supports."""
+def facts_of(pattern: str) -> PatternFacts:
+    """Return the facts of a verbose pattern. Those of shipped patterns are stored, because parsing all of them takes a second or two."""
+    stored = _stored().get(_key(pattern))
+    if stored is None:
+        return computed_facts(pattern)
+    prefixes, needle, anchors, *proved = stored
+    return PatternFacts(tuple(prefixes), needle, tuple(anchors), *proved)
+
+
+def computed_facts(pattern: str) -> PatternFacts:
+    """Return the facts of a verbose pattern, computed from it."""
     try:
-        tree = _parsed(pattern)
+        # `regex` allows two groups with the same name, `re` does not; names do not matter here.
+        tree = _PARSER.parse(_NAMED_GROUP.sub("(", pattern), re.VERBOSE)
     except re.error:
-        return Requirements(("",), "", ())
+        return PatternFacts()
     prefixes, _ = _texts(tree)
     runs = list(_runs(tree))
     needle = max((text for run in runs if len(run) == 1 for text in run), key=len, default="")
-    return Requirements(tuple(sorted(prefixes)), needle, tuple(sorted(_strongest(runs))))
-
-
-def captures_once(pattern: str) -> bool:
-    """Return True if no group of a verbose pattern can be captured several times; False if that is unknown."""
     names = _NAMED_GROUP.findall(pattern)
-    if len(set(names)) < len(names):
-        return False
-    try:
-        return not _repeats_a_group(_PARSER.parse(pattern, re.VERBOSE), repeated=False)
-    except re.error:
-        return False
+    once = len(set(names)) == len(names) and not _repeats_a_group(tree, repeated=False)
+    return PatternFacts(tuple(sorted(prefixes)), needle, tuple(sorted(_strongest(runs))), once, _ignores(tree, _DIGITS), _ignores(tree, _ID))
+
+
+def to_store(patterns: Iterable[str]) -> str:
+    """Return the content of the file of stored facts: one line for each pattern."""
+    lines = sorted(f"{json.dumps(_key(pattern))}: {json.dumps(computed_facts(pattern))}" for pattern in set(patterns))
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+@cache
+def _stored() -> Mapping[str, Any]:
+    file = parsers_dir() / STORED
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+
+
+def _key(pattern: str) -> str:
+    return blake2b(pattern.encode(), digest_size=8).hexdigest()
 
 
 def _repeats_a_group(items: Any, *, repeated: bool) -> bool:  # noqa: ANN401
@@ -117,16 +139,11 @@ _DIGITS, _ID = frozenset(b"0123456789"), frozenset(b"0123456789abcdef-")
 _DASHES = 4
 
 
-@lru_cache(maxsize=4096)
-def ignores_numbers(pattern: str, *, ids: bool = False) -> bool:
-    """Return True if a verbose pattern matches messages alike that differ only in their numbers (or, with `ids`, IDs); False if that is unknown.
-
-    It does if every number is read as a whole by one repeated set of characters that contains all digits. Then each group begins and ends at the same
-    distance from a number in all of these messages. The same holds for IDs; other parts of the pattern may read characters of IDs, but not a whole one.
-    """
+def _ignores(tree: Any, chars: frozenset[int]) -> bool:  # noqa: ANN401
+    """Return True if a parsed pattern matches messages alike that differ only in numbers (or in IDs), given their characters."""
     try:
-        _Reader(_ID if ids else _DIGITS).reads(_parsed(pattern))
-    except (re.error, _Depends):
+        _Reader(chars).reads(tree)
+    except _Depends:
         return False
     return True
 

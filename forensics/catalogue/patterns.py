@@ -30,7 +30,7 @@ from forensics.catalogue.client_libraries import (
     stands_alone,
 )
 from forensics.catalogue.converters import CONVERTERS, EXPANDING, LISTS, NoValue
-from forensics.catalogue.literals import requirements
+from forensics.catalogue.literals import facts_of
 from forensics.catalogue.pattern_files import EventPattern, Example, parse_events
 from forensics.errors import CatalogueError
 from forensics.resources import parsers_dir
@@ -143,7 +143,7 @@ def read(event: EventPattern, message: str, fields: Mapping[str, Field], pairs: 
     if not event.anywhere:
         found = match(event, message)
         return convert(found, fields) if found else None
-    prefixes = requirements(event.pattern).prefixes
+    prefixes = facts_of(event.pattern).prefixes
     for text_read in interpretations(message, pairs):
         for at, _ in places(text_read.text, beginnings(prefixes), whole=event.multiline):
             if (
@@ -263,7 +263,7 @@ def check_pattern(event: EventPattern, fields: Mapping[str, Field]) -> Iterator[
                 where=f"{event.file}:{event.pattern_line + line}",
                 fix="Use an existing capture, or add an entry with type and meaning to fields.toml.",
             )
-    if not requirements(event.pattern).anchors:
+    if not facts_of(event.pattern).anchors:
         yield CatalogueError(
             f"The pattern of `{event.name}` contains no literal text.",
             why="every record of the logger would be tried against it",
@@ -271,7 +271,7 @@ def check_pattern(event: EventPattern, fields: Mapping[str, Field]) -> Iterator[
             fix="Name some words of the message; for alternatives, some in each.",
         )
 
-    if event.anywhere and any(len(p) < MIN_WORDS for p in requirements(event.pattern).prefixes):
+    if event.anywhere and any(len(p) < MIN_WORDS for p in facts_of(event.pattern).prefixes):
         yield CatalogueError(
             f"The pattern of `{event.name}` does not begin with words.",
             why="a block with `anywhere` is found by the literal text that it begins with",

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import regex
 
 from forensics.catalogue.converters import CONVERTERS, EXPANDING, LISTS
-from forensics.catalogue.literals import captures_once, ignores_numbers, requirements
+from forensics.catalogue.literals import facts_of
 from forensics.catalogue.pattern_files import EventPattern
 from forensics.catalogue.patterns import LONG_MESSAGE, MATCH_SECONDS, MIN_SECONDS, compiled, convert
 from forensics.schema import Field
@@ -31,14 +31,14 @@ Match: TypeAlias = regex.Match[str] | re.Match[str]
 class Plan:
     """One prepared block: the text to search for, the pattern, and a converter for each of its groups."""
 
-    __slots__ = ("_fullmatch", "_quick", "_seconds", "anchors", "event", "fields", "needle", "simple")
+    __slots__ = ("_facts", "_fullmatch", "_quick", "_seconds", "anchors", "event", "fields", "needle", "simple")
 
     def __init__(self, event: EventPattern, fields: Mapping[str, Field]) -> None:
         self.event, self.fields = event, fields
-        required = requirements(event.pattern)
-        self.needle = required.needle
+        self._facts = facts_of(event.pattern)
+        self.needle = self._facts.needle
         #: Every match contains one of them; empty if the needle implies it.
-        self.anchors = () if self.needle in required.anchors else required.anchors
+        self.anchors = () if self.needle in self._facts.anchors else self._facts.anchors
         self._seconds = MATCH_SECONDS
         self._fullmatch: Callable[..., regex.Match[str] | None] | None = None
         #: The same for printable ASCII, by Python's own module: it matches in half the time and compiles in a quarter, but has no time limit.
@@ -47,7 +47,7 @@ class Plan:
 
     def ignores_numbers(self, *, ids: bool) -> bool:
         """Return True if it matches messages alike that differ only in their numbers and, with `ids`, IDs."""
-        return ignores_numbers(self.event.pattern) and (not ids or ignores_numbers(self.event.pattern, ids=True))
+        return self._facts.ignores_numbers and (not ids or self._facts.ignores_ids)
 
     def needs_numbers(self, *, ids: bool) -> bool:
         """Return True if a number, or with `ids` an ID, may contain a part of the text to search for."""
@@ -105,7 +105,7 @@ class Plan:
         kinds = [self.fields[n].type for n in names]
         # A list may be captured one item at a time, and bytes become several captures: these take the general path.
         simple = pattern.groups == len(names) and not any(k in EXPANDING for k in kinds)
-        if simple and (not any(k in LISTS for k in kinds) or captures_once(self.event.pattern)):
+        if simple and (not any(k in LISTS for k in kinds) or self._facts.captures_once):
             self.simple = tuple((n, CONVERTERS[k]) for n, k in zip(names, kinds, strict=True))
         self._quick = quick.fullmatch if quick and self.simple is not None else None
         self._fullmatch = self._compile_and_match if self._quick else compiled(self.event.pattern).fullmatch
@@ -137,7 +137,7 @@ class Index:
         self._by_word: dict[str, list[int]] = {}
         self._without_word: list[int] = []
         for event in events:
-            plan, prefixes = Plan(event, fields), requirements(event.pattern).prefixes
+            plan, prefixes = Plan(event, fields), facts_of(event.pattern).prefixes
             if all(len(p) >= _KEY for p in prefixes):
                 for key in sorted({p[:_KEY] for p in prefixes}):
                     self._by_start.setdefault(key, []).append(plan)
@@ -148,7 +148,7 @@ class Index:
         if self._few:  # then each beginning includes them too
             self._by_start = {key: plans + self._rest for key, plans in self._by_start.items()}
         for place, plan in enumerate(self._rest):
-            words = [_whole_word(text) for text in requirements(plan.event.pattern).anchors]
+            words = [_whole_word(text) for text in facts_of(plan.event.pattern).anchors]
             if words and all(words):
                 for word in set(words):
                     self._by_word.setdefault(word, []).append(place)

@@ -13,7 +13,7 @@ import regex
 from forensics.catalogue.client_libraries import Pairs, are_distinctive, beginnings_of, cover_of, interpretations, places, stands_alone
 from forensics.catalogue.converters import EXPANDING, LISTS, NoValue
 from forensics.catalogue.counted_texts import CountedTexts, counted_texts
-from forensics.catalogue.literals import requirements
+from forensics.catalogue.literals import facts_of
 from forensics.catalogue.pattern_files import EventPattern
 from forensics.catalogue.patterns import Catalogue, beginnings, read, read_at, simple_name
 from forensics.catalogue.plans import Index
@@ -70,7 +70,7 @@ class _Anywhere:
 
     def __init__(self, events: Iterable[EventPattern], fields: Mapping[str, Field]) -> None:
         self._fields = fields
-        mine = [(event, requirements(event.pattern).prefixes) for event in events if event.anywhere]
+        mine = [(event, facts_of(event.pattern).prefixes) for event in events if event.anywhere]
         self.texts = beginnings_of(p for _, prefixes in mine for p in prefixes)
         self._blocks = {
             text: [(e, are_distinctive(prefixes, e.keys)) for e, prefixes in mine if any(p.startswith(text) for p in prefixes)] for text in self.texts
@@ -114,7 +114,7 @@ class Recogniser:
         return _revive, (self.catalogue,)
 
     def prepare(self) -> None:
-        """Compute in advance what the first records would wait for, mainly the requirements of each block's pattern."""
+        """Compute in advance what the first records would wait for, mainly the facts of each block's pattern."""
         _ = self.interesting_loggers, self._blocks_of, self.words, self.index(None), self._index_with_facts
 
     @cached_property
@@ -134,7 +134,7 @@ class Recogniser:
     @cached_property
     def literals(self) -> tuple[str, ...]:
         """Return texts of which every recognisable message contains at least one; none of them contains another."""
-        found = {text for event in self.catalogue.events for text in requirements(event.pattern).anchors}
+        found = {text for event in self.catalogue.events for text in facts_of(event.pattern).anchors}
         kept: list[str] = []
         for text in sorted(found, key=lambda t: (len(t), t)):
             if not any(short in text for short in kept):

@@ -17,12 +17,11 @@ import pyarrow.compute as pc
 
 from forensics.catalogue.recogniser import Recogniser
 from forensics.evidence.streams import Readable
+from forensics.extract.bulk_classification import CountedRecords, MessageTemplates
 from forensics.extract.chunks import BulkClassification, Chunk, Classifier, Content, RecordBatch
-from forensics.extract.line_sieves import CountedRecords, WordSearch
-from forensics.extract.message_templates import MessageTemplates
 from forensics.records.line_reader import MAX_RECORD_BYTES, Line, Record, RecordReader, decode
 from forensics.records.timestamps import Zone
-from forensics.records.vectorized.buffers import Buffer, Flags, Ints, Window
+from forensics.records.vectorized.buffers import Buffer, Flags, Ints, Window, WordSearch
 from forensics.records.vectorized.line_fields import NO_TAIL, NO_TIME, Tail, Tails
 from forensics.records.vectorized.record_starts import RecordStartFinder, RecordStarts
 

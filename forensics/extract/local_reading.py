@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, BinaryIO
 from forensics.catalogue.recogniser import Recogniser
 from forensics.errors import ForensicsError
 from forensics.evidence.objects import Location
-from forensics.extract.memory import collect_seldom, keep_memory
 from forensics.extract.parquet_parts import PartWriter
-from forensics.extract.reading import Tools, read_splits
+from forensics.extract.reading import RangeRow, Tools, read_splits
+from forensics.extract.reading_processes import collect_seldom, keep_memory
 from forensics.extract.row_builder import Schemas
-from forensics.extract.split_counts import RangeRow
 from forensics.extract.splits import FileSplit
 from forensics.pandas_import import hide
 

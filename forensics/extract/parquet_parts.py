@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from forensics.evidence.objects import Location, arrow
+from forensics.extract.reading import RangeRow
 from forensics.extract.row_builder import MAX_BYTES, MAX_ROWS, Rows, Schemas
-from forensics.extract.split_counts import RangeRow
 
 #: Columns of positions and times. They rise from row to row, so it is enough to write the differences. Their values and the IDs are unique, so a
 #: dictionary would only cost time.

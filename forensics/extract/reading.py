@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import BinaryIO
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -14,21 +15,125 @@ from forensics.evidence.containers import Content, Text, contents, open_content,
 from forensics.evidence.streams import BLOCK, Limited, Readable
 from forensics.extract.chunks import Chunk, Classifier
 from forensics.extract.column_reader import ColumnReader
-from forensics.extract.row_builder import RowBuilder, Rows, Schemas
+from forensics.extract.row_builder import MAX_TEXT, RowBuilder, Rows, Schemas
 from forensics.extract.single_readers import SnapshotReader, WrappedReader
-from forensics.extract.split_counts import RangeRow, Statistics
 from forensics.extract.splits import FileSplit
+from forensics.extract.stream_summaries import Run, StreamSummary, gaps_between, merged
 from forensics.inventory.evidence import LOG
 from forensics.records.layouts import packaged
-from forensics.records.line_reader import MAX_RECORD_BYTES, Profile, RecordReader
+from forensics.records.line_reader import MAX_RECORD_BYTES, MIN_ZERO_RUN, Profile, RecordReader, decode
 from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer
 from forensics.records.vectorized.record_starts import RecordStartFinder
+from forensics.redaction import scrub
 
-Part = Rows | RangeRow
 _LOOK_BACK = 64 << 10
 #: Number of readers that are kept for logs of different formats.
 _MAX_KINDS = 4
+
+
+@dataclass
+class Statistics:
+    """Counts of one range; `schema.RANGE` describes each of them."""
+
+    lines: int = 0
+    records: int = 0
+    unfit: int = 0
+    unfit_line: int | None = None
+    unfit_text: str | None = None
+    layouts: Counter[str] = field(default_factory=Counter)
+    first: int | None = None
+    last: int | None = None
+    runs: list[Run] = field(default_factory=list)
+    no_times: int = 0
+    no_time_line: int = 0
+    cuts: int = 0
+    cut_line: int = 0
+    broken: int = 0
+    broken_line: int = 0
+    zero_bytes: int = 0
+    first_zero_run: tuple[int, int] | None = None
+
+    def add(self, chunk: Chunk) -> None:
+        """Count the contents of a chunk, except the records that it found."""
+        self.lines += chunk.lines
+        self.records += chunk.layouts.total()
+        self.layouts.update(chunk.layouts)
+        self._add_times(chunk.times, chunk.in_order)
+        if chunk.first_unfit and self.unfit_line is None:
+            line, raw = chunk.first_unfit
+            self.unfit_line, self.unfit_text = line, scrub(decode(raw[: 5 * MAX_TEXT]))[:MAX_TEXT]
+        self.unfit += chunk.unfit
+        self.cuts += len(chunk.cut)
+        self.cut_line = self.cut_line or next(iter(chunk.cut), 0)
+        self.broken += len(chunk.broken)
+        self.broken_line = self.broken_line or next(iter(chunk.broken), 0)
+        self.no_times += len(chunk.no_times)
+        self.no_time_line = self.no_time_line or next(iter(chunk.no_times), 0)
+        for line, place, size in chunk.zero_runs:
+            self.zero_bytes += size
+            self.first_zero_run = self.first_zero_run or (line, place)
+
+    def _add_times(self, times: Iterable[int], in_order: bool) -> None:
+        array = np.asarray(times, np.int64) if isinstance(times, np.ndarray) else np.fromiter(times, np.int64)
+        if not len(array):
+            return
+        low, high = int(array.min()), int(array.max())
+        self.first = low if self.first is None else min(self.first, low)
+        self.last = high if self.last is None else max(self.last, high)
+        if in_order:
+            self.runs[-1:] = merged([*self.runs[-1:], *Run.of(array)])
+
+    @property
+    def faults(self) -> list[str]:
+        """Describe what could not be read."""
+        faults = []
+        if self.first_zero_run:
+            line, place = self.first_zero_run
+            faults.append(
+                f"{self.zero_bytes:,} zero bytes, the first in line {line:,} (byte {place:,}), in runs of at least {MIN_ZERO_RUN}: text was lost or never written"
+            )
+        if self.cuts:
+            faults.append(f"{_some(self.cuts, 'line is', 'lines are')} longer than 1 MiB and truncated, the first is line {self.cut_line:,}")
+        if self.broken:
+            text = _some(self.broken, "record of the document is not valid JSON", "records of the document are not valid JSON")
+            faults.append(f"{text}, the first in line {self.broken_line:,}: read as far as possible")
+        if self.no_times:
+            has = _some(self.no_times, "record has", "records have")
+            faults.append(f"{has} an impossible time, the first at line {self.no_time_line:,}: read without the time")
+        return faults
+
+    def to_row(self, start: int, end: int, events: int, counted: int, unrecognised: int) -> dict[str, Any]:
+        """Return the columns of `range_row` that are counted here; times in microseconds."""
+        return {
+            "range_start": start, "range_end": end, "lines": self.lines, "records": self.records, "events": events, "counted": counted,
+            "unrecognised": unrecognised, "unfit": self.unfit, "unfit_line": self.unfit_line, "unfit_text": self.unfit_text, "layouts": list(self.layouts.items()),
+            "first_ts": self.first, "last_ts": self.last, "gaps": gaps_between(self.runs),
+        }  # fmt: skip
+
+
+def _some(number: int, one: str, more: str) -> str:
+    return f"1 {one}" if number == 1 else f"{number:,} {more}"
+
+
+@dataclass(frozen=True)
+class RangeRow:
+    """A row of `range_row`.
+
+    Attributes:
+        row: its columns.
+        error: reason why the range could not be read to its end; empty if it could.
+        summaries: summaries of its rows, by stream.
+        runs: runs of its records.
+    """
+
+    row: Mapping[str, Any]
+    error: str
+    summaries: Sequence[StreamSummary] = ()
+    runs: Sequence[Run] = ()
+
+
+Part = Rows | RangeRow
 
 
 def read_splits(splits: Sequence[FileSplit], tools: Tools) -> Iterator[Part]:

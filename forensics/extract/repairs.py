@@ -18,17 +18,18 @@ import pyarrow.parquet as pq
 from forensics.extract import wrong_times
 from forensics.extract.parquet_parts import rewrite, with_columns
 from forensics.extract.repeated_lines import leave_out, repeats
-from forensics.extract.split_counts import GAP_US, NOTHING
 from forensics.extract.splits import byte_of
-from forensics.extract.stream_lines import StreamLines
+from forensics.extract.stream_lines import StreamLines, in_order, rows_of
 from forensics.extract.stream_segments import Segment, segments_of
-from forensics.extract.stream_summaries import JITTER, StreamSummary, streams_to_read
+from forensics.extract.stream_summaries import GAP_US, JITTER, NOTHING, StreamSummary, codes_of, joined, streams_to_read
 from forensics.records.timestamps import SECOND
-from forensics.records.vectorized.buffers import Ints
+from forensics.records.vectorized.buffers import Flags, Ints
 
 REPEATED = "repeated"
 #: A silence whose ends are this close to those of a jump is that jump, microseconds.
 _NEAR = 900 * SECOND
+#: Minimum number of pairs of lines that must show the reverse order, and their minimum ratio to the pairs that show the opposite.
+_MIN_PAIRS, _TIMES_AS_MANY = 5, 2
 #: No line has these times.
 _LATEST, _NEVER = np.iinfo(np.int64).max, np.iinfo(np.int64).min
 
@@ -80,6 +81,7 @@ def separate(
     ranges: list[dict[str, Any]],
     zoned: frozenset[str],
     ordinals: Mapping[str, int],
+    newest_first: Iterable[str] = (),
 ) -> list[dict[str, Any]]:
     """Find the repairs in the rows that were read, and give these rows their own times and processes.
 
@@ -93,11 +95,13 @@ def separate(
             back in time.
         zoned: streams whose times include their offset from UTC, so their zone is known.
         ordinals: for each path, its position among the files of its process.
+        newest_first: paths of logs that begin with their newest lines.
 
     Returns:
         The rows of `range_row`, and one more row for each repair.
     """
     of_events, of_repeated, of_counted, of_others = ([staged / name for name in names] for names in (events, repeated, counted, others))
+    _restore_same_times([*of_events, *of_repeated], [*of_counted, *of_others], newest_first)
     summaries = [StreamSummary(*summary) for row in ranges for summary in row.pop("summaries")]
     ranges, mended = wrong_times.mend([*of_events, *of_repeated], [*of_counted, *of_others], ranges, ordinals)
     doubled = leave_out(of_events, of_repeated, summaries, ranges, {str(row["process_id"]) for row in mended})
@@ -297,3 +301,64 @@ def _by_repair(
 def _is_at(jump: tuple[int, int], gap: Mapping[str, int], within: int) -> bool:
     """Return True if a gap between records is a jump between events, which are fewer than records."""
     return abs(gap["from_ts"] - jump[0]) < within and abs(gap["to_ts"] - jump[1]) < within
+
+
+def _restore_same_times(events: Sequence[Path], others: Sequence[Path], paths: Iterable[str]) -> None:
+    """Give lines of the same time the order in which they were printed, if a log has them in that order and its times in reverse.
+
+    A store that sorts by time may leave them in the order of printing. Such a log is read from its end, which reverses them. The lines of different
+    times show which line follows which.
+
+    Args:
+        events: files with rows of events; files with such lines are rewritten.
+        others: files with rows of other records, likewise.
+        paths: logs that begin with their newest lines.
+    """
+    for path in paths:
+        mine = pc.field("path") == path
+        lines = in_order(rows_of([*events, *others], ["stream_pos", "ts", "event"], mine))
+        if lines.num_rows == 0:
+            continue
+        pos, ts = lines["stream_pos"].to_numpy(), lines["ts"].cast(pa.int64()).to_numpy()
+        if is_reversed(ts, codes_of(joined(lines["event"]))):
+            now = pos[_swapped(ts)]
+            for file in (*events, *others):
+                _move(file, path, pos, now)
+
+
+def is_reversed(ts: Ints, contents: Ints) -> bool:
+    """Return True if lines of the same time follow each other in the reverse order of lines of different times.
+
+    Args:
+        ts: times of lines that are in order, except within the same time.
+        contents: number of each line's content; -1 if unknown.
+    """
+    first, second, later = contents[:-1], contents[1:], np.diff(ts)
+    known = (first >= 0) & (second >= 0) & (first != second)
+    size = int(contents.max(initial=-1)) + 1
+    follows, before = first * size + second, second * size + first
+    seen = np.bincount(follows[known & (later > 0)], minlength=size * size)
+    tied: Flags = known & (later == 0)
+    usual, unusual = seen[follows[tied]], seen[before[tied]]
+    against, for_it = int((usual < unusual).sum()), int((usual > unusual).sum())
+    return against >= _MIN_PAIRS and against > _TIMES_AS_MANY * for_it
+
+
+def _swapped(ts: Ints) -> Ints:
+    """Return for each of some ordered lines the index of the line that it changes places with."""
+    begins = np.flatnonzero(np.append(True, np.diff(ts) != 0))
+    sizes = np.diff(np.append(begins, len(ts)))
+    begin = np.repeat(begins, sizes)
+    swapped: Ints = 2 * begin + np.repeat(sizes, sizes) - 1 - np.arange(len(ts))
+    return swapped
+
+
+def _move(file: Path, path: str, pos: Ints, swapped: Ints) -> None:
+    """Give the lines of one log in a file, which are at the positions `pos`, the positions `swapped`."""
+    table = pq.read_table(file)
+    was = table["stream_pos"].to_numpy()
+    here = np.flatnonzero(pc.and_(pc.equal(table["path"], path), pc.is_valid(table["ts"])).to_numpy())
+    if len(here):
+        now = was.copy()
+        now[here] = swapped[np.searchsorted(pos, was[here])]
+        rewrite(file, with_columns(table, {"stream_pos": pa.chunked_array([pa.array(now)])}))

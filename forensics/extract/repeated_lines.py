@@ -20,11 +20,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from forensics.extract.parquet_parts import keep
-from forensics.extract.split_counts import NOTHING
 from forensics.extract.splits import byte_of
 from forensics.extract.stream_lines import in_order, rows_of
 from forensics.extract.stream_segments import MAX_PARTS
 from forensics.extract.stream_summaries import (
+    NOTHING,
     SAME_COLUMNS,
     SET,
     StreamSummary,

@@ -82,8 +82,8 @@ class EvidenceReader(DataSourceReader):
 def _prepared(catalogue: bytes) -> Tools:
     """Return what all tasks of a worker process share, so that patterns are compiled once and repeated messages are recognised once."""
     from forensics.catalogue.recogniser import Recogniser
-    from forensics.extract.memory import collect_seldom
     from forensics.extract.reading import Tools
+    from forensics.extract.reading_processes import collect_seldom
     from forensics.extract.row_builder import Schemas
 
     collect_seldom()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
@@ -23,6 +23,8 @@ SET = 2 * SECOND
 #: Threads seldom print out of order by this much, microseconds.
 JITTER = SECOND // 20
 HOUR = 3600 * SECOND
+#: Records with less time between them are one run, microseconds.
+GAP_US = 30 * SECOND
 #: A jump that differs from a multiple of a quarter of an hour by at most this was not a pause: the stream continued.
 EXACT = 60 * SECOND
 #: Each of these columns distinguishes one client of a process from another.
@@ -41,6 +43,54 @@ _EVENT_COLUMNS = dict.fromkeys((*_SUMMARISED, *SAME_COLUMNS, "resolution_ms", "c
 _ENOUGH = 2
 #: Fewer different lines that appear twice say nothing about what writes the log.
 _FEW = 3
+
+
+#: Columns of an additional row of `range_row`, whose lines are counted in the row of their range.
+NOTHING: Mapping[str, Any] = {
+    "lines": 0, "records": 0, "events": 0, "counted": 0, "unrecognised": 0, "unfit": 0, "unfit_line": None, "unfit_text": None, "layouts": [], "error": "",
+}  # fmt: skip
+
+
+class Run(NamedTuple):
+    """Consecutive records, each within 30 s of the one before: times of the first and the last, the lowest and the highest time."""
+
+    first: int
+    last: int
+    low: int
+    high: int
+    records: int
+
+    @classmethod
+    def of(cls, times: Ints) -> list[Run]:
+        """Return the runs of records with the given times."""
+        begins = np.append(0, np.flatnonzero(np.abs(np.diff(times)) > GAP_US) + 1)
+        ends = np.append(begins[1:], len(times))
+        columns = times[begins], times[ends - 1], np.minimum.reduceat(times, begins), np.maximum.reduceat(times, begins), ends - begins
+        return [cls(*run) for run in np.stack(columns, axis=1).tolist()]
+
+    def follows(self, before: Run) -> bool:
+        """Return True if this run continues the one before it."""
+        return abs(self.first - before.last) <= GAP_US
+
+    def joined(self, behind: Run) -> Run:
+        """Return this run and the one after it as one."""
+        return Run(self.first, behind.last, min(self.low, behind.low), max(self.high, behind.high), self.records + behind.records)
+
+
+def gaps_between(runs: Sequence[Run]) -> list[dict[str, int]]:
+    """Return the time from each run to the next one, which may be earlier."""
+    return [{"from_ts": a.last, "to_ts": b.first} for a, b in pairwise(runs) if not b.follows(a)]
+
+
+def merged(runs: Iterable[Run]) -> list[Run]:
+    """Merge runs that continue each other; chunks and ranges cut the runs of a file."""
+    whole: list[Run] = []
+    for run in runs:
+        if whole and run.follows(whole[-1]):
+            whole[-1] = whole[-1].joined(run)
+        else:
+            whole.append(run)
+    return whole
 
 
 class StreamSummary(NamedTuple):

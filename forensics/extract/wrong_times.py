@@ -18,9 +18,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from forensics.extract.parquet_parts import rewrite, with_columns
-from forensics.extract.split_counts import NOTHING, Run, gaps_between, joined
 from forensics.extract.splits import byte_of
-from forensics.extract.stream_summaries import HOUR, SET
+from forensics.extract.stream_summaries import HOUR, NOTHING, SET, Run, gaps_between, merged
 from forensics.records.timestamps import SECOND
 
 #: A time that is this far ahead of the lines before and after it is wrong, microseconds.
@@ -85,7 +84,7 @@ def mend(
         rows.sort(key=lambda r: r["range_start"])
         runs_of[path] = [[Run(*run) for run in row["runs"]] for row in rows]
     log = _Log(
-        {path: joined(chain.from_iterable(runs)) for path, runs in runs_of.items()}, {path: _stream(rows, ordinals) for path, rows in by_path.items()}
+        {path: merged(chain.from_iterable(runs)) for path, runs in runs_of.items()}, {path: _stream(rows, ordinals) for path, rows in by_path.items()}
     )
     for path, rows in by_path.items():
         runs, wrong = runs_of[path], []
@@ -124,7 +123,7 @@ class _Log:
     def places(self, path: str) -> list[_Place]:
         """Return where a file has wrong times, including the adjacent ends of the files before and after it; empty if there are many."""
         before, behind = self._before.get(path), self._behind.get(path)
-        runs = joined(chain.from_iterable(self._runs[name] for name in (before, path, behind) if name))
+        runs = merged(chain.from_iterable(self._runs[name] for name in (before, path, behind) if name))
         if len(runs) < 2:
             return []
         first, last, low, high, records = np.array(runs, np.int64).T

@@ -3,9 +3,10 @@
 import pytest
 
 from forensics.catalogue import patterns
-from forensics.catalogue.literals import requirements
+from forensics.catalogue.literals import STORED, facts_of, to_store
 from forensics.catalogue.pattern_files import parse_events
 from forensics.errors import CatalogueError
+from forensics.resources import parsers_dir
 from forensics.schema import parse_fields, table_columns, table_schema
 
 BLOCK = """
@@ -146,10 +147,13 @@ def test_line_numbers_skip_blocks_inside_strings():
         (r".*", ("",), ()),
     ],
 )
-def test_requirements(pattern, prefixes, anchors):
-    need = requirements(pattern)
-    assert need.prefixes == prefixes
-    assert need.anchors == anchors
+def test_facts_of_a_pattern(pattern, prefixes, anchors):
+    assert facts_of(pattern)[::2][:2] == (prefixes, anchors)
+
+
+def test_the_facts_of_shipped_patterns_are_stored():
+    stored = (parsers_dir() / STORED).read_text(encoding="utf-8")
+    assert stored == to_store(event.pattern for event in patterns.load().events), "run `make docs`"
 
 
 def test_every_column_has_a_meaning_and_a_name_of_its_own():

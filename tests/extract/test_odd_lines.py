@@ -15,9 +15,8 @@ from typer.testing import CliRunner
 from forensics import cli
 from forensics.catalogue import converters, patterns
 from forensics.catalogue.recogniser import Recogniser
-from forensics.extract.reading import Tools, read_splits
+from forensics.extract.reading import RangeRow, Tools, read_splits
 from forensics.extract.row_builder import EVENTS, REPEATED, UNRECOGNISED, Schemas
-from forensics.extract.split_counts import RangeRow
 from forensics.extract.splits import plan
 from forensics.inventory.inventory import find_evidence
 from forensics.records.line_reader import Profile

@@ -15,8 +15,8 @@ import pytest
 from places import SAMPLES
 from reading import read, read_evidence
 
+from forensics.extract.bulk_classification import MessageTemplates
 from forensics.extract.chunks import BulkClassification
-from forensics.extract.message_templates import MessageTemplates
 from forensics.inventory.inventory import find_evidence
 from forensics.records.line_reader import Profile
 
@@ -121,14 +121,14 @@ def test_what_is_remembered_of_a_log_changes_no_row(tmp_path: Path, monkeypatch:
     evidence = find_evidence([tmp_path])
     whole = read_evidence(evidence, 100_000, broken=True)
     for name, value in (
-        ("column_reader._MAX_KEPT", 5),
-        ("message_templates._MAX_TEMPLATES", 7),
-        ("message_templates._MAX_COUNTED", 9),
-        ("line_sieves._NEAR", 3),
-        ("line_sieves._AT_ONCE", 7),
-        ("column_reader.CHUNK", 20_000),
+        ("extract.column_reader._MAX_KEPT", 5),
+        ("extract.bulk_classification._MAX_TEMPLATES", 7),
+        ("extract.bulk_classification._MAX_COUNTED", 9),
+        ("records.vectorized.buffers._NEAR", 3),
+        ("records.vectorized.buffers._AT_ONCE", 7),
+        ("extract.column_reader.CHUNK", 20_000),
     ):
-        monkeypatch.setattr(f"forensics.extract.{name}", value)
+        monkeypatch.setattr(f"forensics.{name}", value)
     monkeypatch.setattr("forensics.extract.row_builder.MAX_ROWS", 50)
     parts = read_evidence(evidence, 100_000, broken=True)
     assert (parts.events, parts.counted, parts.unrecognised) == (whole.events, whole.counted, whole.unrecognised)
@@ -157,7 +157,7 @@ def test_requests_of_which_each_is_another_are_counted_as_the_slow_reader_counts
     (tmp_path / "connect.log").write_text("\n".join(lines))
     evidence = find_evidence([tmp_path])
     monkeypatch.setattr("forensics.extract.column_reader.CHUNK", 40_000)
-    monkeypatch.setattr("forensics.extract.line_sieves._FEW", 5)
+    monkeypatch.setattr("forensics.extract.bulk_classification._FEW_COUNTED", 5)
     monkeypatch.setattr("forensics.extract.column_reader.FEW", few)
     quick = read_evidence(evidence, 1 << 20)
     monkeypatch.setattr(Profile, "plain", property(lambda self: False))
@@ -215,8 +215,8 @@ def test_messages_that_all_differ_are_read_as_columns_as_they_are_one_by_one(
     for name, value in (
         ("column_reader.FEW", 2),
         ("column_reader.CHUNK", 100_000),
-        ("message_templates._ENOUGH", 1),
-        ("message_templates._MAX_TEMPLATES", 300),
+        ("bulk_classification._ENOUGH", 1),
+        ("bulk_classification._MAX_TEMPLATES", 300),
     ):
         monkeypatch.setattr(f"forensics.extract.{name}", value)
     as_columns = 0

@@ -14,7 +14,7 @@ from places import ROOT
 
 from forensics.case.folder import open_case
 from forensics.case.ingestion import ingest
-from forensics.extract.same_time_order import is_reversed
+from forensics.extract.repairs import is_reversed
 
 LOG = ROOT / "sample_logs/split-brain-frozen-worker-3.9.1/logs/w2/connect.log"
 HEAD = re.compile(r"^\[(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d),(\d{3})\] ", re.MULTILINE)

@@ -9,8 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forensics.extract import line_sieves
-from forensics.records.vectorized.buffers import Buffer
+from forensics.records.vectorized import buffers
 
 #: Words that overlap, begin each other, and go on where a part ends.
 WORDS = ("ab", "abc", "bca", "cc", "a", "Group ", "p c")
@@ -25,12 +24,12 @@ def test_parts_that_hold_a_word_are_found(texts, at_once, near, words):
         begins.append(len(data))
         data += text.encode()
         stops.append(len(data))
-    with patch.object(line_sieves, "_AT_ONCE", at_once), patch.object(line_sieves, "_NEAR", near):
-        search = line_sieves.WordSearch(words)
-        found = search.holding(Buffer.of(data), np.array(begins, np.int64), np.array(stops, np.int64))
+    with patch.object(buffers, "_AT_ONCE", at_once), patch.object(buffers, "_NEAR", near):
+        search = buffers.WordSearch(words)
+        found = search.holding(buffers.Buffer.of(data), np.array(begins, np.int64), np.array(stops, np.int64))
     assert found.tolist() == [any(word in text for word in words) for _, text in texts]
 
 
 def test_bytes_that_are_no_utf8_stop_nothing():
     data = b"\xff\xfeGroup \xff"
-    assert line_sieves.WordSearch(["Group "]).holding(Buffer.of(data), np.array([0]), np.array([len(data)])).tolist() == [True]
+    assert buffers.WordSearch(["Group "]).holding(buffers.Buffer.of(data), np.array([0]), np.array([len(data)])).tolist() == [True]

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import recogniser
 
-from forensics.catalogue.literals import ignores_numbers
+from forensics.catalogue.literals import facts_of
 from forensics.catalogue.pattern_files import EventPattern
 from forensics.catalogue.patterns import subject
+from forensics.extract.bulk_classification import MessageTemplates
 from forensics.extract.chunks import COUNT, EVENT, Classifier
-from forensics.extract.message_templates import MessageTemplates
 from forensics.records.line_reader import Record
 from forensics.records.vectorized.buffers import Buffer
 
@@ -112,7 +112,7 @@ _PRINTABLE = "".join(map(chr, range(32, 127)))
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_generated_messages_are_read_together_as_one_by_one(data: st.DataObject) -> None:
-    event = data.draw(st.sampled_from([event for event in _EVENTS if ignores_numbers(event.pattern)]))
+    event = data.draw(st.sampled_from([event for event in _EVENTS if facts_of(event.pattern).ignores_numbers]))
     # With a line break, without which some patterns match nothing.
     text = data.draw(st.from_regex(re.sub(r"\(\?P<\w+>", "(?:", f"(?x:{event.pattern})"), fullmatch=True, alphabet=_PRINTABLE + "\n"))
     numbers = st.text("0123456789", min_size=1, max_size=20)
@@ -140,4 +140,4 @@ def test_generated_messages_are_read_together_as_one_by_one(data: st.DataObject)
     ],
 )
 def test_a_pattern_ignores_numbers_if_each_is_read_as_a_whole(pattern: str, alike: bool) -> None:
-    assert ignores_numbers(pattern) is alike
+    assert facts_of(pattern).ignores_numbers is alike

@@ -1,12 +1,15 @@
-"""Read messages together that differ only in their numbers and IDs.
+"""Classify many messages together: those that differ only in their numbers and IDs, and those that are only counted.
 
 In most logs most messages are new, because offsets, durations and the IDs of members differ. What is left of a message without these is its *template*. One
 message of each template is classified. In all others, each capture begins and ends at the same distance from the same number or ID
-(`literals.ignores_numbers`), so columns of captures are cut out of the bytes. In this module, IDs are numbers too.
+(`PatternFacts.ignores_numbers`), so columns of captures are cut out of the bytes. In this module, IDs are numbers too.
+
+Records with the same tail, level and block that are only counted do not differ in anything that is kept.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,14 +18,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import regex
 
 from forensics.catalogue.converters import CONVERTERS, NoValue
+from forensics.catalogue.counted_texts import CountedTexts
 from forensics.catalogue.recogniser import Recogniser
 from forensics.extract.chunks import COUNT, EVENT, BulkClassification, Classifier, Columns, array_of
 from forensics.records.kafka_words import kafka_words
 from forensics.records.line_reader import Record
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints, Octets, slices
+from forensics.records.vectorized.line_fields import Header, Tail
 from forensics.schema import CAPTURE_TYPES
 
 #: A template is worth learning when this many of its messages have occurred.
@@ -40,6 +46,9 @@ _MAX_PREFIXES = 4
 _INTEGER = regex.compile("-?[0-9]+")
 #: Columns of an event that is counted; the others are those of its classification and captures.
 _COUNTED = ("level", "logger", "event", "releases")
+#: Fewer records of one logger that may only be counted, or longer ones, are classified one by one just as fast.
+_FEW_COUNTED, _LONGEST_COUNTED = 200, 1_000
+_MAX_ENDINGS, _MAX_BLOCKS = 1 << 12, 64
 
 
 class _Place(NamedTuple):
@@ -78,13 +87,11 @@ class _Texts:
         numbers: beginning and end of each number.
         ids: True for each of them that is an ID.
         firsts: the first number of each message, and the number of all numbers.
-        plain: True for messages of printable ASCII characters, without a blank at either end or a number of too many digits. All decoders agree on them.
+        plain: True for messages that are plain (`_plain`) and have no number of too many digits.
     """
 
     def __init__(self, texts: pa.LargeBinaryArray) -> None:
-        _, borders, data = texts.buffers()
-        self.borders: Ints = np.frombuffer(borders, np.int64)[: len(texts) + 1]
-        self.octets: Octets = np.frombuffer(data, np.uint8)[: self.borders[-1]]
+        self.octets, self.borders = _whole(texts)
         starts, stops = self.borders[:-1], self.borders[1:]
         digit = self.octets - _ZERO < 10
         edge = np.zeros(len(digit) + 1, bool)
@@ -99,10 +106,9 @@ class _Texts:
         order = order[begins[order] >= self._prefixes()[np.searchsorted(starts, begins[order], side="right") - 1]]
         self.numbers, self.ids = (begins[order], ends[order]), are_ids[order]
         self.firsts: Ints = np.searchsorted(self.numbers[0], self.borders)
-        self.plain: Flags = (self.octets[starts] != _BLANK) & (self.octets[stops - 1] != _BLANK)
+        self.plain = _plain(self.octets, self.borders)
         long = self.numbers[0][(self.numbers[1] - self.numbers[0] > _DIGITS) & ~self.ids]
-        odd = np.append(np.flatnonzero((self.octets < _BLANK) | (self.octets > _LAST)), long)
-        self.plain[np.searchsorted(stops, odd, side="right")] = False
+        self.plain[np.searchsorted(stops, long, side="right")] = False
 
     def _ids(self) -> Ints:
         """Return where IDs begin that no letter or digit precedes or follows."""
@@ -325,3 +331,100 @@ def _may_be_of_task(client: str) -> bool:
     """Return True if a client with this name but for its numbers may belong to a task."""
     fixed = regex.split("[0-9]", client, maxsplit=1)[0]
     return any(fixed.startswith(name.begins) or name.begins.startswith(fixed) for name in kafka_words().names if name.of == "client")
+
+
+class CountedRecords:
+    """A finder of records that are only counted, by the blocks of their logger.
+
+    Args:
+        recogniser: knows the blocks.
+        tails: known tails; the caller may append to them.
+        headers: known headers; the caller may append to them.
+    """
+
+    def __init__(self, recogniser: Recogniser, tails: Sequence[Tail], headers: Sequence[Header]) -> None:
+        self._recogniser, self._tails, self._headers = recogniser, tails, headers
+        #: For each tail, the index in `_texts` of its logger's; -1 for none.
+        self._of_tail: list[int] = []
+        self._texts: list[tuple[CountedTexts, ...]] = []
+        self._known: dict[str | None, int] = {}
+        #: Matches the beginning of a message with a context prefix, which is removed before blocks are tried.
+        self._prefixed = f"^(?:{'|'.join(map(re.escape, kafka_words().begins))})"
+
+    def group_numbers(self, buffer: Buffer, begins: Ints, ends: Ints, tails: Ints, headers: Ints, endings: Ints) -> Ints:
+        """Return a number for each of some lines with a fixed head, equal for lines that are counted as one; -1 for all others.
+
+        Args:
+            buffer: holds the lines.
+            begins: first byte of each line.
+            ends: the byte after the last of each line.
+            tails: tail of each line, -1 for none.
+            headers: header of each line.
+            endings: number of the ending that follows the header of each line.
+        """
+        found = np.full(len(begins), -1, np.int64)
+        self._learn()
+        loggers = np.append(np.array(self._of_tail, np.int64), -1)[tails]
+        if not (loggers >= 0).any():
+            return found
+        keys, key = np.unique(headers * _MAX_ENDINGS + endings, return_inverse=True)
+        heads = [self._headers[k // _MAX_ENDINGS].endings[k % _MAX_ENDINGS] for k in keys.tolist()]
+        sizes = np.append(np.array([tail.size for tail in self._tails], np.int64), 0)
+        starts, stops = begins + np.array([h.end for h in heads], np.int64)[key], ends - sizes[tails]
+        may_be = (loggers >= 0) & (stops - starts > 1) & (stops - starts <= _LONGEST_COUNTED)
+        may_be &= ~np.array([self._recogniser.is_error(h.level) for h in heads], bool)[key]
+        for logger in np.unique(loggers[may_be]).tolist():
+            which = np.flatnonzero(may_be & (loggers == logger))
+            if len(which) < _FEW_COUNTED:
+                continue
+            texts = buffer.parts(starts[which], stops[which])
+            plain = _plain(*_whole(texts))
+            if not plain.all():
+                which, texts = which[plain], texts.filter(pa.array(plain))
+            for number, block in enumerate(self._texts[logger]):
+                mine = np.flatnonzero(_matching(texts, block.expression))
+                mine = mine[~self._doubtful(texts if len(mine) == len(texts) else texts.take(pa.array(mine)), block)]
+                at = which[mine]
+                found[at] = (tails[at] * len(keys) + key[at]) * _MAX_BLOCKS + number
+        return found
+
+    def _doubtful(self, texts: pa.Array, block: CountedTexts) -> Flags:
+        """Return for each text whether another block of the logger may match too, or a context precedes the message."""
+        # An expression for a whole text usually fails early, so it is faster than a word search; one combined expression is faster than several.
+        whole = [rival.expression for rival in block.rivals if rival.expression]
+        words = [re.escape(word) for rival in block.rivals if not rival.expression for word in rival.words]
+        found = _matching(texts, "|".join((*whole, self._prefixed)))
+        return found | _matching(texts, "|".join(words)) if words else found
+
+    def _learn(self) -> None:
+        """Look up tails that were added since the last call."""
+        for tail in self._tails[len(self._of_tail) :]:
+            logger = tail.logger if tail.size and tail.thread is None else None
+            if logger not in self._known:
+                blocks = self._recogniser.counted_texts(logger)
+                self._known[logger] = len(self._texts) if blocks else -1
+                self._texts += [blocks] if blocks else []
+            self._of_tail.append(self._known[logger])
+
+
+def _plain(octets: Octets, borders: Ints) -> Flags:
+    """Return for each of some texts, one after the other, whether it has only printable ASCII characters, and no blank at either end.
+
+    For such texts all decoders agree on letters, digits and blanks, and nothing is stripped.
+    """
+    starts, stops = borders[:-1], borders[1:]
+    plain: Flags = (octets[starts] != _BLANK) & (octets[stops - 1] != _BLANK)
+    plain[np.searchsorted(stops, np.flatnonzero((octets < _BLANK) | (octets > _LAST)), side="right")] = False
+    return plain
+
+
+def _whole(texts: pa.LargeBinaryArray) -> tuple[Octets, Ints]:
+    """Return the bytes of some texts, and the first byte of each and the end of the last."""
+    _, borders, data = texts.buffers()
+    places: Ints = np.frombuffer(borders, np.int64)[: len(texts) + 1]
+    return np.frombuffer(data, np.uint8)[: places[-1]], places
+
+
+def _matching(texts: pa.Array, expression: str) -> Flags:
+    found: Flags = np.array(pc.match_substring_regex(texts, expression).to_numpy(zero_copy_only=False), bool)
+    return found
