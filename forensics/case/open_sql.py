@@ -12,6 +12,11 @@ from forensics.case.view_files import View, statements, thresholds_sql, views
 from forensics.engines.paths import literal, quoted
 from forensics.schema import table_columns
 
+#: The types of most columns: importing pyspark to ask it takes longer than everything else here. Sail writes texts of large cases as `string_view`.
+_SQL_TYPES = {
+    "string": "STRING", "string_view": "STRING", "bool": "BOOLEAN", "int32": "INT", "int64": "BIGINT", "double": "DOUBLE",
+}  # fmt: skip
+
 
 def opening(tables: Mapping[str, Sequence[str]], built: Mapping[str, str], overrides: Mapping[str, int] | None = None) -> list[str]:
     """Return the statements for an engine of this program: thresholds, tables, then every view over its built rows, in order.
@@ -91,8 +96,6 @@ def path_text(pattern: str) -> str:
 
 def _sql_type(kind: pa.DataType) -> str:
     """Return the SQL name of the type that Spark finds in a Parquet file of this schema."""
-    from pyspark.sql.pandas.types import from_arrow_type
-
     if pa.types.is_struct(kind):
         return f"STRUCT<{', '.join(f'{_name(field.name)}: {_sql_type(field.type)}' for field in kind)}>"
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
@@ -102,8 +105,10 @@ def _sql_type(kind: pa.DataType) -> str:
     if pa.types.is_timestamp(kind):
         # What TIMESTAMP means depends on a setting of the user's session.
         return "TIMESTAMP_LTZ" if kind.tz else "TIMESTAMP_NTZ"
-    if pa.types.is_string_view(kind):
-        return "STRING"  # the type with which Sail writes texts of large cases
+    if str(kind) in _SQL_TYPES:
+        return _SQL_TYPES[str(kind)]
+    from pyspark.sql.pandas.types import from_arrow_type
+
     return from_arrow_type(kind).simpleString().upper()
 
 

@@ -31,26 +31,19 @@ def with_columns(table: pa.Table, columns: Mapping[str, pa.ChunkedArray]) -> pa.
     return table
 
 
-def rewrite(file: Path, table: pa.Table) -> None:
-    """Replace the rows of an existing file."""
-    with _writer(str(file), table.schema, None) as target:
-        target.write_table(table, row_group_size=MAX_ROWS)
-
-
-def keep(file: Path, wanted: Callable[[pa.Table], pa.Array | pa.ChunkedArray]) -> None:
-    """Remove rows from an existing file, one row group after the other, so that only one is in memory.
+def change(file: Path, changed: Callable[[pa.Table], pa.Table]) -> None:
+    """Replace the rows of an existing file, one row group after the other, so that only one is in memory.
 
     Args:
-        file: the file, which is replaced.
-        wanted: returns for each row of a group whether it stays.
+        file: the file.
+        changed: returns the new rows for those of a group; it may remove some.
     """
     new = file.with_suffix(".new")
     with pq.ParquetFile(file) as source, _writer(str(new), source.schema_arrow, None) as target:
         for n in range(source.num_row_groups):
-            group = source.read_row_group(n)
-            rest = group.filter(wanted(group))
-            if rest.num_rows:
-                target.write_table(rest, row_group_size=rest.num_rows)
+            rows = changed(source.read_row_group(n))
+            if rows.num_rows:
+                target.write_table(rows, row_group_size=rows.num_rows)
     new.replace(file)
 
 

@@ -6,6 +6,7 @@ The tasks that read the lines have summarised them, so only streams with somethi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from forensics.extract import wrong_times
-from forensics.extract.parquet_parts import rewrite, with_columns
+from forensics.extract.parquet_parts import change, with_columns
 from forensics.extract.repeated_lines import leave_out, repeats
 from forensics.extract.splits import byte_of
 from forensics.extract.stream_lines import StreamLines, in_order, rows_of
@@ -165,10 +166,8 @@ def apply(found: Sequence[Repair], files: Iterable[Path], ranges: Sequence[Mappi
     Returns:
         The rows of `range_row`, and one more row for each repair.
     """
-    spans = _Spans()
-    for file in files:
-        _rewrite(file, found, spans)
-    return _ranges(ranges, found, spans)
+    with ThreadPoolExecutor() as pool:
+        return _ranges(ranges, found, _Spans.of_all(pool.map(lambda file: _rewrite(file, found), files)))
 
 
 def silences(gaps: Sequence[Mapping[str, int]]) -> list[dict[str, int]]:
@@ -194,26 +193,39 @@ class _Spans:
     def __init__(self) -> None:
         self._known: dict[tuple[str, int], tuple[int, int]] = {}
 
+    @classmethod
+    def of_all(cls, parts: Iterable[_Spans]) -> _Spans:
+        """Return the times in all parts."""
+        whole = cls()
+        for part in parts:
+            for key, (first, last) in part._known.items():
+                whole._add(key, first, last)
+        return whole
+
+    def _add(self, key: tuple[str, int], first: int, last: int) -> None:
+        known = self._known.get(key, (_LATEST, -_LATEST))
+        self._known[key] = min(known[0], first), max(known[1], last)
+
     def see(self, keys: Sequence[tuple[str, int]], which: Ints, times: Ints) -> None:
         """Record times, each with the index of its key."""
         low, high = np.full(len(keys), _LATEST), np.full(len(keys), -_LATEST)
         np.minimum.at(low, which, times)
         np.maximum.at(high, which, times)
         for n in np.unique(which).tolist():
-            first, last = self._known.get(keys[n], (_LATEST, -_LATEST))
-            self._known[keys[n]] = min(first, int(low[n])), max(last, int(high[n]))
+            self._add(keys[n], int(low[n]), int(high[n]))
 
     def of(self, name: str, place: int) -> tuple[int, int] | None:
         """Return the first and the last time; None if there is none."""
         return self._known.get((name, place))
 
 
-def _rewrite(file: Path, found: Sequence[Repair], spans: _Spans) -> None:
-    """Record the times of repairs in one file, move their rows, and remove repeated ones. A file is only rewritten if one of its rows changes."""
+def _rewrite(file: Path, found: Sequence[Repair]) -> _Spans:
+    """Move the rows of repairs in one file, and remove repeated ones; return their times. A file is only rewritten if one of its rows changes."""
+    spans = _Spans()
     with pq.ParquetFile(file, read_dictionary=["process_id", "path"]) as opened:
         rows = opened.read(["process_id", "path", "stream_pos", "ts"]).unify_dictionaries()
     if not rows.num_rows:
-        return
+        return spans
     processes, paths = (rows[name].combine_chunks() for name in ("process_id", "path"))
     pos, printed = rows["stream_pos"].to_numpy(), rows["ts"].cast(pa.int64()).fill_null(_NEVER).to_numpy()
     timed = printed != _NEVER
@@ -226,15 +238,24 @@ def _rewrite(file: Path, found: Sequence[Repair], spans: _Spans) -> None:
     names = paths.dictionary.to_pylist()
     spans.see([(name, -1) for name in names], paths.indices.to_numpy()[outside].astype(np.int64), printed[outside])
     is_new = np.append([s.owner != s.process_id or s.shift_us != 0 or s.moved != 0 for s in found], False)  # noqa: FBT003  (for lines without a repair)
+    owners, at = pa.array([s.owner for s in found], pa.string()), 0
+
+    def changed(rows: pa.Table) -> pa.Table:
+        nonlocal at
+        here = slice(at, at + rows.num_rows)
+        at, mine, left = here.stop, moved[here], again[here] < 0
+        if is_new[mine].any():
+            columns = {
+                "ts": pc.add(rows["ts"].cast(pa.int64()), pa.array(shifts[mine])),
+                "process_id": pc.coalesce(owners.take(pa.array(mine, mask=mine < 0)), rows["process_id"]),
+                "stream_pos": pa.chunked_array([pa.array(pos[here] + moves[mine])]),
+            }
+            rows = with_columns(rows, columns)
+        return rows if left.all() else rows.filter(pa.array(left))
+
     if (again >= 0).any() or is_new[moved].any():
-        owners = pa.array([s.owner for s in found], pa.string()).take(pa.array(moved, mask=moved < 0))
-        table = pq.read_table(file)
-        columns = {
-            "ts": pc.add(table["ts"].cast(pa.int64()), pa.array(shifts[moved])),
-            "process_id": pc.coalesce(owners, table["process_id"]),
-            "stream_pos": pa.chunked_array([pa.array(pos + moves[moved])]),
-        }
-        rewrite(file, with_columns(table, columns).filter(pa.array(again < 0)))
+        change(file, changed)
+    return spans
 
 
 def _repair_of(processes: pa.DictionaryArray, pos: Ints, found: Sequence[Repair | None]) -> Ints:
@@ -323,7 +344,8 @@ def _restore_same_times(events: Sequence[Path], others: Sequence[Path], paths: I
         if is_reversed(ts, codes_of(joined(lines["event"]))):
             now = pos[_swapped(ts)]
             for file in (*events, *others):
-                _move(file, path, pos, now)
+                if rows_of([file], ["stream_pos"], mine).num_rows:
+                    _move(file, path, pos, now)
 
 
 def is_reversed(ts: Ints, contents: Ints) -> bool:
@@ -355,10 +377,11 @@ def _swapped(ts: Ints) -> Ints:
 
 def _move(file: Path, path: str, pos: Ints, swapped: Ints) -> None:
     """Give the lines of one log in a file, which are at the positions `pos`, the positions `swapped`."""
-    table = pq.read_table(file)
-    was = table["stream_pos"].to_numpy()
-    here = np.flatnonzero(pc.and_(pc.equal(table["path"], path), pc.is_valid(table["ts"])).to_numpy())
-    if len(here):
-        now = was.copy()
-        now[here] = swapped[np.searchsorted(pos, was[here])]
-        rewrite(file, with_columns(table, {"stream_pos": pa.chunked_array([pa.array(now)])}))
+
+    def changed(rows: pa.Table) -> pa.Table:
+        now = rows["stream_pos"].to_numpy().copy()
+        here = np.flatnonzero(pc.and_(pc.equal(rows["path"], path), pc.is_valid(rows["ts"])).to_numpy())
+        now[here] = swapped[np.searchsorted(pos, now[here])]
+        return with_columns(rows, {"stream_pos": pa.chunked_array([pa.array(now)])})
+
+    change(file, changed)

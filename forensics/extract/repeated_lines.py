@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from forensics.extract.parquet_parts import keep
+from forensics.extract.parquet_parts import change
 from forensics.extract.splits import byte_of
 from forensics.extract.stream_lines import in_order, rows_of
 from forensics.extract.stream_segments import MAX_PARTS
@@ -93,12 +93,12 @@ def leave_out(
         stays = pc.and_(pc.is_in(rows["process_id"], pa.array(sorted(unsure), pa.string())), pc.invert(pc.is_in(rows["event_id"], ids)))
         if pc.any(stays).as_py():
             there = rows["event_id"].filter(stays).combine_chunks()
-            keep(file, lambda rows, there=there: pc.is_in(rows["event_id"], there))  # type: ignore[misc]
+            change(file, lambda rows, there=there: rows.filter(pc.is_in(rows["event_id"], there)))  # type: ignore[misc]
         else:
             file.unlink()
     for file in files if gone else ():
         if pc.any(pc.is_in(pq.read_table(file, columns=["event_id"])["event_id"], ids)).as_py():
-            keep(file, lambda rows: pc.invert(pc.is_in(rows["event_id"], ids)))
+            change(file, lambda rows: rows.filter(pc.invert(pc.is_in(rows["event_id"], ids))))
     return found
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from forensics.extract.parquet_parts import rewrite, with_columns
+from forensics.extract.parquet_parts import change, with_columns
 from forensics.extract.splits import byte_of
 from forensics.extract.stream_summaries import HOUR, NOTHING, SET, Run, gaps_between, merged
 from forensics.records.timestamps import SECOND
@@ -244,20 +244,22 @@ def _without(row: Mapping[str, Any], runs: Sequence[Run], wrong: Sequence[_Place
     return found
 
 
-def _set_times(file: Path, path: str, wrong: Iterable[tuple[_Place, pa.ChunkedArray]], *, is_event: bool) -> None:
+def _set_times(file: Path, path: str, wrong: Sequence[tuple[_Place, pa.ChunkedArray]], *, is_event: bool) -> None:
     """Give the lines of a file their times, or none, and record in events how exact these are; other lines only show that the process was running."""
     if not any(_rows([file], ["stream_pos"], path, pc.field("stream_pos").isin(lines)).num_rows for _, lines in wrong):
         return
-    table = pq.read_table(file)
-    mine = pc.equal(table["path"], path)
-    for place, lines in wrong:
-        here = pc.and_(mine, pc.is_in(table["stream_pos"], lines))
-        values: dict[str, int | None] = {"ts": None}
-        if place.since is not None and place.until is not None and place.until - place.since <= _EXACT:
-            values = {"ts": place.since}
-            if is_event:
-                values["resolution_ms"] = 1 + (place.until - place.since) // 1000
-        table = with_columns(
-            table, {name: pc.if_else(here, pa.scalar(value, pa.int64()), table[name].cast(pa.int64())) for name, value in values.items()}
-        )
-    rewrite(file, table)
+
+    def changed(rows: pa.Table) -> pa.Table:
+        mine = pc.equal(rows["path"], path)
+        for place, lines in wrong:
+            here = pc.and_(mine, pc.is_in(rows["stream_pos"], lines))
+            values: dict[str, int | None] = {"ts": None}
+            if place.since is not None and place.until is not None and place.until - place.since <= _EXACT:
+                values = {"ts": place.since}
+                if is_event:
+                    values["resolution_ms"] = 1 + (place.until - place.since) // 1000
+            columns = {name: pc.if_else(here, pa.scalar(value, pa.int64()), rows[name].cast(pa.int64())) for name, value in values.items()}
+            rows = with_columns(rows, columns)
+        return rows
+
+    change(file, changed)

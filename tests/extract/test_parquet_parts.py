@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from forensics.extract.parquet_parts import keep, rewrite
+from forensics.extract.parquet_parts import change
 from forensics.extract.row_builder import MAX_ROWS
 
 
@@ -30,7 +30,7 @@ def groups(path: Path) -> list[tuple[int, int]]:
 
 
 def test_rows_are_removed_group_by_group(file: Path):
-    keep(file, lambda rows: pc.and_(pc.not_equal(rows["stream_pos"], 7), pc.less(rows["stream_pos"], 2 * MAX_ROWS)))
+    change(file, lambda rows: rows.filter(pc.and_(pc.not_equal(rows["stream_pos"], 7), pc.less(rows["stream_pos"], 2 * MAX_ROWS))))
     assert pq.read_table(file)["stream_pos"].to_pylist() == [n for n in range(2 * MAX_ROWS) if n != 7]
     assert groups(file) == [(0, MAX_ROWS - 1), (MAX_ROWS, 2 * MAX_ROWS - 1)]
     assert [p.name for p in file.parent.iterdir()] == [file.name]
@@ -38,12 +38,12 @@ def test_rows_are_removed_group_by_group(file: Path):
 
 def test_all_rows_are_removed(file: Path):
     schema = pq.read_schema(file)
-    keep(file, lambda rows: pc.less(rows["stream_pos"], 0))
+    change(file, lambda rows: rows.slice(0, 0))
     assert (pq.read_table(file).num_rows, pq.read_schema(file)) == (0, schema)
 
 
 def test_changed_rows_stay_in_small_groups(file: Path):
     table = pq.read_table(file)
-    rewrite(file, table)
+    change(file, lambda rows: rows)
     assert pq.read_table(file).equals(table)
     assert [end for _, end in groups(file)] == [MAX_ROWS - 1, 2 * MAX_ROWS - 1, 2 * MAX_ROWS + 9]

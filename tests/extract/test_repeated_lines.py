@@ -94,7 +94,7 @@ def test_a_few_doubled_lines_cost_no_second_reading(tmp_path, monkeypatch):
     seen: list[str] = []
     real = repeated_lines.rows_of
     monkeypatch.setattr(repeated_lines, "rows_of", lambda files, *more: seen.extend(file.name for file in files) or real(files, *more))
-    monkeypatch.setattr(repeated_lines, "keep", None)
+    monkeypatch.setattr(repeated_lines, "change", None)
     once = lines("01:00:00", "03:00:00", every=1).splitlines(keepends=True)
     again = dict.fromkeys(range(1, len(once), 50), 2)
     rows, ranges = read(tmp_path, *(text * again.get(n, 1) for n, text in enumerate(once)))
