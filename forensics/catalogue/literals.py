@@ -186,9 +186,22 @@ class _Reader:
         if op == "BRANCH":
             return self._either(*arg[1])
         _ensure(op in ("ASSERT", "ASSERT_NOT", "ATOMIC_GROUP", "AT"))
-        part = _Reads(empty=True) if op == "AT" else self.reads(arg if op == "ATOMIC_GROUP" else arg[1])
-        _ensure(part.some == _NO)
-        return part if op == "ATOMIC_GROUP" else _Reads(empty=True)
+        if op == "ATOMIC_GROUP":
+            part = self.reads(arg)
+            _ensure(part.some == _NO)
+            return part
+        if op != "AT":
+            self._condition(*arg)
+        return _Reads(empty=True)
+
+    def _condition(self, direction: int, body: Any) -> _Reads:  # noqa: ANN401
+        """Return how a condition about the text around a position reads the characters; the position is not inside a number."""
+        before = self._dashes, self._seen
+        part = self.reads(body)
+        self._dashes, self._seen = before
+        # If it may end inside a number, it may have read only a part of it.
+        _ensure(part.some == _NO or (direction > 0 and part.last == _NO and not part.empty))
+        return part
 
     def _either(self, *branches: Any) -> _Reads:  # noqa: ANN401
         before, after, parts = self._dashes, [], []
@@ -202,9 +215,10 @@ class _Reader:
     def _repeat(self, op: str, least: int, most: int, body: Any) -> _Reads:  # noqa: ANN401
         *conditions, last = _unwrapped(body) or [("AT", None)]
         dashes, seen, one = self._dashes, self._seen, self._character(str(last[0]), last[1])
-        # None of the characters fulfils a condition about other characters that follow, wherever in a number it is tested.
+        # None of the characters fulfils a condition that begins with another character, wherever in a number it is tested.
         if one is not None and all(str(kind) == "ASSERT_NOT" and condition[0] > 0 for kind, condition in conditions):
-            _ensure(not any(self.reads(condition[1]).some for _, condition in conditions))
+            parts = [self._condition(*condition) for _, condition in conditions]
+            _ensure(all(_NO in (part.first, part.some) for part in parts))
             _ensure(one < _ALL or (least <= 1 and most == _PARSER.MAXREPEAT))
             part = _Reads(least == 0, one, one, one)
         else:
@@ -250,9 +264,9 @@ def _ensure(holds: bool) -> None:  # noqa: FBT001
 
 
 def _unwrapped(items: Any) -> list[Any]:  # noqa: ANN401
-    """Return nodes without brackets around them that capture nothing."""
+    """Return nodes without brackets around them that capture nothing; in some, a dot also matches a line break."""
     nodes = list(items)
-    while len(nodes) == 1 and str(nodes[0][0]) == "SUBPATTERN" and not any(nodes[0][1][:3]):
+    while len(nodes) == 1 and str(nodes[0][0]) == "SUBPATTERN" and nodes[0][1][:3] in ((None, 0, 0), (None, re.DOTALL, 0)):
         nodes = list(nodes[0][1][3])
     return nodes
 

@@ -41,13 +41,9 @@ class Prefixes:
         context = None
         at = 0
         while message.startswith(self._begins, at):
-            end = _closing(message, at)
+            end = head_end(message, at)
             if end == 0:
                 break
-            if message[end : end + 1] == ":":
-                end += 1
-            if message[end : end + 1] == " ":
-                end += 1
             head = message[at:end]
             known = self._known[head] if head in self._known else self._learn(head)
             if not known:
@@ -65,12 +61,16 @@ class Prefixes:
         return parsed
 
 
-def _closing(message: str, at: int) -> int:
-    """Return the position after the bracket that closes the first one from `at` on; 0 if there is none. Names may contain brackets."""
+def head_end(message: str, at: int = 0) -> int:
+    """Return the position after the text from `at` on that decides whether a prefix begins there: up to the bracket that closes the first one, a colon and
+    a blank; 0 if there is none. Names may contain brackets.
+    """
     end = message.find("]", at) + 1
     begin = message.find("[", at) + 1
     while (inner := message.find("[", begin, end) + 1) and (further := message.find("]", end) + 1):
         begin, end = inner, further
+    for sign in ":", " ":
+        end += message.startswith(sign, end) and end > 0
     return end
 
 

@@ -17,7 +17,7 @@ from forensics.catalogue.literals import facts_of
 from forensics.catalogue.pattern_files import EventPattern
 from forensics.catalogue.patterns import Catalogue, beginnings, read, read_at, simple_name
 from forensics.catalogue.plans import Index
-from forensics.catalogue.prefixes import Prefixes, captures_of_thread, parse_prefix, task_of_client
+from forensics.catalogue.prefixes import Prefixes, captures_of_thread, head_end, parse_prefix, task_of_client
 from forensics.records.kafka_words import kafka_words
 from forensics.schema import Field
 
@@ -226,7 +226,9 @@ class Recogniser:
         """
         rest, _, _ = self._prefixes.split(message)
         size, index = len(message) - len(rest), self.index(logger)
-        if index is None or first < size or rest.startswith(self._kafka.begins) or index.needs_numbers(rest, first - size, ids=ids):
+        if index is None or first < size or index.needs_numbers(rest, first - size, ids=ids):
+            return None
+        if rest.startswith(self._kafka.begins) and first - size < head_end(rest):
             return None
         for plan in index.candidates(rest):
             if not plan.ignores_numbers(ids=ids):

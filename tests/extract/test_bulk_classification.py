@@ -126,6 +126,10 @@ def test_generated_messages_are_read_together_as_one_by_one(data: st.DataObject)
         (r"took\ (?P<a>\d+)\ ms", True),
         (r"(?P<a>.+?)\ at\ (?P<b>[\w.-]+)", True),
         (r"(?P<a>(?:(?!,\ ).)+),\ x(?:,\ \S+)*", True),
+        (r"(?!.*'x')(?P<a>.+)\ is", True),
+        (r"(?P<a>\d+)(?=.*\ ms)\ .*", True),
+        (r"(?P<a>(?:(?!\ \d+\ ms).)+)\ .*", True),
+        (r"x(?:\n(?s:.)*)?", True),
         (r"error\ 5", False),  # a number is part of the text
         (r"(?P<a>\d{3})x", False),  # the number of digits matters
         (r"(?P<a>\d)x", False),
@@ -135,6 +139,10 @@ def test_generated_messages_are_read_together_as_one_by_one(data: st.DataObject)
         (r"(?P<a>\w+)(?:x?)(?P<b>\d+)", False),
         (r"(?:a|(?P<a>\d+))*", False),
         (r"(?!\d+5)(?P<a>\d+)", False),
+        (r"(?!.*5\ ms)(?P<a>.+)", False),
+        (r"(?!.*\d+\B)(?P<a>.+)", False),  # the condition may end inside a number
+        (r"(?P<a>(?:(?!\d+\ ms).)+)\ .*", False),  # it is also tested inside a number
+        (r"(?P<a>.+)(?<=.\d+\ )x", False),
         (r"(?P<a>\d+?)(?P<b>.*)", False),
         (r"(?>a|\d+)x", False),
     ],
