@@ -27,14 +27,13 @@ WITH replica_fetcher AS (
   UNION ALL
   SELECT kafka_cluster, 2147483647 - coordinator_node, NULL FROM client_event WHERE coordinator_node BETWEEN 2000000000 AND 2147483647
   UNION ALL
-  -- A replica fetcher's lines name its own broker and the broker that it fetches from. Lines of groups and of their members name the nodes
-  -- that they connect to.
+  -- A replica fetcher's lines name its own broker and the broker that it fetches from. Lines of groups and of their members name the nodes that they
+  -- connect to.
   SELECT kafka_cluster, broker_id, process_id FROM replica_fetcher WHERE broker_id >= 0
   UNION ALL
   SELECT kafka_cluster, node_id, NULL FROM replica_fetcher WHERE node_id >= 0
   UNION ALL
-  SELECT f.kafka_cluster, CASE WHEN f.node_id > 2000000000 THEN 2147483647 - f.node_id ELSE f.node_id END, NULL
-  FROM fact_line f
+  SELECT f.kafka_cluster, CASE WHEN f.node_id > 2000000000 THEN 2147483647 - f.node_id ELSE f.node_id END, NULL FROM fact_line f
   -- For a process with clients of two clusters, the cluster of a node is ambiguous.
   LEFT ANTI JOIN (
     SELECT process_id FROM process_cluster GROUP BY process_id HAVING count(DISTINCT kafka_cluster) > 1
@@ -44,5 +43,4 @@ WITH replica_fetcher AS (
     -- The clients of MirrorMaker's tasks are named by source and target, and connect to either.
     AND coalesce(f.client_id NOT LIKE '%->%', true)
 )
-SELECT kafka_cluster, broker_id, max(process_id) AS process_id
-FROM broker_id_source WHERE broker_id IS NOT NULL GROUP BY kafka_cluster, broker_id
+SELECT kafka_cluster, broker_id, max(process_id) AS process_id FROM broker_id_source WHERE broker_id IS NOT NULL GROUP BY kafka_cluster, broker_id

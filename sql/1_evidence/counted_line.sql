@@ -2,9 +2,8 @@
 -- Reads: counted_row
 -- Grain: process_id, event, minute
 -- Public: yes
--- Unused settings, lists of plugins, read-only requests: lines of which views need only the times. They are rows of
--- `event` in a case that was made with `ingest --keep-all`; this view is then empty. Lines that identify a process or report an error
--- are never counted here.
+-- Unused settings, lists of plugins, read-only requests: lines of which views need only the times. They are rows of `event` in a case that was made
+-- with `ingest --keep-all`; this view is then empty. Lines that identify a process or report an error are never counted here.
 CREATE OR REPLACE TEMPORARY VIEW counted_line (
   process_id,
   event      COMMENT 'Name of the event',
@@ -21,13 +20,7 @@ CREATE OR REPLACE TEMPORARY VIEW counted_line (
 )
 AS
 SELECT
-  process_id, event,
-  date_trunc('MINUTE', ts) AS minute,
-  count(*) AS records,
-  min(ts) AS first_ts, max(ts) AS last_ts, min(stream_pos) AS first_pos, max(stream_pos) AS last_pos,
-  min_by(path, stream_pos) AS first_path,
-  min_by(line, stream_pos) AS first_line,
-  max_by(path, stream_pos) AS last_path,
+  process_id, event, date_trunc('MINUTE', ts) AS minute, count(*) AS records, min(ts) AS first_ts, max(ts) AS last_ts, min(stream_pos) AS first_pos,
+  max(stream_pos) AS last_pos, min_by(path, stream_pos) AS first_path, min_by(line, stream_pos) AS first_line, max_by(path, stream_pos) AS last_path,
   max_by(line, stream_pos) AS last_line
-FROM counted_row
-GROUP BY process_id, event, date_trunc('MINUTE', ts)
+FROM counted_row GROUP BY process_id, event, date_trunc('MINUTE', ts)

@@ -3,8 +3,8 @@
 -- Grain: event_id
 -- This view is narrow and small so that its readers do not scan all events. If a reader needs another event, add it to the list below.
 CREATE OR REPLACE TEMPORARY VIEW fact_line (
-  event_id, kafka_cluster, process_id, instance, stream_pos, at_ms, level, event, message, group_id, client_kind, client_id, member_id,
-  members, old_member_id, group_instance_id,
+  event_id, kafka_cluster, process_id, instance, stream_pos, at_ms, level, event, message, group_id, client_kind, client_id, member_id, members,
+  old_member_id, group_instance_id,
   task COMMENT 'Connect task',
   connector, broker_id, node_id, topic, partition, replicas, replication_factor, required, brokers_alive, offset, config_offset,
   assigned_config_offset, generation, protocol_version, worker_url, duration_ms, text,
@@ -12,35 +12,33 @@ CREATE OR REPLACE TEMPORARY VIEW fact_line (
   root_error
 )
 AS
-SELECT e.event_id, c.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.level, e.event, e.message,
-  e.group_id, e.client_kind, e.client_id, e.member_id, e.members, e.old_member_id, e.group_instance_id, e.task, e.connector, e.broker_id,
-  e.node_id, e.topic, e.partition, e.replicas, e.replication_factor, e.required, e.brokers_alive, e.offset, e.config_offset,
-  e.assigned_config_offset, e.generation, e.protocol_version, e.worker_url, e.duration_ms, e.text,
-  coalesce(e.error, e.cause, e.reason) AS said, e.root_error
+SELECT e.event_id, c.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.level, e.event, e.message, e.group_id,
+  e.client_kind, e.client_id, e.member_id, e.members, e.old_member_id, e.group_instance_id, e.task, e.connector, e.broker_id, e.node_id, e.topic,
+  e.partition, e.replicas, e.replication_factor, e.required, e.brokers_alive, e.offset, e.config_offset, e.assigned_config_offset, e.generation,
+  e.protocol_version, e.worker_url, e.duration_ms, e.text, coalesce(e.error, e.cause, e.reason) AS said, e.root_error
 FROM event e JOIN process_cluster c ON c.process_id = e.process_id
   AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
 -- Without the lines of members that cannot be distinguished.
 LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND (s.is_worker OR s.client = coalesce(e.client_id, e.task, e.thread, '-'))
 WHERE e.event IN (
-    -- the coordinator's side
-    'coordinator_elected', 'coordinator_resigned', 'partition_loaded', 'group_loaded', 'group_store_failed', 'coordinator_write_failed',
-    'isr_changed', 'offsets_topic_created', 'offsets_topic_failed', 'offsets_topic_requested', 'partition_placed', 'offsets_expired',
-    'offsets_deleted', 'groups_deleted', 'member_expired', 'member_left', 'member_fenced_by_broker', 'static_member_replaced', 'group_died',
-    'group_emptied', 'broker_registered', 'broker_fenced', 'broker_started', 'broker_failed', 'unclean_start',
-    -- process start and stop
-    'process_stopping', 'herder_starting', 'herder_started', 'herder_failed', 'connect_start_failed', 'worker_url_advertised',
-    'kafka_cluster_id', 'duplicate_client_id',
-    -- a client's network
-    'connection_failed', 'bootstrap_failed', 'authentication_failed', 'coordinator_lookup_failed', 'coordinator_unreachable',
-    'request_timed_out',
-    -- work
-    'subscribed', 'client_closed', 'task_start_failed', 'connector_start_failed', 'task_failed', 'task_killed', 'task_init_failed',
-    'connector_failed', 'task_already_runs', 'config_behind', 'config_mismatch', 'config_read_timeout', 'config_caught_up',
-    'leader_config_behind', 'internal_log_failed', 'session_key_updated', 'restart_executing', 'task_restarted', 'worker_assignment_failed',
-    'leader_write_claim_failed', 'leader_write_fenced', 'sink_partitions', 'revocation_skipped', 'leader_duplicates', 'assignment_conflict',
-    'task_orphan_failed', 'task_stop_failed', 'rest_forward_failed', 'connector_config_updated', 'connector_config_removed',
-    'connector_target_state_changed',
-    -- positions
-    'commit_failed', 'position_set', 'position_reset', 'position_missing', 'position_out_of_range', 'offset_committed', 'topic_recreated')
+  -- the coordinator's side
+  'coordinator_elected', 'coordinator_resigned', 'partition_loaded', 'group_loaded', 'group_store_failed', 'coordinator_write_failed',
+  'isr_changed', 'offsets_topic_created', 'offsets_topic_failed', 'offsets_topic_requested', 'partition_placed', 'offsets_expired',
+  'offsets_deleted', 'groups_deleted', 'member_expired', 'member_left', 'member_fenced_by_broker', 'static_member_replaced', 'group_died',
+  'group_emptied', 'broker_registered', 'broker_fenced', 'broker_started', 'broker_failed', 'unclean_start',
+  -- process start and stop
+  'process_stopping', 'herder_starting', 'herder_started', 'herder_failed', 'connect_start_failed', 'worker_url_advertised',
+  'kafka_cluster_id', 'duplicate_client_id',
+  -- a client's network
+  'connection_failed', 'bootstrap_failed', 'authentication_failed', 'coordinator_lookup_failed', 'coordinator_unreachable', 'request_timed_out',
+  -- work
+  'subscribed', 'client_closed', 'task_start_failed', 'connector_start_failed', 'task_failed', 'task_killed', 'task_init_failed',
+  'connector_failed', 'task_already_runs', 'config_behind', 'config_mismatch', 'config_read_timeout', 'config_caught_up',
+  'leader_config_behind', 'internal_log_failed', 'session_key_updated', 'restart_executing', 'task_restarted', 'worker_assignment_failed',
+  'leader_write_claim_failed', 'leader_write_fenced', 'sink_partitions', 'revocation_skipped', 'leader_duplicates', 'assignment_conflict',
+  'task_orphan_failed', 'task_stop_failed', 'rest_forward_failed', 'connector_config_updated', 'connector_config_removed',
+  'connector_target_state_changed',
+  -- positions
+  'commit_failed', 'position_set', 'position_reset', 'position_missing', 'position_out_of_range', 'offset_committed', 'topic_recreated')
   -- These are printed for every partition. Only the partitions of __consumer_offsets matter here, about one in a hundred.
   AND (e.event NOT IN ('partition_placed', 'isr_changed') OR e.partition LIKE '\\_\\_consumer\\_offsets-%')

@@ -1,11 +1,11 @@
 -- One row per process whose log is a selection of its lines, for example by `grep`: lines that are absent may have been printed.
 -- Reads: event, evidence_file
 -- Grain: process_id
--- A filter leaves marks: separators, line numbers with gaps, or parts of records without their first lines. If not, the combination of
--- lines shows it: a coordinator prepares one rebalance after another and completes none, or members reach generation after generation
--- without asking to join. A single case may be a lost line; the pattern counts only if it has no exception. No conclusion may rest on the
--- absence of a line from such a log. The same is true if lines are not in the order of their times, as in an export that sorts by second:
--- threads that write alternately put fewer than one line in a hundred before its time.
+-- A filter leaves marks: separators, line numbers with gaps, or parts of records without their first lines. If not, the combination of lines shows
+-- it: a coordinator prepares one rebalance after another and completes none, or members reach generation after generation without asking to join. A
+-- single case may be a lost line; the pattern counts only if it has no exception. No conclusion may rest on the absence of a line from such a log.
+-- The same is true if lines are not in the order of their times, as in an export that sorts by second: threads that write alternately put fewer than
+-- one line in a hundred before its time.
 CREATE OR REPLACE TEMPORARY VIEW filtered_log (
   process_id,
   why        COMMENT 'separators, line_numbers, values (evidence_file), or the kind of line that never appears alone: rebalances_unended,
@@ -19,16 +19,14 @@ AS
 WITH classified_line AS (
   SELECT process_id, unix_millis(ts) AS at_ms, event, category, client_kind, logger, group_id,
     CASE
-      WHEN event = 'rebalance_preparing'
-        AND old_generation > lag(old_generation) OVER in_group THEN 'rebalances_unended'
+      WHEN event = 'rebalance_preparing' AND old_generation > lag(old_generation) OVER in_group THEN 'rebalances_unended'
       WHEN event = 'group_stabilized' AND generation > lag(generation) OVER in_group THEN 'rebalances_unprepared'
       -- Each member's own next round, because an excerpt may begin in the middle of a round.
       WHEN (event IN ('joined', 'synced') AND client_kind IN ('Consumer', 'Worker') OR event = 'worker_assigned')
         AND generation > lag(generation) OVER of_client THEN 'rounds_unasked'
       WHEN event = 'worker_rebalance_started' AND lag(event) OVER of_client IS NOT NULL THEN 'rounds_unasked'
       -- A client without a coordinator is also asked to join but cannot. Only members send heartbeats.
-      WHEN event = 'heartbeat_failed' AND coalesce(error, cause, reason, '') RLIKE '(?i)rebalanc'
-        THEN 'answers_unasked'
+      WHEN event = 'heartbeat_failed' AND coalesce(error, cause, reason, '') RLIKE '(?i)rebalanc' THEN 'answers_unasked'
       WHEN event = 'task_starting' THEN 'starts_unmade'
       -- Some connectors and converters have no settings; clients, workers and brokers have dozens.
       WHEN event = 'config_dumped' AND coalesce(size(config), 0) <= 0
@@ -45,31 +43,21 @@ WITH classified_line AS (
   WINDOW in_group AS (PARTITION BY process_id, instance, group_id, event ORDER BY stream_pos),
     of_client AS (PARTITION BY process_id, instance, group_id, client_id, event ORDER BY stream_pos)
 ), line_count AS (
-  SELECT process_id, min(at_ms) AS from_ms, max(at_ms) AS to_ms,
-    count(*) AS line_count, count_if(is_earlier) AS earlier,
+  SELECT process_id, min(at_ms) AS from_ms, max(at_ms) AS to_ms, count(*) AS line_count, count_if(is_earlier) AS earlier,
     count_if(sign = 'rebalances_unended') AS prepared,
     count_if(event IN ('group_stabilized', 'group_emptied', 'group_died', 'group_loaded', 'group_unloaded')) AS ended,
-    count_if(sign = 'rebalances_unprepared') AS stabilized,
-    count_if(event = 'rebalance_preparing') AS preparing,
-    count_if(sign = 'rounds_unasked') AS rounds,
-    count_if(sign = 'answers_unasked') AS answers,
+    count_if(sign = 'rebalances_unprepared') AS stabilized, count_if(event = 'rebalance_preparing') AS preparing,
+    count_if(sign = 'rounds_unasked') AS rounds, count_if(sign = 'answers_unasked') AS answers,
     -- librdkafka prints its requests next to the responses.
     count_if(event IN ('joined', 'join_failed') AND logger = 'JOINGROUP') AS join_answers,
     count_if(event = 'heartbeat_failed' AND logger = 'HEARTBEAT' AND group_id IS NOT NULL) AS heartbeat_answers,
-    count_if(event = 'heartbeat_sent') AS heartbeats,
-    count_if(event = 'joining') AS asked,
-    count_if(is_given_work) AS given_work,
-    count_if(category IN ('task', 'connector') OR event IN ('work_starting', 'work_started', 'tasks_stopped', 'config_behind'))
-      AS work_lines,
-    count_if(sign = 'starts_unmade') AS starts,
-    count_if(event IN ('task_creating', 'task_started', 'task_executing', 'task_start_failed')) AS made,
-    count_if(is_consumer_round) AS consumer_rounds,
-    count_if(is_worker_round) AS worker_rounds,
-    count_if(event = 'worker_assigned') AS worker_given,
+    count_if(event = 'heartbeat_sent') AS heartbeats, count_if(event = 'joining') AS asked, count_if(is_given_work) AS given_work,
+    count_if(category IN ('task', 'connector') OR event IN ('work_starting', 'work_started', 'tasks_stopped', 'config_behind')) AS work_lines,
+    count_if(sign = 'starts_unmade') AS starts, count_if(event IN ('task_creating', 'task_started', 'task_executing', 'task_start_failed')) AS made,
+    count_if(is_consumer_round) AS consumer_rounds, count_if(is_worker_round) AS worker_rounds, count_if(event = 'worker_assigned') AS worker_given,
     count_if(event IN ('partitions_assigned', 'partitions_revoked', 'assignment_received')) AS given,
     count_if(sign = 'settings_empty') AS empty_settings
-  FROM classified_line
-  GROUP BY process_id
+  FROM classified_line GROUP BY process_id
 ), pattern_found AS (
   SELECT process_id, from_ms, to_ms,
     CASE
@@ -86,17 +74,12 @@ WITH classified_line AS (
     END AS why
   FROM line_count
 ), filtered_file AS (
-  SELECT c.process_id, min(f.filtered) AS why, max(f.literal) AS literal
-  FROM line_count c
+  SELECT c.process_id, min(f.filtered) AS why, max(f.literal) AS literal FROM line_count c
   -- A file may contain the lines of several processes.
-  JOIN evidence_file f ON f.filtered IS NOT NULL
-    AND (c.process_id = f.process_id OR startswith(c.process_id, concat(f.process_id, '#')))
+  JOIN evidence_file f ON f.filtered IS NOT NULL AND (c.process_id = f.process_id OR startswith(c.process_id, concat(f.process_id, '#')))
   GROUP BY c.process_id
 )
-SELECT
-  s.process_id,
-  coalesce(f.why, s.why) AS why,
-  f.literal, s.from_ms, s.to_ms
+SELECT s.process_id, coalesce(f.why, s.why) AS why, f.literal, s.from_ms, s.to_ms
 FROM pattern_found s
 LEFT JOIN filtered_file f ON f.process_id = s.process_id
 WHERE f.why IS NOT NULL OR s.why IS NOT NULL

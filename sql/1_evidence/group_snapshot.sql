@@ -3,9 +3,8 @@
 -- Reads: snapshot, topic_name
 -- Grain: event_id
 -- Public: yes
--- A dump's rows are its records in their order: a group's row is a stored generation, its members' rows have its line. Of commits, only
--- the last of each partition is kept. A generation that no log shows is not a row of `generation`: the dump does not show how it
--- began.
+-- A dump's rows are its records in their order: a group's row is a stored generation, its members' rows have its line. Of commits, only the last of
+-- each partition is kept. A generation that no log shows is not a row of `generation`: the dump does not show how it began.
 CREATE OR REPLACE TEMPORARY VIEW group_snapshot (
   what                 COMMENT 'group, member, or offset (of a partition)',
   source               COMMENT 'groups_described (the tool''s output) or offsets_dump',
@@ -28,11 +27,9 @@ CREATE OR REPLACE TEMPORARY VIEW group_snapshot (
   rebalance_timeout_ms COMMENT 'Rebalance timeout; from a dump',
   member_epoch         COMMENT 'Epoch of a KIP-848 member',
   target_epoch         COMMENT 'Epoch of the target assignment (KIP-848)',
-  assigned             COMMENT 'Assignment of the member: partitions, connectors, tasks; in a Connect group of 2.3 and later only the new
-    ones',
+  assigned             COMMENT 'Assignment of the member: partitions, connectors, tasks; in a Connect group of 2.3 and later only the new ones',
   revoking             COMMENT 'Partitions that a KIP-848 member still has to revoke',
-  record               COMMENT 'Record type in a KIP-848 group: member, target (target assignment), current (current assignment),
-    target_epoch',
+  record               COMMENT 'Record type in a KIP-848 group: member, target (target assignment), current (current assignment), target_epoch',
   topic                COMMENT 'Topic',
   partition            COMMENT 'Partition, topic-number',
   offset               COMMENT 'Committed offset; NULL: none',
@@ -48,28 +45,21 @@ WITH topic_names AS (
   SELECT map_from_entries(sort_array(collect_list(struct(topic_id, topic)))) AS names FROM topic_name
 )
 SELECT
-  CASE WHEN event LIKE 'group\\_offset%' OR event LIKE 'offset\\_%' THEN 'offset' WHEN event LIKE 'member\\_%' THEN 'member'
-    ELSE 'group' END AS what,
+  CASE WHEN event LIKE 'group\\_offset%' OR event LIKE 'offset\\_%' THEN 'offset' WHEN event LIKE 'member\\_%' THEN 'member' ELSE 'group' END AS what,
   source_kind AS source, group_id,
   CASE WHEN event LIKE '%\\_removed' THEN 'removed' ELSE group_state END AS state,
   protocol_type, protocol, generation, leader_member_id, member_count, coordinator,
   CASE WHEN event = 'group_described' THEN broker_id END AS coordinator_id,
-  offsets_partition, member_id, group_instance_id, client_id, client_host, worker_url, session_timeout_ms, rebalance_timeout_ms,
-  member_epoch,
+  offsets_partition, member_id, group_instance_id, client_id, client_host, worker_url, session_timeout_ms, rebalance_timeout_ms, member_epoch,
   try_cast(coalesce(columns['TARGET-EPOCH'], columns['TARGET-ASSIGNMENT-EPOCH']) AS BIGINT) AS target_epoch,
   CASE WHEN assigned_partitions IS NOT NULL OR assigned_connectors IS NOT NULL OR assigned_tasks IS NOT NULL THEN
     concat(transform(coalesce(assigned_partitions, CAST(array() AS ARRAY<STRING>)),
       p -> coalesce(concat(n.names[regexp_extract(p, '^(.*)-[^-]*$', 1)], regexp_extract(p, '(-[^-]*)$', 1)), p)),
-      coalesce(assigned_connectors, CAST(array() AS ARRAY<STRING>)),
-        coalesce(assigned_tasks, CAST(array() AS ARRAY<STRING>))) END AS assigned,
+      coalesce(assigned_connectors, CAST(array() AS ARRAY<STRING>)), coalesce(assigned_tasks, CAST(array() AS ARRAY<STRING>))) END AS assigned,
   transform(revoked_partitions, p -> coalesce(concat(n.names[regexp_extract(p, '^(.*)-[^-]*$', 1)], regexp_extract(p, '(-[^-]*)$', 1)),
     p)) AS revoking,
-  columns['RECORD'] AS record,
-  topic, partition, offset,
-  try_cast(columns['LOG-END-OFFSET'] AS BIGINT) AS log_end_offset,
-  try_cast(columns['LAG'] AS BIGINT) AS lag,
-  ts AS taken_ts, path, line, event_id
+  columns['RECORD'] AS record, topic, partition, offset, try_cast(columns['LOG-END-OFFSET'] AS BIGINT) AS log_end_offset,
+  try_cast(columns['LAG'] AS BIGINT) AS lag, ts AS taken_ts, path, line, event_id
 FROM snapshot CROSS JOIN topic_names n
 WHERE event IN ('group_described', 'member_described', 'group_offset_described', 'group_stored', 'group_removed', 'member_stored',
-  'member_removed',
-  'offset_stored', 'offset_removed')
+  'member_removed', 'offset_stored', 'offset_removed')

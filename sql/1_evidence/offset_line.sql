@@ -1,8 +1,7 @@
 -- One row per line and partition that shows where a consumer of a group reads, commits or fails to commit.
 -- Reads: event
 -- Grain: event_id, resource
--- Releases from 3.4 on print the starting position without naming the client. It then belongs to the consumer that was last assigned the
--- partition.
+-- Releases from 3.4 on print the starting position without naming the client. It then belongs to the consumer that was last assigned the partition.
 CREATE OR REPLACE TEMPORARY VIEW offset_line (
   process_id, instance,
   client     COMMENT 'Client inside the process; for a sink task, the task',
@@ -18,8 +17,7 @@ CREATE OR REPLACE TEMPORARY VIEW offset_line (
 AS
 WITH offset_event AS (
   SELECT e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.group_id, e.task,
-    coalesce(e.task, e.client_id, e.thread, '-') AS client,
-    e.client_id IS NULL AND e.task IS NULL AND e.event = 'position_set' AS is_nameless,
+    coalesce(e.task, e.client_id, e.thread, '-') AS client, e.client_id IS NULL AND e.task IS NULL AND e.event = 'position_set' AS is_nameless,
     CASE e.event
       WHEN 'partitions_assigned' THEN 'given' WHEN 'partitions_revoked' THEN 'taken' WHEN 'partitions_lost' THEN 'taken'
       WHEN 'offset_committed' THEN 'committed' WHEN 'commit_sent' THEN 'asked' WHEN 'task_committing' THEN 'asked'
@@ -54,15 +52,14 @@ WITH offset_event AS (
     OR e.event IN ('position_set', 'position_reset', 'position_sought') AND e.`offset` >= 0
     OR e.event = 'sink_position_set' AND e.message LIKE '%Rewinding%')
 ), partition_event AS (
-  SELECT *, p.resource, CASE WHEN p.at_offset >= 0 THEN p.at_offset END AS at_offset
-  FROM offset_event LATERAL VIEW explode(positions) x AS p
+  SELECT *, p.resource, CASE WHEN p.at_offset >= 0 THEN p.at_offset END AS at_offset FROM offset_event LATERAL VIEW explode(positions) x AS p
 ), partition_holder AS (
   SELECT *, coalesce(given_to, lag(given_to) IGNORE NULLS OVER (PARTITION BY process_id, instance, resource ORDER BY stream_pos)) AS holder
   FROM (SELECT *, CASE WHEN kind = 'given' THEN struct(client, task, group_id) END AS given_to FROM partition_event)
 )
-SELECT process_id, instance, CASE WHEN is_nameless THEN holder.client ELSE client END AS client, CASE WHEN is_nameless THEN holder.task
-  ELSE task END AS task,
-  coalesce(group_id, CASE WHEN is_nameless OR holder.client = client THEN holder.group_id END) AS group_id, resource, stream_pos, at_ms,
-    event_id, kind, how, at_offset, fenced_by
-FROM partition_holder
-WHERE NOT (is_nameless AND holder IS NULL)
+SELECT process_id, instance,
+  CASE WHEN is_nameless THEN holder.client ELSE client END AS client,
+  CASE WHEN is_nameless THEN holder.task ELSE task END AS task,
+  coalesce(group_id, CASE WHEN is_nameless OR holder.client = client THEN holder.group_id END) AS group_id, resource, stream_pos, at_ms, event_id,
+  kind, how, at_offset, fenced_by
+FROM partition_holder WHERE NOT (is_nameless AND holder IS NULL)

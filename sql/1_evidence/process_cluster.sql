@@ -1,15 +1,16 @@
 -- One row per stretch of a process run in which it belonged to one Kafka cluster.
 -- Reads: event, process_line
 -- Grain: process_id, instance, from_pos
--- A broker that lost its data, and a worker whose brokers did, belong to a new cluster afterwards. Groups of the same name in two clusters
--- are unrelated. In a process run the first cluster id holds from the beginning, and a different id of the same client from that line on. A
--- run without an id takes the id of the runs around it if they agree. A process without any id takes that of the case if there is only one.
+-- A broker that lost its data, and a worker whose brokers did, belong to a new cluster afterwards. Groups of the same name in two clusters are
+-- unrelated. In a process run the first cluster id holds from the beginning, and a different id of the same client from that line on. A run without
+-- an id takes the id of the runs around it if they agree. A process without any id takes that of the case if there is only one.
 CREATE OR REPLACE TEMPORARY VIEW process_cluster (
   process_id, instance,
   from_pos      COMMENT 'First position of the stretch; the minimum if it begins with the run',
   to_pos        COMMENT 'First position after it; NULL: to the end of the run',
   kafka_cluster COMMENT 'Cluster id; `unknown` if no line shows it, with the number of the run if the process had several clusters',
-  cluster_ms    COMMENT 'When the run first printed it (milliseconds since 1970); NULL: it did not', cluster_event COMMENT 'Its event',
+  cluster_ms    COMMENT 'When the run first printed it (milliseconds since 1970); NULL: it did not',
+  cluster_event COMMENT 'Its event',
   is_life_last  COMMENT 'True for the last stretch of its run',
   is_last       COMMENT 'True for the last stretch of its process'
 )
@@ -19,21 +20,18 @@ WITH cluster_id_line AS (
   SELECT process_id, instance, stream_pos, unix_millis(ts) AS at_ms, event_id, kafka_cluster_id, coalesce(group_id, '') AS group_id,
     CASE WHEN broker_id IS NOT NULL THEN 0 WHEN client_kind = 'Worker' THEN 1 WHEN client_kind IS NULL THEN 2
       WHEN client_kind = 'Consumer' THEN 3 ELSE 4 END AS priority
-  FROM event
-  WHERE kafka_cluster_id IS NOT NULL
+  FROM event WHERE kafka_cluster_id IS NOT NULL
 ), best_source AS (
   SELECT process_id, instance, min(struct(priority, group_id)) AS best FROM cluster_id_line GROUP BY process_id, instance
 ), cluster_id_sequence AS (
   SELECT t.process_id, t.instance, t.stream_pos, t.at_ms, t.event_id, t.kafka_cluster_id,
     lag(t.kafka_cluster_id) OVER (PARTITION BY t.process_id, t.instance ORDER BY t.stream_pos) AS before
   FROM cluster_id_line t
-  JOIN best_source b ON b.process_id = t.process_id AND b.instance = t.instance AND b.best.priority = t.priority
-    AND b.best.group_id = t.group_id
+  JOIN best_source b ON b.process_id = t.process_id AND b.instance = t.instance AND b.best.priority = t.priority AND b.best.group_id = t.group_id
 ), cluster_stretch AS (
-  SELECT process_id, instance, at_ms, event_id, kafka_cluster_id AS kafka_cluster, CASE WHEN before IS NULL THEN -9223372036854775807L
-    ELSE stream_pos END AS from_pos
-  FROM cluster_id_sequence
-  WHERE before IS NULL OR before <> kafka_cluster_id
+  SELECT process_id, instance, at_ms, event_id, kafka_cluster_id AS kafka_cluster,
+    CASE WHEN before IS NULL THEN -9223372036854775807L ELSE stream_pos END AS from_pos
+  FROM cluster_id_sequence WHERE before IS NULL OR before <> kafka_cluster_id
 ), process_run AS (
   SELECT DISTINCT process_id, instance FROM process_line
 ), cluster_count AS (
@@ -49,9 +47,7 @@ WITH cluster_id_line AS (
   LEFT JOIN cluster_stretch s ON s.process_id = l.process_id AND s.instance = l.instance
   LEFT JOIN cluster_count k ON k.process_id = l.process_id
 )
-SELECT
-  p.process_id, p.instance, p.from_pos,
-  lead(p.from_pos) OVER (PARTITION BY p.process_id, p.instance ORDER BY p.from_pos) AS to_pos,
+SELECT p.process_id, p.instance, p.from_pos, lead(p.from_pos) OVER (PARTITION BY p.process_id, p.instance ORDER BY p.from_pos) AS to_pos,
   coalesce(p.kafka_cluster, CASE WHEN p.earlier = p.later OR p.clusters = 1 THEN coalesce(p.earlier, p.later) END, o.kafka_cluster,
     CASE WHEN p.clusters > 1 THEN concat('unknown (', p.process_id, ', life ', p.instance, ')') ELSE 'unknown' END) AS kafka_cluster,
   p.at_ms AS cluster_ms, p.event_id AS cluster_event,

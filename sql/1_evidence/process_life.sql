@@ -8,13 +8,17 @@ CREATE OR REPLACE TEMPORARY VIEW process_life (
   first_ms      COMMENT 'First line (milliseconds since 1970)',
   last_ms       COMMENT 'Last line; if another run follows, the last line that is certainly its own',
   stopping_ms   COMMENT 'When it reported that it was stopping',
-  ending_ms     COMMENT 'First line that only a stopping process prints; NULL: there is none', ending_id COMMENT 'Its event',
-  ending_lo_ms  COMMENT 'It was not yet stopping before this: the time of that line if it is the first one that a stopping process prints,
-    else of the line before it',
-  start_ms      COMMENT 'First line of its start; NULL: the log begins later', start_id COMMENT 'Its event',
-  next_start_ms COMMENT 'First line of the next run in the same log; NULL: there is none', next_start_id COMMENT 'Its event',
+  ending_ms     COMMENT 'First line that only a stopping process prints; NULL: there is none',
+  ending_id COMMENT 'Its event',
+  ending_lo_ms  COMMENT 'It was not yet stopping before this: the time of that line if it is the first one that a stopping process prints, else of the
+    line before it',
+  start_ms      COMMENT 'First line of its start; NULL: the log begins later',
+  start_id COMMENT 'Its event',
+  next_start_ms COMMENT 'First line of the next run in the same log; NULL: there is none',
+  next_start_id COMMENT 'Its event',
   next_start_pos COMMENT 'Its position',
-  is_broker     COMMENT 'True for a broker', is_worker
+  is_broker     COMMENT 'True for a broker',
+  is_worker
 )
 AS
 WITH run_span AS (
@@ -46,13 +50,12 @@ WITH run_span AS (
 ), log_range AS (
   -- For a clock that was set back, the earliest and latest times are not those of the first and last lines.
   SELECT r.process_id, unix_millis(max(r.last_ts)) AS last_ms, unix_millis(min(r.first_ts)) AS first_ms
-  FROM range_row r LEFT ANTI JOIN clock_setback s ON s.process_id = r.process_id
-  GROUP BY r.process_id
+  FROM range_row r LEFT ANTI JOIN clock_setback s ON s.process_id = r.process_id GROUP BY r.process_id
 ), run_start AS (
   SELECT process_id, start.instance, start FROM process_start LATERAL VIEW explode(starts) x AS start
 ), run_with_next AS (
-  SELECT s.process_id, s.instance, s.first_ms, s.last_ms, f.last_work_ms, f.stopping_ms, f.ending_ms, f.ending_id, f.ending_lo_ms,
-    f.is_broker, f.is_worker, a.start, b.start AS next_start, row_number() OVER (PARTITION BY s.process_id ORDER BY s.instance) AS nth
+  SELECT s.process_id, s.instance, s.first_ms, s.last_ms, f.last_work_ms, f.stopping_ms, f.ending_ms, f.ending_id, f.ending_lo_ms, f.is_broker,
+    f.is_worker, a.start, b.start AS next_start, row_number() OVER (PARTITION BY s.process_id ORDER BY s.instance) AS nth
   FROM run_span s
   LEFT JOIN run_facts f ON f.process_id = s.process_id AND f.instance = s.instance
   LEFT JOIN run_start a ON a.process_id = s.process_id AND a.instance = s.instance

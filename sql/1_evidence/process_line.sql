@@ -10,8 +10,7 @@ CREATE OR REPLACE TEMPORARY VIEW process_line (
 )
 AS
 SELECT r.process_id,
-  coalesce(s.starts_before + CASE WHEN s.starts IS NULL THEN 0 ELSE size(filter(s.starts, x -> x.stream_pos <= r.stream_pos)) END, 0)
-    AS instance,
+  coalesce(s.starts_before + CASE WHEN s.starts IS NULL THEN 0 ELSE size(filter(s.starts, x -> x.stream_pos <= r.stream_pos)) END, 0) AS instance,
   r.stream_pos, unix_millis(r.ts) AS at_ms, r.resolution_ms, r.event, r.releases, r.event_id
 FROM (
   SELECT process_id, stream_pos, ts, resolution_ms, event, releases, event_id FROM event_row WHERE category <> 'snapshot'

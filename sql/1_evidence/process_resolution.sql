@@ -6,6 +6,4 @@ CREATE OR REPLACE TEMPORARY VIEW process_resolution (
   resolution_ms COMMENT 'A printed time may be earlier than the true one by nearly this, milliseconds'
 )
 AS
-SELECT process_id, coalesce(max(resolution_ms), 1) AS resolution_ms
-FROM process_line
-GROUP BY process_id
+SELECT process_id, coalesce(max(resolution_ms), 1) AS resolution_ms FROM process_line GROUP BY process_id

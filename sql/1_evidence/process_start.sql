@@ -1,10 +1,10 @@
 -- One row per mebibyte of log, with at least one line, of a process that was seen starting: the starts before it, and in it.
 -- Reads: event_row, counted_row
 -- Grain: process_id, piece
--- A start is the first line after some work that only a starting JVM prints (category `start`; there are dozens, so it does not matter
--- which of them are missing). If the log begins later or the release prints none, it is a herder that starts again. A log that begins in
--- the middle of a run has instance 0 before its first start. The run of a line follows from the starts before it; pieces keep the arrays
--- short even if a process starts thousands of times.
+-- A start is the first line after some work that only a starting JVM prints (category `start`; there are dozens, so it does not matter which of them
+-- are missing). If the log begins later or the release prints none, it is a herder that starts again. A log that begins in the middle of a run has
+-- instance 0 before its first start. The run of a line follows from the starts before it; pieces keep the arrays short even if a process starts
+-- thousands of times.
 CREATE OR REPLACE TEMPORARY VIEW process_start (
   process_id,
   piece         COMMENT 'Its lines have positions from piece times 1048576',
@@ -23,30 +23,24 @@ WITH start_or_work_line AS (
   WHERE category IN ('start', 'membership', 'assignment', 'task', 'connector', 'coordinator', 'broker_group')
     OR event IN ('process_started', 'herder_starting') OR event = 'config_dumped' AND component IN ('DistributedConfig', 'StandaloneConfig')
 ), line_sequence AS (
-  SELECT *,
-    lag(kind) OVER by_place AS last_kind,
+  SELECT *, lag(kind) OVER by_place AS last_kind,
     -- "Kafka Connect worker initializing" comes a moment before the line that every release prints. The run begins there.
     CASE WHEN event = 'process_started' AND lag(event) OVER by_place = 'process_initializing' THEN lag(struct(stream_pos, at_ms, event_id))
       OVER by_place
       ELSE struct(stream_pos, at_ms, event_id) END AS at
-  FROM start_or_work_line
-  WHERE kind <> 'herder'
-  WINDOW by_place AS (PARTITION BY process_id ORDER BY stream_pos)
+  FROM start_or_work_line WHERE kind <> 'herder' WINDOW by_place AS (PARTITION BY process_id ORDER BY stream_pos)
 ), start_line AS (
   -- The lines of one start, up to the first line of its work.
   SELECT *, count_if(kind = 'start' AND coalesce(last_kind, 'work') = 'work')
     OVER (PARTITION BY process_id ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS run
-  FROM line_sequence
-  WHERE kind = 'start'
+  FROM line_sequence WHERE kind = 'start'
 ), numbered_start AS (
-  SELECT *, count_if(event = 'process_started')
-    OVER (PARTITION BY process_id, run ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS nth_start
+  SELECT *, count_if(event = 'process_started') OVER (PARTITION BY process_id, run ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS nth_start
   FROM start_line
 ), process_start_line AS (
   -- A process that fails while starting, and restarts repeatedly, does no work in between.
   SELECT process_id, at.stream_pos, at.at_ms, at.event_id, event, group_id
-  FROM numbered_start
-  WHERE coalesce(last_kind, 'work') = 'work' OR event = 'process_started' AND nth_start > 1
+  FROM numbered_start WHERE coalesce(last_kind, 'work') = 'work' OR event = 'process_started' AND nth_start > 1
 ), herder_start AS (
   -- MirrorMaker 2 starts several herders in one JVM, one for each group.
   SELECT process_id, stream_pos, at_ms, event_id, event, life,
@@ -60,15 +54,14 @@ WITH start_or_work_line AS (
     )
   )
 ), streams_start AS (
-  -- An instance of Kafka Streams prints its version when it is created. If the state directory has kept its id, and the one before did not
-  -- end, that one was in a process that is gone: two instances in one process cannot use the same directory.
+  -- An instance of Kafka Streams prints its version when it is created. If the state directory has kept its id, and the one before did not end, that
+  -- one was in a process that is gone: two instances in one process cannot use the same directory.
   SELECT process_id, stream_pos, at_ms, event_id, event
   FROM (
     SELECT process_id, stream_pos, unix_millis(ts) AS at_ms, event_id, event,
       lag(coalesce(state_to, 'CREATED')) OVER (PARTITION BY process_id, thread_name ORDER BY stream_pos) AS last_state
     FROM event_row
-    WHERE thread_name IS NOT NULL AND (event = 'kafka_version' AND message LIKE 'Kafka Streams version%'
-      OR event = 'streams_client_state')
+    WHERE thread_name IS NOT NULL AND (event = 'kafka_version' AND message LIKE 'Kafka Streams version%' OR event = 'streams_client_state')
   )
   WHERE event = 'kafka_version' AND last_state NOT IN ('CREATED', 'NOT_RUNNING', 'ERROR')
 ), numbered_process_start AS (
@@ -84,8 +77,7 @@ WITH start_or_work_line AS (
   SELECT process_id, stream_pos DIV 1048576 FROM counted_row
 ), piece_start AS (
   SELECT process_id, piece, sort_array(collect_list(struct(stream_pos, at_ms, event_id, instance))) AS starts
-  FROM numbered_process_start
-  GROUP BY process_id, piece
+  FROM numbered_process_start GROUP BY process_id, piece
 )
 SELECT process_id, piece, starts_before, starts
 FROM (

@@ -4,9 +4,8 @@
 -- Grain: event_id
 -- Kept: no
 -- Public: yes
--- Such files were saved mostly at a time that they do not show (ts is NULL then), so they order nothing and do not prove an
--- overlap.
--- The captures' column comments come from the dictionary of captures.
+-- Such files were saved mostly at a time that they do not show (ts is NULL then), so they order nothing and do not prove an overlap. The captures'
+-- column comments come from the dictionary of captures.
 CREATE OR REPLACE TEMPORARY VIEW snapshot
 AS
 SELECT r.*, f.kind AS source_kind

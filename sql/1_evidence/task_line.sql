@@ -1,9 +1,8 @@
 -- One row per line about one Connect task or connector in one worker, with the worker's next and previous marker lines.
 -- Reads: event, process_cluster, worker_group, shared_log, quiet_log
 -- Grain: event_id
--- `kind`: order (start requested), start (constructed), sign (the task's own thread or client was working), stop (stop requested), and the
--- end lines. A start prints a dozen lines before its thread begins. The first of them that is in the log begins the run of the task, even
--- if others are missing.
+-- `kind`: order (start requested), start (constructed), sign (the task's own thread or client was working), stop (stop requested), and the end lines.
+-- A start prints a dozen lines before its thread begins. The first of them that is in the log begins the run of the task, even if others are missing.
 CREATE OR REPLACE TEMPORARY VIEW task_line (
   event_id, kafka_cluster,
   group_id         COMMENT 'Group of the Connect worker',
@@ -18,8 +17,8 @@ CREATE OR REPLACE TEMPORARY VIEW task_line (
   app_kind         COMMENT 'Kind of client that was closed',
   timeout_ms       COMMENT 'Time that a closing producer has left',
   own_member_id    COMMENT 'Member id of the task''s own consumer, if the line has it',
-  is_work          COMMENT 'True for a sign that only a working task prints, or one that has just finished: it commits, a source starts or
-    its producer finds the cluster, a sink''s consumer has partitions or finds positions, or it begins to close its producer',
+  is_work          COMMENT 'True for a sign that only a working task prints, or one that has just finished: it commits, a source starts or its
+    producer finds the cluster, a sink''s consumer has partitions or finds positions, or it begins to close its producer',
   by_schedule      COMMENT 'True for lines of the thread that commits the offsets of all source tasks (2.3.0 and later)',
   life             COMMENT 'n-th start of this resource in this run of the process; 0 before the first',
   member_id        COMMENT 'Worker''s member id at that time',
@@ -34,9 +33,8 @@ WITH classified_line AS (
   SELECT event_id, process_id, instance, stream_pos, unix_millis(ts) AS at_ms, event, app_kind, timeout_ms,
     coalesce(context LIKE '%|offsets', false) AS by_schedule, member_id, generation, client_kind,
     CASE WHEN client_kind = 'Consumer' AND task IS NOT NULL THEN member_id END AS own_member_id,
-    -- A sink reads and writes nothing before its consumer has a partition: neither its start nor its consumer's lines about joining the
-    -- group are work. A client's lines about its network, or about leaving its group, are not either: one that is being closed prints them
-    -- too.
+    -- A sink reads and writes nothing before its consumer has a partition: neither its start nor its consumer's lines about joining the group are
+    -- work. A client's lines about its network, or about leaving its group, are not either: one that is being closed prints them too.
     event = 'connector_started' OR event IN ('task_started', 'task_executing') AND NOT is_sink
       OR event = 'task_committing' AND (record_count > 0 OR is_sink) OR client_kind = 'Producer' AND event = 'kafka_cluster_id'
       OR client_kind = 'Consumer' AND (event IN ('position_set', 'position_missing', 'position_reset')
@@ -70,8 +68,7 @@ WITH classified_line AS (
     FROM event e LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND s.is_worker
     LEFT ANTI JOIN quiet_log q ON q.process_id = e.process_id AND q.client IS NULL
   )
-  WHERE task IS NOT NULL OR event LIKE 'connector\\_%'
-    OR event IN ('tasks_stopped', 'statuses_flushed', 'work_started', 'herder_stopped')
+  WHERE task IS NOT NULL OR event LIKE 'connector\\_%' OR event IN ('tasks_stopped', 'statuses_flushed', 'work_started', 'herder_stopped')
     OR client_kind = 'Worker' AND event IN ('joined', 'synced', 'worker_assigned')
 ), line_sequence AS (
   SELECT *,
@@ -100,29 +97,22 @@ WITH classified_line AS (
       ELSE line_kind END AS kind
   FROM line_sequence
 ), line_with_markers AS (
-  SELECT
-    *,
-    count_if(kind = 'start') OVER (PARTITION BY process_id, instance, resource_kind, resource
-      ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS life,
+  SELECT *,
+    count_if(kind = 'start') OVER (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS life,
     lag(CASE WHEN client_kind = 'Worker' THEN member_id END) IGNORE NULLS OVER before AS worker_member_id,
     lag(CASE WHEN event = 'worker_assigned' OR client_kind = 'Worker' AND event = 'synced' THEN generation END) IGNORE NULLS
       OVER before AS worker_generation,
     lag(CASE WHEN event = 'tasks_stopped' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER after AS tasks_stopped,
-    lag(CASE WHEN event = 'statuses_flushed' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER after
-      AS statuses_flushed,
+    lag(CASE WHEN event = 'statuses_flushed' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER after AS statuses_flushed,
     lag(CASE WHEN event = 'work_started' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER after AS work_started,
     lag(CASE WHEN event = 'herder_stopped' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER after AS herder_stopped
   FROM lifecycle_line
-  WINDOW
-    before AS (PARTITION BY process_id, instance ORDER BY stream_pos),
-    after AS (PARTITION BY process_id, instance ORDER BY -stream_pos)
+  WINDOW before AS (PARTITION BY process_id, instance ORDER BY stream_pos), after AS (PARTITION BY process_id, instance ORDER BY -stream_pos)
 )
 SELECT
-  m.event_id, c.kafka_cluster, w.group_id, m.process_id, m.instance, m.resource_kind, m.resource, m.stream_pos, m.at_ms, m.event, m.kind,
-  m.app_kind, m.timeout_ms, m.own_member_id,
-  m.kind = 'sign' AND coalesce(m.is_work, false) OR m.kind = 'closing' AND m.timeout_ms > 0 AS is_work,
-  m.by_schedule, m.life, m.worker_member_id AS member_id, m.worker_generation AS generation, m.tasks_stopped,
-  m.statuses_flushed, m.work_started, m.herder_stopped
+  m.event_id, c.kafka_cluster, w.group_id, m.process_id, m.instance, m.resource_kind, m.resource, m.stream_pos, m.at_ms, m.event, m.kind, m.app_kind,
+  m.timeout_ms, m.own_member_id, m.kind = 'sign' AND coalesce(m.is_work, false) OR m.kind = 'closing' AND m.timeout_ms > 0 AS is_work, m.by_schedule,
+  m.life, m.worker_member_id AS member_id, m.worker_generation AS generation, m.tasks_stopped, m.statuses_flushed, m.work_started, m.herder_stopped
 FROM line_with_markers m
 JOIN process_cluster c ON c.process_id = m.process_id AND c.instance = m.instance
   AND m.stream_pos >= c.from_pos AND coalesce(m.stream_pos < c.to_pos, true)

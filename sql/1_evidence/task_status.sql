@@ -17,5 +17,4 @@ CREATE OR REPLACE TEMPORARY VIEW task_status (
 )
 AS
 SELECT connector, task, state, worker_id, error AS trace, generation, source_kind AS source, ts AS taken_ts, path, line, event_id
-FROM snapshot
-WHERE event IN ('task_status_reported', 'connector_status_reported')
+FROM snapshot WHERE event IN ('task_status_reported', 'connector_status_reported')

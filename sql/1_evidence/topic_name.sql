@@ -15,5 +15,4 @@ FROM (
   -- The subscription of a group contains several.
   SELECT x.topic_ids, x.topics FROM event LATERAL VIEW explode(arrays_zip(topic_ids, topics)) p AS x WHERE event = 'topic_named'
 )
-WHERE topic_id IS NOT NULL AND topic IS NOT NULL
-GROUP BY topic_id
+WHERE topic_id IS NOT NULL AND topic IS NOT NULL GROUP BY topic_id

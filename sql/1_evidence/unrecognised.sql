@@ -2,8 +2,8 @@
 -- Reads: unrecognised_row
 -- Grain: process_id, stream_pos
 -- Public: yes
--- At INFO and above that is every such record. Below, only those of classes whose DEBUG lines are about groups and tasks: DEBUG lines of a
--- fetcher or a network client are counted in source_file.other.
+-- At INFO and above that is every such record. Below, only those of classes whose DEBUG lines are about groups and tasks: DEBUG lines of a fetcher or
+-- a network client are counted in source_file.other.
 CREATE OR REPLACE TEMPORARY VIEW unrecognised (
   process_id, path,
   line        COMMENT 'Line number, from 1',

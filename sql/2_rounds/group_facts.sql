@@ -9,7 +9,9 @@ CREATE OR REPLACE TEMPORARY VIEW group_facts (
 )
 AS
 WITH group_line AS (
-  SELECT kafka_cluster, group_id, CASE WHEN is_worker THEN 'connect' ELSE 'consumer' END AS kind, protocol,
+  SELECT kafka_cluster, group_id,
+    CASE WHEN is_worker THEN 'connect' ELSE 'consumer' END AS kind,
+    protocol,
     -- Only the incremental protocol prints the revocations of an assignment.
     is_worker AND size(revoked) > 0 AS is_cooperative
   FROM join_round
@@ -23,11 +25,9 @@ WITH group_line AS (
   WHERE e.group_id IS NOT NULL AND (e.client_kind = 'ShareConsumer' OR e.broker_id IS NOT NULL AND e.protocol_type IN ('share', 'streams')
     OR e.logger LIKE '%StreamsMembershipManager')
 )
-SELECT
-  kafka_cluster, group_id,
+SELECT kafka_cluster, group_id,
   CASE WHEN bool_or(kind = 'share') THEN 'share' WHEN bool_or(kind = 'streams') THEN 'streams' WHEN bool_or(kind = 'connect') THEN 'connect'
     ELSE 'consumer' END AS protocol_type,
   CASE WHEN count(DISTINCT protocol) = 1 THEN max(protocol) END AS protocol,
   CASE WHEN bool_or(is_cooperative) THEN 'cooperative' END AS rebalance_mode
-FROM group_line
-GROUP BY kafka_cluster, group_id
+FROM group_line GROUP BY kafka_cluster, group_id

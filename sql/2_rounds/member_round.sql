@@ -1,28 +1,32 @@
 -- One row per join round of a member: the group incarnation of its generation, and the lines of its coordinator about that generation.
 -- Reads: join_round, broker_generation, event_row
 -- Grain: process_id, group_id, client, round
--- Numbers and member ids match an incarnation that a process saw with one in the coordinator's log; times decide if several match. If there
--- are only members' logs, the process that saw most incarnations counts them for all. Member ids do not outlive the group's metadata, so
--- incarnations in which both processes name the same member are the same one. If a coordinator repeats a number (a ghost), two incarnations
--- have it; the nearer in time is chosen.
+-- Numbers and member ids match an incarnation that a process saw with one in the coordinator's log; times decide if several match. If there are only
+-- members' logs, the process that saw most incarnations counts them for all. Member ids do not outlive the group's metadata, so incarnations in which
+-- both processes name the same member are the same one. If a coordinator repeats a number (a ghost), two incarnations have it; the nearer in time is
+-- chosen.
 CREATE OR REPLACE TEMPORARY VIEW member_round (
   kafka_cluster, group_id,
   incarnation     COMMENT 'Incarnation of the group''s metadata; 0 and below: before the first one in the coordinator''s log',
-  generation, process_id, client, round COMMENT 'Round of the client', member_id,
+  generation, process_id, client,
+  round COMMENT 'Round of the client',
+  member_id,
   is_leader       COMMENT 'True for the leader, according to either side',
   is_entry        COMMENT 'True for the round in which the member got its id',
-  is_fresh        COMMENT 'True if its join request was certainly before the end of the join phase; this can be unknown for a static member
-    that returns to a stable group, or in a log that begins in the middle',
+  is_fresh        COMMENT 'True if its join request was certainly before the end of the join phase; this can be unknown for a static member that
+    returns to a stable group, or in a log that begins in the middle',
   resolution_ms,
   joining_count   COMMENT 'How many times (Re-)joining was printed before it joined',
-  joining_first   COMMENT 'First (Re-)joining: time, event', joining_second COMMENT 'Second (Re-)joining: time, event',
+  joining_first   COMMENT 'First (Re-)joining: time, event',
+  joining_second COMMENT 'Second (Re-)joining: time, event',
   joining_last    COMMENT 'The last (Re-)joining, which was answered: time, event',
   rejoin          COMMENT 'When it learned that the group was rebalancing: time, event',
   joined          COMMENT 'Joined; up to 2.6.0 the sync also counts as the join: time, event',
   computed        COMMENT 'Leader: last line before it sends the assignment (2.6.1 and later): time, event',
   synced          COMMENT 'Synced: time, event',
   broker          COMMENT 'Broker whose log has the generation; NULL: none',
-  prepared        COMMENT 'Broker: preparing: time, event', prepared_member COMMENT 'Broker: member named in the reason',
+  prepared        COMMENT 'Broker: preparing: time, event',
+  prepared_member COMMENT 'Broker: member named in the reason',
   prepared_reason COMMENT 'Broker: reason, verbatim',
   stabilized      COMMENT 'Broker: the join phase is over: time, event',
   assigned        COMMENT 'Broker: the assignment arrived: time, event',
@@ -35,14 +39,12 @@ WITH named_round AS (
     filter(concat(array(member_id, leader_member_id), coalesce(roster, array())), m -> m IS NOT NULL) AS names
   FROM join_round
 ), process_count AS (
-  SELECT kafka_cluster, group_id, process_id, count(*) AS rounds,
-    sort_array(collect_list(CASE WHEN seen > last_seen THEN at_ms END)) AS begun_ms
+  SELECT kafka_cluster, group_id, process_id, count(*) AS rounds, sort_array(collect_list(CASE WHEN seen > last_seen THEN at_ms END)) AS begun_ms
   FROM (SELECT *, lag(seen) OVER (PARTITION BY kafka_cluster, group_id, process_id ORDER BY from_pos) AS last_seen FROM named_round)
   GROUP BY kafka_cluster, group_id, process_id
 ), counting_process AS (
   -- `reference`: the process that saw most incarnations begin.
-  SELECT *, max_by(struct(process_id, begun_ms), struct(size(begun_ms), rounds, process_id))
-    OVER (PARTITION BY kafka_cluster, group_id) AS reference
+  SELECT *, max_by(struct(process_id, begun_ms), struct(size(begun_ms), rounds, process_id)) OVER (PARTITION BY kafka_cluster, group_id) AS reference
   FROM process_count
 ), named_member AS (
   SELECT DISTINCT kafka_cluster, group_id, process_id, seen, explode(names) AS name FROM named_round
@@ -50,15 +52,13 @@ WITH named_round AS (
   SELECT o.kafka_cluster, o.group_id, o.process_id, mode(t.seen - o.seen, true) AS ahead
   FROM named_member o
   JOIN counting_process p ON p.kafka_cluster = o.kafka_cluster AND p.group_id = o.group_id AND p.process_id = o.process_id
-  JOIN named_member t ON t.kafka_cluster = o.kafka_cluster AND t.group_id = o.group_id AND t.process_id = p.reference.process_id
-    AND t.name = o.name
+  JOIN named_member t ON t.kafka_cluster = o.kafka_cluster AND t.group_id = o.group_id AND t.process_id = p.reference.process_id AND t.name = o.name
   GROUP BY o.kafka_cluster, o.group_id, o.process_id
 ), coordinator_generation AS (
   -- A ghost repeats a number without a loss of metadata: the previous incarnation continues, the `history` is the same.
   SELECT *, dense_rank() OVER (PARTITION BY kafka_cluster, group_id ORDER BY first_incarnation) AS history
   FROM (
-    SELECT kafka_cluster, group_id, incarnation, generation, coalesce(stabilized_ms, prepared_ms) AS at_ms, leader_member_id,
-      prepared_member,
+    SELECT kafka_cluster, group_id, incarnation, generation, coalesce(stabilized_ms, prepared_ms) AS at_ms, leader_member_id, prepared_member,
       max(CASE WHEN incarnation_why <> 'ghost' OR incarnation = 1 THEN incarnation END)
         OVER (PARTITION BY kafka_cluster, group_id ORDER BY incarnation) AS first_incarnation
     FROM broker_generation
@@ -75,29 +75,23 @@ WITH named_round AS (
   SELECT kafka_cluster, group_id, process_id, history, max_by(seen, struct(score, seen)) AS seen
   FROM (
     SELECT kafka_cluster, group_id, process_id, seen, max_by(history, struct(score, history)) AS history, max(score) AS score
-    FROM match_candidate
-    GROUP BY kafka_cluster, group_id, process_id, seen
+    FROM match_candidate GROUP BY kafka_cluster, group_id, process_id, seen
   )
   GROUP BY kafka_cluster, group_id, process_id, history
 ), process_match AS (
   SELECT kafka_cluster, group_id, process_id, sort_array(collect_list(struct(seen, history))) AS matches
-  FROM best_match
-  GROUP BY kafka_cluster, group_id, process_id
+  FROM best_match GROUP BY kafka_cluster, group_id, process_id
 ), leader_comparison AS (
   -- A member that is missing from the leader's list for that number was in another incarnation; a member that is in it was in the leader's.
   SELECT r.kafka_cluster, r.group_id, r.process_id, r.seen, l.process_id AS leader_process, l.seen AS leader_seen,
     bool_or(array_contains(l.roster, r.member_id)) AS is_listed, min(l.at_ms) AS leader_ms
   FROM named_round r
-  JOIN named_round l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id AND l.generation = r.generation
-    AND l.process_id <> r.process_id
+  JOIN named_round l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id AND l.generation = r.generation AND l.process_id <> r.process_id
   LEFT ANTI JOIN count_offset k ON k.kafka_cluster = r.kafka_cluster AND k.group_id = r.group_id AND k.process_id = r.process_id
-  WHERE l.roster IS NOT NULL AND r.member_id IS NOT NULL
-  GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.seen, l.process_id, l.seen
+  WHERE l.roster IS NOT NULL AND r.member_id IS NOT NULL GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.seen, l.process_id, l.seen
 ), absent_process AS (
   SELECT kafka_cluster, group_id, process_id, seen, min(leader_ms) AS other_ms
-  FROM leader_comparison
-  GROUP BY kafka_cluster, group_id, process_id, seen
-  HAVING NOT bool_or(is_listed)
+  FROM leader_comparison GROUP BY kafka_cluster, group_id, process_id, seen HAVING NOT bool_or(is_listed)
 ), separate_process AS (
   SELECT * FROM absent_process
   UNION ALL
@@ -105,11 +99,9 @@ WITH named_round AS (
   FROM leader_comparison r
   JOIN absent_process s ON s.kafka_cluster = r.kafka_cluster AND s.group_id = r.group_id AND s.process_id = r.leader_process
     AND s.seen = r.leader_seen
-  WHERE r.is_listed
-  GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.seen
+  WHERE r.is_listed GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.seen
 ), round_history AS (
-  SELECT s.kafka_cluster, s.group_id, s.process_id, s.client, s.round, s.generation, s.at_ms,
-    c.matches IS NOT NULL AS is_matched,
+  SELECT s.kafka_cluster, s.group_id, s.process_id, s.client, s.round, s.generation, s.at_ms, c.matches IS NOT NULL AS is_matched,
     CASE
       WHEN c.matches IS NOT NULL THEN
         -- An incarnation that no coordinator logged is counted from the nearest logged one.
@@ -124,24 +116,20 @@ WITH named_round AS (
   JOIN counting_process p ON p.kafka_cluster = s.kafka_cluster AND p.group_id = s.group_id AND p.process_id = s.process_id
   LEFT JOIN count_offset k ON k.kafka_cluster = s.kafka_cluster AND k.group_id = s.group_id AND k.process_id = s.process_id
   LEFT JOIN process_match c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id AND c.process_id = s.process_id
-  LEFT JOIN separate_process a ON a.kafka_cluster = s.kafka_cluster AND a.group_id = s.group_id AND a.process_id = s.process_id
-    AND a.seen = s.seen
+  LEFT JOIN separate_process a ON a.kafka_cluster = s.kafka_cluster AND a.group_id = s.group_id AND a.process_id = s.process_id AND a.seen = s.seen
 ), history_generation AS (
   SELECT kafka_cluster, group_id, history, generation, collect_list(struct(at_ms, incarnation)) AS logged
-  FROM coordinator_generation
-  GROUP BY kafka_cluster, group_id, history, generation
+  FROM coordinator_generation GROUP BY kafka_cluster, group_id, history, generation
 ), history_incarnation AS (
   SELECT kafka_cluster, group_id, history, sort_array(collect_list(struct(from_generation, incarnation))) AS incarnations
   FROM (
     SELECT kafka_cluster, group_id, history, incarnation, min(generation) AS from_generation
-    FROM coordinator_generation
-    GROUP BY kafka_cluster, group_id, history, incarnation
+    FROM coordinator_generation GROUP BY kafka_cluster, group_id, history, incarnation
   )
   GROUP BY kafka_cluster, group_id, history
 ), last_incarnation AS (
   SELECT kafka_cluster, group_id, max(history) AS history, max(incarnation) AS incarnation
-  FROM coordinator_generation
-  GROUP BY kafka_cluster, group_id
+  FROM coordinator_generation GROUP BY kafka_cluster, group_id
 ), round_incarnation AS (
   SELECT p.kafka_cluster, p.group_id, p.process_id, p.client, p.round,
     CASE
@@ -164,31 +152,25 @@ WITH named_round AS (
   FROM (
     SELECT *, lag(CASE WHEN event = 'group_stabilized' THEN generation END) IGNORE NULLS
       OVER (PARTITION BY process_id, group_id ORDER BY -stream_pos) AS next_generation
-    FROM event_row
-    WHERE event IN ('member_added', 'group_stabilized')
+    FROM event_row WHERE event IN ('member_added', 'group_stabilized')
   )
-  WHERE event = 'member_added' AND member_id IS NOT NULL
-  GROUP BY member_id
+  WHERE event = 'member_added' AND member_id IS NOT NULL GROUP BY member_id
 )
-SELECT
-  r.kafka_cluster, r.group_id, g.incarnation, r.generation, r.process_id, r.client, r.round, r.member_id,
+SELECT r.kafka_cluster, r.group_id, g.incarnation, r.generation, r.process_id, r.client, r.round, r.member_id,
   r.is_leader OR coalesce(r.member_id = b.leader_member_id, false) AS is_leader,
   -- The first logged round of an id is its entry only if no other generation came between.
-  r.round = min(r.round) OVER (PARTITION BY r.process_id, r.client, r.member_id)
-    AND coalesce(m.made.generation = r.generation, false) AS is_entry,
+  r.round = min(r.round) OVER (PARTITION BY r.process_id, r.client, r.member_id) AND coalesce(m.made.generation = r.generation, false) AS is_entry,
   -- A member that revokes its partitions and then asks to join asks for the first time.
-  r.group_instance_id IS NULL AND (r.round > 1 OR r.is_found OR coalesce(r.taken_ms <= r.joining_first_ms, false)) AS is_fresh,
-  r.resolution_ms, r.joining_count,
-  struct(r.joining_first_ms AS at_ms, r.joining_first_id AS event_id) AS joining_first,
+  r.group_instance_id IS NULL AND (r.round > 1 OR r.is_found OR coalesce(r.taken_ms <= r.joining_first_ms, false)) AS is_fresh, r.resolution_ms,
+  r.joining_count, struct(r.joining_first_ms AS at_ms, r.joining_first_id AS event_id) AS joining_first,
   struct(r.joining_second_ms AS at_ms, r.joining_second_id AS event_id) AS joining_second,
-  struct(r.joining_last_ms AS at_ms, r.joining_last_id AS event_id) AS joining_last,
-  struct(r.rejoin_ms AS at_ms, r.rejoin_id AS event_id) AS rejoin,
+  struct(r.joining_last_ms AS at_ms, r.joining_last_id AS event_id) AS joining_last, struct(r.rejoin_ms AS at_ms, r.rejoin_id AS event_id) AS rejoin,
   struct(coalesce(r.joined_ms, r.synced_ms) AS at_ms, coalesce(r.joined_id, r.synced_id) AS event_id) AS joined,
   struct(coalesce(r.computed_ms, r.joined_ms) AS at_ms, coalesce(r.computed_id, r.joined_id) AS event_id) AS computed,
-  struct(r.synced_ms AS at_ms, r.synced_id AS event_id) AS synced,
-  b.process_id AS broker, struct(b.prepared_ms AS at_ms, b.prepared_id AS event_id) AS prepared, b.prepared_member,
-  b.reason AS prepared_reason, struct(b.stabilized_ms AS at_ms, b.stabilized_id AS event_id) AS stabilized,
-  struct(b.assigned_ms AS at_ms, b.assigned_id AS event_id) AS assigned, m.made
+  struct(r.synced_ms AS at_ms, r.synced_id AS event_id) AS synced, b.process_id AS broker,
+  struct(b.prepared_ms AS at_ms, b.prepared_id AS event_id) AS prepared, b.prepared_member, b.reason AS prepared_reason,
+  struct(b.stabilized_ms AS at_ms, b.stabilized_id AS event_id) AS stabilized, struct(b.assigned_ms AS at_ms, b.assigned_id AS event_id) AS assigned,
+  m.made
 FROM join_round r
 JOIN round_incarnation g ON g.kafka_cluster = r.kafka_cluster AND g.group_id = r.group_id AND g.process_id = r.process_id
   AND g.client = r.client AND g.round = r.round

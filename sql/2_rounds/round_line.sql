@@ -20,9 +20,7 @@ WITH client_line AS (
   LEFT JOIN join_round r ON r.process_id = e.process_id AND r.instance = e.instance AND r.group_id = e.group_id AND r.client = e.client
     AND r.from_pos = e.stream_pos
 )
-SELECT
-  process_id, instance, group_id, client, stream_pos, event_id, event, member_id,
-  max(from_pos) OVER before AS round_pos,
+SELECT process_id, instance, group_id, client, stream_pos, event_id, event, member_id, max(from_pos) OVER before AS round_pos,
   max(CASE WHEN is_trouble THEN stream_pos END) OVER before AS trouble_pos,
   max(CASE WHEN is_trouble AND NOT is_distance THEN stream_pos END) OVER before AS loss_pos
 FROM client_line

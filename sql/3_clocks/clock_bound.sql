@@ -1,10 +1,9 @@
 -- One row per pair of processes with direct evidence: how far the second clock can be ahead of the first.
 -- Reads: clock_edge, clock_setback, event_row
 -- Grain: from_process_id, to_process_id
--- If no constant offset satisfies all lines, a clock stepped or drifted. Then the lines are processed in order, in stretches that one
--- offset satisfies, and the bound is wide enough for all stretches. If a stretch has no bound, neither has the pair; nor has it if no line
--- shows the offset between two steps back of a clock. Contradictions within
--- `clock_jitter_ms` come from drift, not steps: they only widen the bound.
+-- If no constant offset satisfies all lines, a clock stepped or drifted. Then the lines are processed in order, in stretches that one offset
+-- satisfies, and the bound is wide enough for all stretches. If a stretch has no bound, neither has the pair; nor has it if no line shows the offset
+-- between two steps back of a clock. Contradictions within `clock_jitter_ms` come from drift, not steps: they only widen the bound.
 CREATE OR REPLACE TEMPORARY VIEW clock_bound (
   from_process_id COMMENT 'Process',
   to_process_id   COMMENT 'Process whose clock is measured',
@@ -13,15 +12,13 @@ CREATE OR REPLACE TEMPORARY VIEW clock_bound (
   constraints     COMMENT 'How many pairs of lines bound it',
   witness         COMMENT 'Two lines that rule out a larger value',
   least_witness   COMMENT 'The tightest pair of lines',
-  impossible      COMMENT 'True when no constant offset satisfies this bound and that of the other direction: a clock stepped, or a link is
-    wrong'
+  impossible      COMMENT 'True when no constant offset satisfies this bound and that of the other direction: a clock stepped, or a link is wrong'
 )
 AS
 WITH bound AS (
   SELECT from_process_id AS f, to_process_id AS t, min(hi_ms) AS hi_ms, count(*) AS constraints,
     min_by(array(from_event_id, to_event_id), struct(hi_ms, from_event_id, to_event_id)) AS witness
-  FROM clock_edge
-  GROUP BY from_process_id, to_process_id
+  FROM clock_edge GROUP BY from_process_id, to_process_id
 ), contradicted_pair AS (
   SELECT DISTINCT least(a.f, a.t) AS x, greatest(a.f, a.t) AS y
   FROM bound a
@@ -34,8 +31,7 @@ WITH bound AS (
     CASE WHEN e.from_process_id = p.x THEN e.to_event_id ELSE e.from_event_id END AS y_event,
     CASE WHEN e.from_process_id = p.x THEN CAST(NULL AS BIGINT) ELSE -e.hi_ms END AS lo,
     CASE WHEN e.from_process_id = p.x THEN e.hi_ms END AS hi
-  FROM contradicted_pair p JOIN clock_edge e ON e.from_process_id = p.x AND e.to_process_id = p.y OR e.from_process_id = p.y
-    AND e.to_process_id = p.x
+  FROM contradicted_pair p JOIN clock_edge e ON e.from_process_id = p.x AND e.to_process_id = p.y OR e.from_process_id = p.y AND e.to_process_id = p.x
 ), setback_position AS (
   SELECT process_id, array_sort(collect_list(stream_pos)) AS at FROM clock_setback GROUP BY process_id
 ), pair_edge_position AS (
@@ -72,15 +68,12 @@ WITH bound AS (
         'hi', CASE WHEN NOT acc.no_hi AND acc.hi IS NOT NULL
           THEN greatest(acc.all_hi, CASE WHEN acc.lo > acc.hi THEN acc.lo + clock_jitter_ms ELSE acc.hi END) END)
     ) AS hull
-  FROM pair_edge_position
-  GROUP BY x, y
+  FROM pair_edge_position GROUP BY x, y
 ), bounding_line AS (
   -- These are the lines that give this wide bound. The tightest lines contradict each other.
-  SELECT h.x, h.y,
-    max_by(array(l.x_event, l.y_event), struct(l.hi, l.x_event, l.y_event)) FILTER (WHERE l.hi <= h.hull.hi) AS high,
+  SELECT h.x, h.y, max_by(array(l.x_event, l.y_event), struct(l.hi, l.x_event, l.y_event)) FILTER (WHERE l.hi <= h.hull.hi) AS high,
     min_by(array(l.y_event, l.x_event), struct(l.lo, l.x_event, l.y_event)) FILTER (WHERE l.lo >= h.hull.lo) AS low
-  FROM combined_bound h JOIN pair_edge l ON l.x = h.x AND l.y = h.y
-  GROUP BY h.x, h.y
+  FROM combined_bound h JOIN pair_edge l ON l.x = h.x AND l.y = h.y GROUP BY h.x, h.y
 )
 SELECT b.f AS from_process_id, b.t AS to_process_id,
   CASE
@@ -91,8 +84,7 @@ SELECT b.f AS from_process_id, b.t AS to_process_id,
   END AS hi_ms,
   b.hi_ms AS least_ms, b.constraints,
   CASE WHEN h.x IS NULL THEN b.witness WHEN b.f = h.x THEN w.high ELSE w.low END AS witness,
-  b.witness AS least_witness,
-  coalesce(b.hi_ms + back.hi_ms < -clock_jitter_ms, false) AS impossible
+  b.witness AS least_witness, coalesce(b.hi_ms + back.hi_ms < -clock_jitter_ms, false) AS impossible
 FROM bound b
 LEFT JOIN bound back ON back.f = b.t AND back.t = b.f
 LEFT JOIN combined_bound h ON h.x = least(b.f, b.t) AND h.y = greatest(b.f, b.t)

@@ -10,16 +10,15 @@ CREATE OR REPLACE TEMPORARY VIEW clock_closure (
 )
 AS
 WITH bound AS (
-  SELECT b.from_process_id AS f, b.to_process_id AS t, b.hi_ms, b.witness
-  FROM clock_bound b
-  -- A pair whose lines contradict each other has a bound for both sides of the step. The others of a clock that stepped may have lines on
-  -- only one side.
+  SELECT b.from_process_id AS f, b.to_process_id AS t, b.hi_ms, b.witness FROM clock_bound b
+  -- A pair whose lines contradict each other has a bound for both sides of the step. The others of a clock that stepped may have lines on only one
+  -- side.
   LEFT ANTI JOIN clock_suspect s ON s.process_id = b.from_process_id AND s.how = 'contradicted' AND NOT b.impossible
   LEFT ANTI JOIN clock_suspect u ON u.process_id = b.to_process_id AND u.how = 'contradicted' AND NOT b.impossible
   WHERE b.hi_ms IS NOT NULL
 ), link AS (
-  -- Of equally short chains the first by its lines is chosen. The lines are joined to a text because not every engine compares an array
-  -- inside a struct. Each process is linked to itself.
+  -- Of equally short chains the first by its lines is chosen. The lines are joined to a text because not every engine compares an array inside a
+  -- struct. Each process is linked to itself.
   SELECT e.f, e.t, min(struct(e.d, e.n, e.k, e.w)) AS best
   FROM bound b LATERAL VIEW inline(array(
     named_struct('f', f, 't', t, 'd', hi_ms, 'n', 1, 'k', array_join(witness, ','), 'w', witness),
@@ -28,37 +27,37 @@ WITH bound AS (
   )) e AS f, t, d, n, k, w
   GROUP BY e.f, e.t
 ), path_2 AS (
-  SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k,
-    concat(a.best.w, b.best.w) AS w)) AS best
+  SELECT a.f, b.t,
+    min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k, concat(a.best.w, b.best.w) AS w)) AS best
   FROM link a JOIN link b ON b.f = a.t AND (a.best.n = 1 OR b.best.n = 0) GROUP BY a.f, b.t
 ), path_3 AS (
-  SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k,
-    concat(a.best.w, b.best.w) AS w)) AS best
+  SELECT a.f, b.t,
+    min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k, concat(a.best.w, b.best.w) AS w)) AS best
   FROM path_2 a JOIN link b ON b.f = a.t AND (a.best.n = 2 OR b.best.n = 0) GROUP BY a.f, b.t
 ), path_4 AS (
-  SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k,
-    concat(a.best.w, b.best.w) AS w)) AS best
+  SELECT a.f, b.t,
+    min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k, concat(a.best.w, b.best.w) AS w)) AS best
   FROM path_3 a JOIN link b ON b.f = a.t AND (a.best.n = 3 OR b.best.n = 0) GROUP BY a.f, b.t
 ), path_5 AS (
-  SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k,
-    concat(a.best.w, b.best.w) AS w)) AS best
+  SELECT a.f, b.t,
+    min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k, concat(a.best.w, b.best.w) AS w)) AS best
   FROM path_4 a JOIN link b ON b.f = a.t AND (a.best.n = 4 OR b.best.n = 0) GROUP BY a.f, b.t
 ), path_6 AS (
-  SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k,
-    concat(a.best.w, b.best.w) AS w)) AS best
+  SELECT a.f, b.t,
+    min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k, concat(a.best.w, b.best.w) AS w)) AS best
   FROM path_5 a JOIN link b ON b.f = a.t AND (a.best.n = 5 OR b.best.n = 0) GROUP BY a.f, b.t
 ), path_7 AS (
-  SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k,
-    concat(a.best.w, b.best.w) AS w)) AS best
+  SELECT a.f, b.t,
+    min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k, concat(a.best.w, b.best.w) AS w)) AS best
   FROM path_6 a JOIN link b ON b.f = a.t AND (a.best.n = 6 OR b.best.n = 0) GROUP BY a.f, b.t
 ), path_8 AS (
-  SELECT a.f, b.t, min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k,
-    concat(a.best.w, b.best.w) AS w)) AS best
+  SELECT a.f, b.t,
+    min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k, concat(a.best.w, b.best.w) AS w)) AS best
   FROM path_7 a JOIN link b ON b.f = a.t AND (a.best.n = 7 OR b.best.n = 0) GROUP BY a.f, b.t
 ), clock_path AS (
-  -- One row per ordered pair of processes connected by a chain of at most eight links: its shortest chain, even if contradictory.
-  -- Each round adds one link. Only chains found in the previous round grow, so the work is the number of pairs times the links of one
-  -- process, not a third power. The chain of a process to itself is empty, unless a cycle of bounds is contradictory.
+  -- One row per ordered pair of processes connected by a chain of at most eight links: its shortest chain, even if contradictory. Each round adds one
+  -- link. Only chains found in the previous round grow, so the work is the number of pairs times the links of one process, not a third power. The
+  -- chain of a process to itself is empty, unless a cycle of bounds is contradictory.
   SELECT f AS from_process_id, t AS to_process_id, best.d AS hi_ms, best.w AS witness FROM path_8
 ), contradictory_path AS (
   SELECT a.from_process_id, b.to_process_id

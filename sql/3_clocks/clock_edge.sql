@@ -2,8 +2,8 @@
 -- Reads: member_round, epoch_member, epoch_generation, event, client_event, process_cluster, process_resolution
 -- Grain: rule, from_event_id, to_event_id
 -- Public: yes
--- Every message is sent before it is received, and inside one process lines are in order. So if a clock shows an earlier `to` than another
--- clock shows `from`, it is behind by at least the difference. Only a member's first join of a generation counts.
+-- Every message is sent before it is received, and inside one process lines are in order. So if a clock shows an earlier `to` than another clock
+-- shows `from`, it is behind by at least the difference. Only a member's first join of a generation counts.
 CREATE OR REPLACE TEMPORARY VIEW clock_edge (
   rule            COMMENT 'Why the earlier line came first',
   from_process_id COMMENT 'Process that printed the earlier line',
@@ -16,23 +16,20 @@ CREATE OR REPLACE TEMPORARY VIEW clock_edge (
 )
 AS
 WITH membership_end AS (
-  -- A KIP-848 member id lasts until its client closes, and the n-th loss in one log need not be the n-th in the other. Only lines that
-  -- appear once in their log are matched.
+  -- A KIP-848 member id lasts until its client closes, and the n-th loss in one log need not be the n-th in the other. Only lines that appear once in
+  -- their log are matched.
   SELECT c.kafka_cluster, e.member_id, e.process_id, e.event,
     CASE WHEN e.event IN ('leaving', 'member_left') THEN 'left' ELSE 'removed' END AS what,
-    e.event IN ('member_left', 'member_expired', 'member_fenced_by_broker') AS is_broker,
-    min(struct(unix_millis(e.ts) AS at_ms, e.event_id)) AS line
+    e.event IN ('member_left', 'member_expired', 'member_fenced_by_broker') AS is_broker, min(struct(unix_millis(e.ts) AS at_ms, e.event_id)) AS line
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.member_id IS NOT NULL AND (
     e.event IN ('leaving', 'member_left', 'member_expired', 'member_fenced_by_broker')
     OR e.event = 'heartbeat_failed' AND coalesce(e.error, e.cause, e.reason) RLIKE 'UNKNOWN_MEMBER_ID|member id ([^ ]+ )?is not valid'
     OR e.event = 'member_fenced' AND e.cause RLIKE '(?i)unknown|fenced')
-  GROUP BY c.kafka_cluster, e.member_id, e.process_id, e.event, e.state_to
-  HAVING count(*) = 1
+  GROUP BY c.kafka_cluster, e.member_id, e.process_id, e.event, e.state_to HAVING count(*) = 1
 ), id_response AS (
-  -- A new member's first request is answered with the id that the broker made; it asks again with that id. If it joined, its round
-  -- has it.
+  -- A new member's first request is answered with the id that the broker made; it asks again with that id. If it joined, its round has it.
   SELECT c.process_id, c.group_id, c.member_id, c.at_ms, c.event_id, c.asked, c.asked_again
   FROM (
     SELECT process_id, group_id, member_id, at_ms, event_id, event, reason,
@@ -40,15 +37,13 @@ WITH membership_end AS (
         OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos) AS asked,
       lag(CASE WHEN event = 'joining' THEN struct(at_ms, event_id) END) IGNORE NULLS
         OVER (PARTITION BY process_id, instance, group_id, client ORDER BY -stream_pos) AS asked_again
-    FROM client_event
-    WHERE event IN ('joining', 'rejoin_requested')
+    FROM client_event WHERE event IN ('joining', 'rejoin_requested')
   ) c
   LEFT ANTI JOIN (SELECT DISTINCT member_id FROM member_round) m ON m.member_id = c.member_id
   WHERE c.event = 'rejoin_requested' AND c.member_id IS NOT NULL AND c.reason LIKE 'need to re-join with the given member-id%'
 ), coordinator_mention AS (
   -- Its coordinator's lines about such a member.
-  SELECT process_id, group_id, member_id,
-    min(CASE WHEN event = 'member_added' THEN struct(unix_millis(ts) AS at_ms, event_id) END) AS made,
+  SELECT process_id, group_id, member_id, min(CASE WHEN event = 'member_added' THEN struct(unix_millis(ts) AS at_ms, event_id) END) AS made,
     min(CASE WHEN event = 'rebalance_preparing' THEN struct(unix_millis(ts) AS at_ms, event_id) END) AS prepared
   FROM event
   WHERE member_id IS NOT NULL AND broker_id IS NOT NULL
@@ -59,11 +54,10 @@ WITH membership_end AS (
     lag(CASE WHEN event IN ('static_member_replaced', 'member_added') THEN struct(event, old_member_id, unix_millis(ts) AS at_ms, event_id)
       END) IGNORE NULLS OVER (PARTITION BY process_id, instance, group_instance_id ORDER BY stream_pos) AS last
   FROM event
-  WHERE broker_id IS NOT NULL AND group_instance_id IS NOT NULL
-    AND event IN ('static_member_replaced', 'member_added', 'member_fenced_by_broker')
+  WHERE broker_id IS NOT NULL AND group_instance_id IS NOT NULL AND event IN ('static_member_replaced', 'member_added', 'member_fenced_by_broker')
 ), replaced_static_member AS (
-  -- A static member that comes back gets a new id instead of the old one. Up to 2.8 its coordinator names it then; later ones name it
-  -- when they refuse a request with the old id and no other member has replaced it since.
+  -- A static member that comes back gets a new id instead of the old one. Up to 2.8 its coordinator names it then; later ones name it when they
+  -- refuse a request with the old id and no other member has replaced it since.
   SELECT process_id, member_id, min(made) AS made
   FROM (
     SELECT process_id, member_id, line AS made FROM static_line WHERE event = 'static_member_replaced'
@@ -71,11 +65,9 @@ WITH membership_end AS (
     SELECT process_id, member_id, struct(last.at_ms AS at_ms, last.event_id AS event_id) FROM static_line
     WHERE event = 'member_fenced_by_broker' AND last.event = 'static_member_replaced' AND last.old_member_id = old_member_id
   )
-  WHERE member_id IS NOT NULL
-  GROUP BY process_id, member_id
+  WHERE member_id IS NOT NULL GROUP BY process_id, member_id
 ), producer_line AS (
-  SELECT c.kafka_cluster, e.process_id, e.transactional_id, e.producer_id, e.epoch, e.event,
-    struct(unix_millis(e.ts) AS at_ms, e.event_id) AS line,
+  SELECT c.kafka_cluster, e.process_id, e.transactional_id, e.producer_id, e.epoch, e.event, struct(unix_millis(e.ts) AS at_ms, e.event_id) AS line,
     lag(CASE WHEN e.event = 'producer_initializing' THEN struct(unix_millis(e.ts) AS at_ms, e.event_id) END) IGNORE NULLS
       OVER (PARTITION BY e.process_id, e.instance, e.client_id, e.transactional_id ORDER BY e.stream_pos) AS asked
   FROM event e JOIN process_cluster c ON c.process_id = e.process_id
@@ -86,19 +78,14 @@ WITH membership_end AS (
   SELECT e.rule, e.f, e.first, e.t, e.later
   FROM member_round m LATERAL VIEW inline(array(
     CASE WHEN is_fresh THEN
-      named_struct('rule', 'asked to join, then the join phase ended', 'f', process_id, 'first', joining_last, 't', broker, 'later',
-        stabilized) END,
-    named_struct('rule', 'the join phase ended, then the member joined', 'f', broker, 'first', stabilized, 't', process_id, 'later',
-      joined),
-    named_struct('rule', 'the assignment arrived, then the member synced', 'f', broker, 'first', assigned, 't', process_id, 'later',
-      synced),
-    named_struct('rule', 'the rebalance began, then the member learnt of it', 'f', broker, 'first', prepared, 't', process_id, 'later',
-      rejoin),
-    -- Only from 2.6.1 on is a line printed between the leader's join and its assignment.
-    -- A leader that prints the assignment of a generation sends it: no member had synced before.
+      named_struct('rule', 'asked to join, then the join phase ended', 'f', process_id, 'first', joining_last, 't', broker, 'later', stabilized) END,
+    named_struct('rule', 'the join phase ended, then the member joined', 'f', broker, 'first', stabilized, 't', process_id, 'later', joined),
+    named_struct('rule', 'the assignment arrived, then the member synced', 'f', broker, 'first', assigned, 't', process_id, 'later', synced),
+    named_struct('rule', 'the rebalance began, then the member learnt of it', 'f', broker, 'first', prepared, 't', process_id, 'later', rejoin),
+    -- Only from 2.6.1 on is a line printed between the leader's join and its assignment. A leader that prints the assignment of a generation sends
+    -- it: no member had synced before.
     CASE WHEN is_leader AND (is_fresh OR computed.event_id <> joined.event_id) THEN
-      named_struct('rule', 'the leader made the assignment, then it arrived', 'f', process_id, 'first', computed, 't', broker, 'later',
-        assigned) END,
+      named_struct('rule', 'the leader made the assignment, then it arrived', 'f', process_id, 'first', computed, 't', broker, 'later', assigned) END,
     CASE WHEN member_id = prepared_member AND prepared_reason NOT RLIKE '(?i)remov|expir|leave' THEN
       named_struct('rule', 'a member asked to join, then the rebalance that names it began', 'f', process_id, 'first', joining_first, 't',
         broker, 'later', prepared) END,
@@ -116,16 +103,11 @@ WITH membership_end AS (
         'first', struct(made.at_ms AS at_ms, made.event_id AS event_id), 't', process_id, 'later', joining_last) END
   )) e AS rule, f, first, t, later
 ), pair_bound AS (
-  SELECT f, t, min(later.at_ms - first.at_ms) AS hi_ms
-  FROM round_edge
-  WHERE later.at_ms IS NOT NULL AND first.at_ms IS NOT NULL
-  GROUP BY f, t
+  SELECT f, t, min(later.at_ms - first.at_ms) AS hi_ms FROM round_edge WHERE later.at_ms IS NOT NULL AND first.at_ms IS NOT NULL GROUP BY f, t
 ), stepped_process AS (
   -- A process without a constant offset to most of the processes with which it exchanges messages: its clock stepped.
   SELECT a.f AS process_id
-  FROM pair_bound a JOIN pair_bound b ON b.f = a.t AND b.t = a.f
-  GROUP BY a.f
-  HAVING 2 * count_if(a.hi_ms + b.hi_ms < -clock_jitter_ms) > count(*)
+  FROM pair_bound a JOIN pair_bound b ON b.f = a.t AND b.t = a.f GROUP BY a.f HAVING 2 * count_if(a.hi_ms + b.hi_ms < -clock_jitter_ms) > count(*)
 ), any_edge AS (
   SELECT rule, f, first, t, later FROM round_edge
   UNION ALL
@@ -136,8 +118,7 @@ WITH membership_end AS (
       AND b.what = m.what AND b.is_broker AND NOT m.is_broker
   ) LATERAL VIEW inline(array(
     CASE WHEN what = 'left' THEN
-      named_struct('rule', 'the member left, then the broker said so', 'f', process_id, 'first', line, 't', broker,
-        'later', broker_line) END,
+      named_struct('rule', 'the member left, then the broker said so', 'f', process_id, 'first', line, 't', broker, 'later', broker_line) END,
     CASE WHEN what = 'removed' THEN
       named_struct('rule', 'the broker removed the member, then the member was notified', 'f', broker, 'first', broker_line,
         't', process_id, 'later', line) END
@@ -150,8 +131,7 @@ WITH membership_end AS (
     JOIN coordinator_mention n ON n.group_id = t.group_id AND n.member_id = t.member_id
   ) LATERAL VIEW inline(array(
     named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', asked, 't', broker, 'later', made),
-    named_struct('rule', 'the broker assigned an id, then the member received it', 'f', broker, 'first', made, 't', process_id, 'later',
-      received),
+    named_struct('rule', 'the broker assigned an id, then the member received it', 'f', broker, 'first', made, 't', process_id, 'later', received),
     named_struct('rule', 'a new member asked with its id, then the rebalance that names it began', 'f', process_id, 'first', asked_again,
       't', broker, 'later', prepared)
   )) e AS rule, f, first, t, later
@@ -163,10 +143,8 @@ WITH membership_end AS (
     JOIN replaced_static_member r ON r.member_id = m.member_id
     WHERE m.round = m.first_round
   ) LATERAL VIEW inline(array(
-    named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', joining_first, 't', broker, 'later',
-      made),
-    named_struct('rule', 'the broker assigned an id, then the member received it', 'f', broker, 'first', made, 't', process_id, 'later',
-      joined)
+    named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', joining_first, 't', broker, 'later', made),
+    named_struct('rule', 'the broker assigned an id, then the member received it', 'f', broker, 'first', made, 't', process_id, 'later', joined)
   )) e AS rule, f, first, t, later
   UNION ALL
   -- The group epoch rises after a member asked to join and before any member reaches it (KIP-848).
@@ -181,8 +159,7 @@ WITH membership_end AS (
   ) LATERAL VIEW inline(array(
     named_struct('rule', 'the epoch rose, then a member had it', 'f', broker, 'first', bumped, 't', process_id, 'later', reached),
     CASE WHEN cause = 'member_joined' AND cause_member = member_id THEN
-      named_struct('rule', 'a member asked to join, then the epoch rose for it', 'f', process_id, 'first', joining, 't', broker, 'later',
-        bumped) END
+      named_struct('rule', 'a member asked to join, then the epoch rose for it', 'f', process_id, 'first', joining, 't', broker, 'later', bumped) END
   )) e AS rule, f, first, t, later
   UNION ALL
   -- A transactional producer and its coordinator. Each epoch is given once.
@@ -193,41 +170,33 @@ WITH membership_end AS (
       AND b.transactional_id = p.transactional_id AND b.producer_id = p.producer_id AND b.epoch = p.epoch
     WHERE p.event = 'producer_id_set'
   ) LATERAL VIEW inline(array(
-    named_struct('rule', 'a producer asked for an epoch, then the coordinator gave it', 'f', process_id, 'first', asked, 't', broker,
-      'later',
-      given),
+    named_struct('rule', 'a producer asked for an epoch, then the coordinator gave it', 'f', process_id, 'first', asked, 't', broker, 'later', given),
     named_struct('rule', 'the coordinator gave an epoch, then the producer received it', 'f', broker, 'first', given, 't', process_id,
       'later', received)
   )) e AS rule, f, first, t, later
   UNION ALL
-  -- Without a coordinator's log, or with one whose clock is wrong: no member joins a generation before all have asked. Through the
-  -- leader, so that the edges of a generation grow with its members and not with their square.
+  -- Without a coordinator's log, or with one whose clock is wrong: no member joins a generation before all have asked. Through the leader, so that
+  -- the edges of a generation grow with its members and not with their square.
   SELECT e.rule, e.f, e.first, e.t, e.later
   FROM (
-    SELECT l.process_id AS leader, l.joining_last AS leader_joining, l.joined AS leader_joined, l.computed AS leader_computed,
-      o.process_id AS other, o.joining_last, o.joined, o.synced,
-      l.is_fresh AS leader_fresh, o.is_fresh, l.computed.event_id <> l.joined.event_id AS is_made
+    SELECT l.process_id AS leader, l.joining_last AS leader_joining, l.joined AS leader_joined, l.computed AS leader_computed, o.process_id AS other,
+      o.joining_last, o.joined, o.synced, l.is_fresh AS leader_fresh, o.is_fresh, l.computed.event_id <> l.joined.event_id AS is_made
     FROM member_round l JOIN member_round o
       ON l.kafka_cluster = o.kafka_cluster AND l.group_id = o.group_id AND l.incarnation = o.incarnation AND l.generation = o.generation
     LEFT JOIN stepped_process d ON d.process_id = l.broker
     WHERE l.is_leader AND (l.stabilized.at_ms IS NULL OR d.process_id IS NOT NULL) AND l.process_id <> o.process_id
   ) LATERAL VIEW inline(array(
     CASE WHEN leader_fresh THEN
-      named_struct('rule', 'one member asked to join, then another joined', 'f', leader, 'first', leader_joining, 't', other, 'later',
-        joined) END,
+      named_struct('rule', 'one member asked to join, then another joined', 'f', leader, 'first', leader_joining, 't', other, 'later', joined) END,
     CASE WHEN is_fresh THEN
       named_struct('rule', 'one member asked to join, then another joined', 'f', other, 'first', joining_last, 't', leader, 'later',
         leader_joined) END,
     CASE WHEN leader_fresh OR is_made THEN
-      named_struct('rule', 'the leader joined, then the other synced', 'f', leader, 'first', leader_computed, 't', other, 'later',
-        synced) END
+      named_struct('rule', 'the leader joined, then the other synced', 'f', leader, 'first', leader_computed, 't', other, 'later', synced) END
   )) e AS rule, f, first, t, later
 )
-SELECT DISTINCT
-  rule, f AS from_process_id, first.event_id AS from_event_id, timestamp_millis(first.at_ms) AS from_ts, t AS to_process_id,
-    later.event_id AS to_event_id,
-    timestamp_millis(later.at_ms) AS to_ts,
+SELECT DISTINCT rule, f AS from_process_id, first.event_id AS from_event_id, timestamp_millis(first.at_ms) AS from_ts, t AS to_process_id,
+  later.event_id AS to_event_id, timestamp_millis(later.at_ms) AS to_ts,
   -- Printed times are truncated to the layout's resolution, so the later one may be later by nearly that much.
   later.at_ms - first.at_ms + r.resolution_ms AS hi_ms
-FROM any_edge JOIN process_resolution r ON r.process_id = t
-WHERE first.at_ms IS NOT NULL AND later.at_ms IS NOT NULL AND f <> t
+FROM any_edge JOIN process_resolution r ON r.process_id = t WHERE first.at_ms IS NOT NULL AND later.at_ms IS NOT NULL AND f <> t

@@ -5,8 +5,8 @@
 CREATE OR REPLACE TEMPORARY VIEW generation (
   kafka_cluster, group_id,
   incarnation          COMMENT 'Incarnation of the group''s metadata: generations restart when it is lost or deleted',
-  incarnation_why      COMMENT 'Why that incarnation began: first, deleted, expired_empty, metadata_lost, ghost, converted (an empty group
-    of the other protocol), unknown',
+  incarnation_why      COMMENT 'Why that incarnation began: first, deleted, expired_empty, metadata_lost, ghost, converted (an empty group of the
+    other protocol), unknown',
   generation           COMMENT 'Generation; for a KIP-848 group its epoch',
   protocol_type        COMMENT 'consumer, connect, share or streams',
   group_protocol       COMMENT 'classic, or assigned by the broker: consumer (KIP-848), share (KIP-932), streams (KIP-1071)',
@@ -21,17 +21,17 @@ CREATE OR REPLACE TEMPORARY VIEW generation (
   last_synced_ts       COMMENT 'Members: the last received its assignment, on their common clock (middle of its bounds)',
   join_ms              COMMENT 'Broker: from preparing to stabilized, milliseconds',
   sync_ms              COMMENT 'Broker: from stabilized to the assignment, milliseconds',
-  duration_ms          COMMENT 'From preparing to the assignment; without a broker''s log, from the first request to the last sync of
-    members whose clocks can be compared, otherwise the longest of them, milliseconds; NULL: clocks stepped meanwhile',
+  duration_ms          COMMENT 'From preparing to the assignment; without a broker''s log, from the first request to the last sync of members whose
+    clocks can be compared, otherwise the longest of them, milliseconds; NULL: clocks stepped meanwhile',
   leader_member_id     COMMENT 'Leader',
   member_count         COMMENT 'Number of members: from the broker''s log, else the leader''s, else the number of members in the logs',
   is_count_told        COMMENT 'True when the broker or the leader prints the number; otherwise there may have been more',
   trigger              COMMENT 'Why the group rebalanced, in a closed vocabulary',
   trigger_inferred     COMMENT 'True when no line gives a reason and it follows from earlier events',
   trigger_member_id    COMMENT 'Member that triggered it',
-  asked_why            COMMENT 'Why a member requested it, by its own lines or the coordinator''s: topic_metadata_changed,
-    subscription_changed, partitions_to_revoke (the second step of a cooperative rebalance), enforced (by the application),
-    tasks_corrupted, probing, followup, shutdown (of Streams); NULL: no line says so',
+  asked_why            COMMENT 'Why a member requested it, by its own lines or the coordinator''s: topic_metadata_changed, subscription_changed,
+    partitions_to_revoke (the second step of a cooperative rebalance), enforced (by the application), tasks_corrupted, probing, followup, shutdown (of
+    Streams); NULL: no line says so',
   asked_member_id      COMMENT 'That member',
   reason               COMMENT 'Reason as the broker printed it, with that of the client',
   waited_for_member_id COMMENT 'Member that the join phase waited for',
@@ -43,16 +43,14 @@ CREATE OR REPLACE TEMPORARY VIEW generation (
 )
 AS
 WITH both_sides AS (
-  SELECT
-    coalesce(b.kafka_cluster, m.kafka_cluster) AS kafka_cluster, coalesce(b.group_id, m.group_id) AS group_id,
-    coalesce(b.incarnation, m.incarnation) AS incarnation, coalesce(b.generation, m.generation) AS generation,
-    b.incarnation_why, b.process_id AS broker, b.prepared_ms, b.prepared_id, b.prepared_member, b.reason, b.client_reason,
-    b.stabilized_ms, b.stabilized_id, b.assigned_ms, b.assigned_id, b.member_count,
-    b.leader_member_id AS broker_leader, b.expired_member, b.expired_ms, b.expired_how,
-    coalesce(b.is_silent, false) AS is_silent, m.asked_ms, m.joined_ms, m.synced_ms,
-    m.span_ms, m.members, m.askers, m.listed_members, m.protocol, m.is_worker, m.leader_member_id, m.last_joiner, m.asked_first, m.witness,
-    -- Members had asked before: the rebalance began earlier.
-    -- The removal of a member that is late, or was never a member, ends a wait and does not start a rebalance.
+  SELECT coalesce(b.kafka_cluster, m.kafka_cluster) AS kafka_cluster, coalesce(b.group_id, m.group_id) AS group_id,
+    coalesce(b.incarnation, m.incarnation) AS incarnation, coalesce(b.generation, m.generation) AS generation, b.incarnation_why,
+    b.process_id AS broker, b.prepared_ms, b.prepared_id, b.prepared_member, b.reason, b.client_reason, b.stabilized_ms, b.stabilized_id,
+    b.assigned_ms, b.assigned_id, b.member_count, b.leader_member_id AS broker_leader, b.expired_member, b.expired_ms, b.expired_how,
+    coalesce(b.is_silent, false) AS is_silent, m.asked_ms, m.joined_ms, m.synced_ms, m.span_ms, m.members, m.askers, m.listed_members, m.protocol,
+    m.is_worker, m.leader_member_id, m.last_joiner, m.asked_first, m.witness,
+    -- Members had asked before: the rebalance began earlier. The removal of a member that is late, or was never a member, ends a wait and does not
+    -- start a rebalance.
     coalesce(k.clock_id = m.island AND b.expired_ms - k.ahead_ms > m.asked_ms + heartbeat_late_ms, false)
       OR coalesce(b.expired_how IN ('rebalance_timeout', 'pending_timeout'), false) AS is_expired_later
   FROM broker_generation b
@@ -81,43 +79,35 @@ WITH both_sides AS (
   )
   WINDOW w AS (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation)
 ), epoch_row AS (
-  SELECT
-    coalesce(g.kafka_cluster, m.kafka_cluster) AS kafka_cluster, coalesce(g.group_id, m.group_id) AS group_id,
+  SELECT coalesce(g.kafka_cluster, m.kafka_cluster) AS kafka_cluster, coalesce(g.group_id, m.group_id) AS group_id,
     coalesce(g.incarnation, m.incarnation) AS incarnation, coalesce(g.generation, m.generation) AS generation,
     coalesce(g.incarnation_why, 'unknown') AS incarnation_why, g.assignor, g.process_id AS broker, g.bumped_ms, g.bumped_id, g.computed_ms,
     g.computed_id, g.member_count, g.cause, g.cause_member, m.reached_ms, m.settled_ms, m.members, m.seen, m.witness
   FROM epoch_generation g
   FULL OUTER JOIN (
-    SELECT
-      e.kafka_cluster, e.group_id, e.incarnation, e.generation,
-      min(e.reached.at_ms - (o.lo_ms + o.hi_ms) DIV 2) AS reached_ms,
-      max(e.settled.at_ms - (o.lo_ms + o.hi_ms) DIV 2) AS settled_ms,
-      count(DISTINCT e.member_id) AS members, count(DISTINCT CASE WHEN e.process_id IS NOT NULL THEN e.member_id END) AS seen,
+    SELECT e.kafka_cluster, e.group_id, e.incarnation, e.generation, min(e.reached.at_ms - (o.lo_ms + o.hi_ms) DIV 2) AS reached_ms,
+      max(e.settled.at_ms - (o.lo_ms + o.hi_ms) DIV 2) AS settled_ms, count(DISTINCT e.member_id) AS members,
+      count(DISTINCT CASE WHEN e.process_id IS NOT NULL THEN e.member_id END) AS seen,
       slice(array_sort(collect_list(e.reached.event_id)), 1, 50) AS witness
     FROM epoch_member e
     LEFT JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
     GROUP BY e.kafka_cluster, e.group_id, e.incarnation, e.generation
   ) m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id AND m.incarnation = g.incarnation AND m.generation = g.generation
 )
-SELECT
-  o.kafka_cluster, o.group_id, o.incarnation,
+SELECT o.kafka_cluster, o.group_id, o.incarnation,
   coalesce(o.incarnation_why, CASE WHEN o.incarnation = 1 THEN 'first' ELSE 'unknown' END) AS incarnation_why, o.generation,
   coalesce(f.protocol_type, CASE WHEN o.is_worker THEN 'connect' WHEN o.is_worker IS NOT NULL THEN 'consumer' END) AS protocol_type,
   'classic' AS group_protocol,
   CASE
-    WHEN coalesce(o.protocol, f.protocol) IN ('compatible', 'sessioned') OR coalesce(o.protocol, f.protocol) LIKE 'cooperative%'
-      THEN 'cooperative'
+    WHEN coalesce(o.protocol, f.protocol) IN ('compatible', 'sessioned') OR coalesce(o.protocol, f.protocol) LIKE 'cooperative%' THEN 'cooperative'
     WHEN coalesce(o.protocol, f.protocol) IN ('default', 'range', 'roundrobin', 'sticky') THEN 'eager'
     ELSE f.rebalance_mode
   END AS rebalance_mode,
-  coalesce(o.protocol, f.protocol) AS assignor,
-  o.broker AS coordinator, timestamp_millis(o.prepared_ms) AS prepared_ts, timestamp_millis(o.stabilized_ms) AS stabilized_ts,
-  timestamp_millis(o.assigned_ms) AS assigned_ts, timestamp_millis(o.asked_ms) AS first_asked_ts,
-  timestamp_millis(o.joined_ms) AS first_joined_ts, timestamp_millis(o.synced_ms) AS last_synced_ts,
-  o.stabilized_ms - o.prepared_ms AS join_ms, o.assigned_ms - o.stabilized_ms AS sync_ms,
-  coalesce(coalesce(o.assigned_ms, o.stabilized_ms) - o.prepared_ms, o.span_ms) AS duration_ms,
-  coalesce(o.broker_leader, o.leader_member_id) AS leader_member_id,
-  coalesce(o.member_count, o.listed_members, o.members) AS member_count,
+  coalesce(o.protocol, f.protocol) AS assignor, o.broker AS coordinator, timestamp_millis(o.prepared_ms) AS prepared_ts,
+  timestamp_millis(o.stabilized_ms) AS stabilized_ts, timestamp_millis(o.assigned_ms) AS assigned_ts, timestamp_millis(o.asked_ms) AS first_asked_ts,
+  timestamp_millis(o.joined_ms) AS first_joined_ts, timestamp_millis(o.synced_ms) AS last_synced_ts, o.stabilized_ms - o.prepared_ms AS join_ms,
+  o.assigned_ms - o.stabilized_ms AS sync_ms, coalesce(coalesce(o.assigned_ms, o.stabilized_ms) - o.prepared_ms, o.span_ms) AS duration_ms,
+  coalesce(o.broker_leader, o.leader_member_id) AS leader_member_id, coalesce(o.member_count, o.listed_members, o.members) AS member_count,
   coalesce(o.member_count, o.listed_members) IS NOT NULL AS is_count_told,
   CASE
     WHEN o.reason RLIKE '(?i)^adding new member' THEN 'member_joined'
@@ -141,41 +131,33 @@ SELECT
     ELSE 'unknown'
   END AS trigger,
   o.reason IS NULL AS trigger_inferred,
-  coalesce(o.prepared_member, CASE WHEN o.reason IS NULL AND NOT o.is_expired_later THEN o.expired_member END) AS trigger_member_id,
-  o.asked_why,
+  coalesce(o.prepared_member, CASE WHEN o.reason IS NULL AND NOT o.is_expired_later THEN o.expired_member END) AS trigger_member_id, o.asked_why,
   CASE WHEN o.asked_why IS NOT NULL THEN coalesce(o.prepared_member, o.asked_first.member_id) END AS asked_member_id,
   nullif(concat_ws('; client reason: ', o.reason, nullif(o.client_reason, '')), '') AS reason,
-  -- The rebalance waited for a member that was removed for silence, else for the last one to ask, if the others had to wait for it.
-  -- Not if the coordinator may have been paused meanwhile.
+  -- The rebalance waited for a member that was removed for silence, else for the last one to ask, if the others had to wait for it. Not if the
+  -- coordinator may have been paused meanwhile.
   CASE WHEN o.is_silent THEN NULL WHEN o.expired_ms > o.prepared_ms THEN o.expired_member ELSE o.last_of_all END AS waited_for_member_id,
   CASE WHEN o.is_silent THEN NULL WHEN o.expired_ms > o.prepared_ms THEN CASE o.expired_how WHEN 'rebalance_timeout' THEN 'not_rejoined'
-      WHEN 'pending_timeout' THEN 'pending_expired' ELSE 'expired' END
+    WHEN 'pending_timeout' THEN 'pending_expired' ELSE 'expired' END
     WHEN o.last_of_all IS NOT NULL THEN 'last_joiner' END AS waited_why,
-  o.stabilized_ms IS NOT NULL AS seen_by_broker,
-  coalesce(o.members, 0) AS seen_by_members,
-  filter(array_distinct(concat(array(o.prepared_id, o.stabilized_id, o.assigned_id), coalesce(o.witness, array()))),
-    e -> e IS NOT NULL) AS witness
+  o.stabilized_ms IS NOT NULL AS seen_by_broker, coalesce(o.members, 0) AS seen_by_members,
+  filter(array_distinct(concat(array(o.prepared_id, o.stabilized_id, o.assigned_id), coalesce(o.witness, array()))), e -> e IS NOT NULL) AS witness
 FROM generation_with_previous o
 LEFT JOIN group_facts f ON f.kafka_cluster = o.kafka_cluster AND f.group_id = o.group_id
 -- Members of the classic protocol join an epoch as if it were a generation: the epoch's row counts them.
 LEFT ANTI JOIN epoch_row e ON o.broker IS NULL AND e.kafka_cluster = o.kafka_cluster AND e.group_id = o.group_id
   AND e.incarnation = o.incarnation AND e.generation = o.generation
 UNION ALL
-SELECT
-  e.kafka_cluster, e.group_id, e.incarnation, e.incarnation_why, e.generation,
+SELECT e.kafka_cluster, e.group_id, e.incarnation, e.incarnation_why, e.generation,
   CASE WHEN f.protocol_type IN ('share', 'streams') THEN f.protocol_type ELSE 'consumer' END AS protocol_type,
   CASE WHEN f.protocol_type IN ('share', 'streams') THEN f.protocol_type ELSE 'consumer' END AS group_protocol,
-  'server' AS rebalance_mode, e.assignor, e.broker AS coordinator,
-  timestamp_millis(e.bumped_ms) AS prepared_ts, NULL AS stabilized_ts, timestamp_millis(e.computed_ms) AS assigned_ts,
-    NULL AS first_asked_ts, timestamp_millis(e.reached_ms) AS first_joined_ts, timestamp_millis(e.settled_ms) AS last_synced_ts,
-    NULL AS join_ms, NULL AS sync_ms,
-  e.computed_ms - e.bumped_ms AS duration_ms, NULL AS leader_member_id,
-  coalesce(e.member_count, CASE WHEN e.broker IS NULL THEN e.members + coalesce(c.members, 0) END) AS member_count,
-  e.member_count IS NOT NULL AS is_count_told,
-  coalesce(e.cause, 'unknown') AS trigger, true AS trigger_inferred, e.cause_member AS trigger_member_id,
-    NULL AS asked_why, NULL AS asked_member_id, NULL AS reason,
-    NULL AS waited_for_member_id, NULL AS waited_why, e.broker IS NOT NULL AS seen_by_broker,
-    coalesce(e.seen, 0) + coalesce(c.members, 0) AS seen_by_members,
+  'server' AS rebalance_mode, e.assignor, e.broker AS coordinator, timestamp_millis(e.bumped_ms) AS prepared_ts, NULL AS stabilized_ts,
+  timestamp_millis(e.computed_ms) AS assigned_ts, NULL AS first_asked_ts, timestamp_millis(e.reached_ms) AS first_joined_ts,
+  timestamp_millis(e.settled_ms) AS last_synced_ts, NULL AS join_ms, NULL AS sync_ms, e.computed_ms - e.bumped_ms AS duration_ms,
+  NULL AS leader_member_id, coalesce(e.member_count, CASE WHEN e.broker IS NULL THEN e.members + coalesce(c.members, 0) END) AS member_count,
+  e.member_count IS NOT NULL AS is_count_told, coalesce(e.cause, 'unknown') AS trigger, true AS trigger_inferred, e.cause_member AS trigger_member_id,
+  NULL AS asked_why, NULL AS asked_member_id, NULL AS reason, NULL AS waited_for_member_id, NULL AS waited_why,
+  e.broker IS NOT NULL AS seen_by_broker, coalesce(e.seen, 0) + coalesce(c.members, 0) AS seen_by_members,
   filter(array_distinct(concat(array(e.bumped_id, e.computed_id), coalesce(e.witness, array()), coalesce(c.witness, array()))),
     x -> x IS NOT NULL) AS witness
 FROM epoch_row e

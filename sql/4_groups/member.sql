@@ -2,9 +2,8 @@
 -- Reads: member_round, join_round, epoch_member, event, process_cluster, member_place, worker_group
 -- Grain: kafka_cluster, group_id, member_id
 -- Public: yes
--- A Connect worker's member id has the address that it advertises (3.7 and later); for an earlier leader, others print it with the id.
--- A process that advertises that address and prints no member id of its own is that worker. Localhost, or an address that several
--- advertise, identifies no process.
+-- A Connect worker's member id has the address that it advertises (3.7 and later); for an earlier leader, others print it with the id. A process that
+-- advertises that address and prints no member id of its own is that worker. Localhost, or an address that several advertise, identifies no process.
 CREATE OR REPLACE TEMPORARY VIEW member (
   kafka_cluster, group_id, member_id,
   process_id        COMMENT 'Process whose log has its lines, or that advertises its address; NULL: only others name it',
@@ -23,13 +22,10 @@ WITH own_identity AS (
   FROM member_round r
   JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
     AND j.kafka_cluster = r.kafka_cluster
-  WHERE r.member_id IS NOT NULL
-  GROUP BY r.kafka_cluster, r.group_id, r.member_id
+  WHERE r.member_id IS NOT NULL GROUP BY r.kafka_cluster, r.group_id, r.member_id
   UNION ALL
   SELECT kafka_cluster, group_id, member_id, min(process_id), max(client_id), max(task), max(group_instance_id)
-  FROM epoch_member
-  WHERE process_id IS NOT NULL
-  GROUP BY kafka_cluster, group_id, member_id
+  FROM epoch_member WHERE process_id IS NOT NULL GROUP BY kafka_cluster, group_id, member_id
   UNION ALL
   -- Up to 3.8 a KIP-848 member prints its id and not its epoch.
   SELECT c.kafka_cluster, e.group_id, e.member_id, min(e.process_id), max(e.client_id), max(e.task), max(e.group_instance_id)
@@ -37,38 +33,29 @@ WITH own_identity AS (
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   LEFT ANTI JOIN epoch_member m ON m.kafka_cluster = c.kafka_cluster AND m.group_id = e.group_id AND m.member_id = e.member_id
     AND m.process_id IS NOT NULL
-  WHERE e.event = 'reconciling' AND e.member_id IS NOT NULL AND e.group_id IS NOT NULL
-  GROUP BY c.kafka_cluster, e.group_id, e.member_id
+  WHERE e.event = 'reconciling' AND e.member_id IS NOT NULL AND e.group_id IS NOT NULL GROUP BY c.kafka_cluster, e.group_id, e.member_id
 ), worker_address AS (
   SELECT w.group_id, u.address, max(u.process_id) AS process_id
-  FROM (
-    SELECT DISTINCT process_id, regexp_extract(worker_url, '://([^/]+)', 1) AS address FROM event WHERE event = 'worker_url_advertised'
-  ) u
+  FROM (SELECT DISTINCT process_id, regexp_extract(worker_url, '://([^/]+)', 1) AS address FROM event WHERE event = 'worker_url_advertised') u
   JOIN (SELECT DISTINCT process_id, group_id FROM worker_group) w ON w.process_id = u.process_id
   LEFT JOIN (SELECT DISTINCT group_id, process_id FROM own_identity UNION SELECT DISTINCT group_id, process_id FROM member_place) o
     ON o.group_id = w.group_id AND o.process_id = u.process_id
-  WHERE u.address <> '' AND NOT u.address RLIKE '^(localhost|127[.].*|0[.]0[.]0[.]0|\\[[0:]*1?\\]):'
-  GROUP BY w.group_id, u.address
+  WHERE u.address <> '' AND NOT u.address RLIKE '^(localhost|127[.].*|0[.]0[.]0[.]0|\\[[0:]*1?\\]):' GROUP BY w.group_id, u.address
   HAVING count(DISTINCT u.process_id) = 1 AND count(o.process_id) = 0
 ), addressed_worker AS (
   SELECT t.group_id, t.member_id, max(a.process_id) AS process_id
   FROM (
     SELECT group_id, leader_member_id AS member_id, regexp_extract(leader_url, '://([^/]+)', 1) AS address
-    FROM event
-    WHERE event = 'worker_assigned' AND leader_member_id IS NOT NULL
+    FROM event WHERE event = 'worker_assigned' AND leader_member_id IS NOT NULL
     UNION
     SELECT group_id, member_id, regexp_extract(member_id, '^connect-(.+:[0-9]+)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', 1)
-    FROM event
-    WHERE member_id LIKE 'connect-%:%'
+    FROM event WHERE member_id LIKE 'connect-%:%'
   ) t
   JOIN worker_address a ON a.group_id = t.group_id AND a.address = t.address
-  GROUP BY t.group_id, t.member_id
-  HAVING count(DISTINCT a.process_id) = 1
+  GROUP BY t.group_id, t.member_id HAVING count(DISTINCT a.process_id) = 1
 ), member_summary AS (
-  SELECT
-    c.kafka_cluster, e.group_id, who AS member_id,
-    min(e.ts) AS first_ts, max(e.ts) AS last_ts,
-    max(e.client_id) AS client_id, max(e.client_host) AS client_host, max(e.group_instance_id) AS group_instance_id,
+  SELECT c.kafka_cluster, e.group_id, who AS member_id, min(e.ts) AS first_ts, max(e.ts) AS last_ts, max(e.client_id) AS client_id,
+    max(e.client_host) AS client_host, max(e.group_instance_id) AS group_instance_id,
     CASE
       WHEN bool_or(e.event = 'member_fenced') THEN 'fenced'
       WHEN bool_or(e.event = 'leaving' AND e.reason LIKE '%poll timeout%') THEN 'poll_timeout'
@@ -89,11 +76,9 @@ WITH own_identity AS (
       WHERE group_id IS NOT NULL
   ) e JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
-  WHERE who <> ''
-  GROUP BY c.kafka_cluster, e.group_id, who
+  WHERE who <> '' GROUP BY c.kafka_cluster, e.group_id, who
 )
-SELECT
-  l.kafka_cluster, l.group_id, l.member_id, coalesce(o.process_id, p.process_id, w.process_id) AS process_id,
+SELECT l.kafka_cluster, l.group_id, l.member_id, coalesce(o.process_id, p.process_id, w.process_id) AS process_id,
   coalesce(o.client_id, l.client_id, p.client_id) AS client_id, l.client_host,
   coalesce(o.group_instance_id, l.group_instance_id) AS group_instance_id, coalesce(o.task, p.task) AS task, l.first_ts, l.last_ts,
   -- A request that is refused with UNKNOWN_MEMBER_ID names the member's id.

@@ -1,13 +1,12 @@
 -- One row per member and timeout: the value in force according to its group, and who printed it.
 -- Reads: member, config_value, event, process_cluster
 -- Grain: kafka_cluster, group_id, member_id, setting
--- The member's own configuration has priority, then the coordinator's lines about the member, then the value that all other members of the
--- group share.
+-- The member's own configuration has priority, then the coordinator's lines about the member, then the value that all other members of the group
+-- share.
 CREATE OR REPLACE TEMPORARY VIEW member_setting (
   kafka_cluster, group_id,
   member_id     COMMENT 'Member id; NULL: the value that all members of the group share',
-  setting       COMMENT 'session.timeout.ms, heartbeat.interval.ms, max.poll.interval.ms, rebalance.timeout.ms or
-    scheduled.rebalance.max.delay.ms',
+  setting       COMMENT 'session.timeout.ms, heartbeat.interval.ms, max.poll.interval.ms, rebalance.timeout.ms or scheduled.rebalance.max.delay.ms',
   value_ms      COMMENT 'Value, milliseconds',
   value_how     COMMENT 'config: the member printed it; broker: the coordinator printed it; group: the value of the other members',
   event_id      COMMENT 'Event that printed it'
@@ -15,12 +14,12 @@ CREATE OR REPLACE TEMPORARY VIEW member_setting (
 AS
 WITH printed_setting AS (
   -- A worker's settings belong to its process, whichever client prints them.
-  SELECT v.process_id, v.component = 'DistributedConfig' AS is_worker, CASE WHEN v.component = 'ConsumerConfig' THEN v.client_id ELSE ''
-    END AS client_id, v.key AS setting, try_cast(v.value AS BIGINT) AS value_ms, v.event_id
+  SELECT v.process_id, v.component = 'DistributedConfig' AS is_worker,
+    CASE WHEN v.component = 'ConsumerConfig' THEN v.client_id ELSE '' END AS client_id,
+    v.key AS setting, try_cast(v.value AS BIGINT) AS value_ms, v.event_id
   FROM config_value v
   WHERE v.component IN ('DistributedConfig', 'ConsumerConfig') AND v.value RLIKE '^[0-9]+$'
-    AND v.key IN ('session.timeout.ms', 'heartbeat.interval.ms', 'max.poll.interval.ms', 'rebalance.timeout.ms',
-      'scheduled.rebalance.max.delay.ms')
+    AND v.key IN ('session.timeout.ms', 'heartbeat.interval.ms', 'max.poll.interval.ms', 'rebalance.timeout.ms', 'scheduled.rebalance.max.delay.ms')
 ), member_kind AS (
   SELECT m.kafka_cluster, m.group_id, m.member_id, m.process_id, m.client_id,
     -- The member id of a worker begins with a client id that no consumer has. Its process prints a worker configuration.
@@ -32,9 +31,7 @@ WITH printed_setting AS (
 ), unique_setting AS (
   -- Settings with the same value in all configurations that a process printed for one client.
   SELECT process_id, is_worker, client_id, setting, max(struct(event_id, value_ms)) AS found
-  FROM printed_setting
-  GROUP BY process_id, is_worker, client_id, setting
-  HAVING count(DISTINCT value_ms) = 1
+  FROM printed_setting GROUP BY process_id, is_worker, client_id, setting HAVING count(DISTINCT value_ms) = 1
 ), member_value AS (
   SELECT k.kafka_cluster, k.group_id, k.member_id, a.setting, struct(a.found.value_ms, a.found.event_id) AS found
   FROM member_kind k
@@ -52,21 +49,16 @@ WITH printed_setting AS (
   ) e
   JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
-  WHERE e.member_id IS NOT NULL AND e.value_ms IS NOT NULL
-  GROUP BY c.kafka_cluster, e.group_id, e.member_id, e.setting
+  WHERE e.member_id IS NOT NULL AND e.value_ms IS NOT NULL GROUP BY c.kafka_cluster, e.group_id, e.member_id, e.setting
 ), group_value AS (
   SELECT kafka_cluster, group_id, setting, max(found) AS found
   FROM (SELECT kafka_cluster, group_id, setting, found FROM member_value UNION ALL SELECT kafka_cluster, group_id, setting, found
-  FROM coordinator_value)
-  GROUP BY kafka_cluster, group_id, setting
-  HAVING count(DISTINCT found.value_ms) = 1
+  FROM coordinator_value) GROUP BY kafka_cluster, group_id, setting HAVING count(DISTINCT found.value_ms) = 1
 )
 SELECT kafka_cluster, group_id, member_id, setting, found.value_ms, 'config' AS value_how, found.event_id FROM member_value
 UNION ALL
-SELECT t.kafka_cluster, t.group_id, t.member_id, t.setting, t.found.value_ms AS value_ms, 'broker' AS value_how,
-  t.found.event_id AS event_id
+SELECT t.kafka_cluster, t.group_id, t.member_id, t.setting, t.found.value_ms AS value_ms, 'broker' AS value_how, t.found.event_id AS event_id
 FROM coordinator_value t LEFT ANTI JOIN member_value o ON o.kafka_cluster = t.kafka_cluster AND o.group_id = t.group_id
-  AND o.member_id = t.member_id
-  AND o.setting = t.setting
+  AND o.member_id = t.member_id AND o.setting = t.setting
 UNION ALL
 SELECT kafka_cluster, group_id, NULL AS member_id, setting, found.value_ms, 'group' AS value_how, found.event_id FROM group_value

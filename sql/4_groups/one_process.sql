@@ -1,10 +1,10 @@
 -- One row per two logs that are, or may be, parts of one process's log, such as those of two days or those before and after a clock step.
 -- Reads: client_event, process, member_round, join_round
 -- Grain: process_id, other_process_id
--- A coordinator issues a member id only once, and a member prints its own, so logs with the same id belong to one process. So do logs with
--- the same advertised URL, unless they overlap in time: two workers may both advertise localhost. A file is split where time jumps back.
--- Then the second part belongs to the same process with its clock set back, unless it has another URL, or one client name has two member
--- ids in one generation. Ownership of one process is never split brain with itself.
+-- A coordinator issues a member id only once, and a member prints its own, so logs with the same id belong to one process. So do logs with the same
+-- advertised URL, unless they overlap in time: two workers may both advertise localhost. A file is split where time jumps back. Then the second part
+-- belongs to the same process with its clock set back, unless it has another URL, or one client name has two member ids in one generation. Ownership
+-- of one process is never split brain with itself.
 CREATE OR REPLACE TEMPORARY VIEW one_process (
   process_id       COMMENT 'Process under which one of the logs was read',
   other_process_id COMMENT 'Process under which the other was read; each pair has two rows'

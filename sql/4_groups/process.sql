@@ -7,8 +7,8 @@ CREATE OR REPLACE TEMPORARY VIEW process (
   host                 COMMENT 'Host, as given or from the folders',
   role                 COMMENT 'broker, connect_worker or client',
   kafka_version        COMMENT 'Kafka release of the last process run, as printed, or the only one that fits its lines',
-  version_how          COMMENT 'How the release is known: `printed`, `confluent` (its own number, printed), `fingerprint` (from lines of
-    source and wordings); NULL: unknown',
+  version_how          COMMENT 'How the release is known: `printed`, `confluent` (its own number, printed), `fingerprint` (from lines of source and
+    wordings); NULL: unknown',
   version_range        COMMENT 'Releases of Apache Kafka that remain: one, a range, or `3.5.x` for a build of Confluent',
   kafka_cluster        COMMENT 'Kafka cluster id of the last process run, or `unknown`',
   kafka_clusters       COMMENT 'Ids of the Kafka clusters of all its process runs, in order',
@@ -41,13 +41,11 @@ WITH kafka_release AS (
 ), release_range AS (
   SELECT process_id, releases,
     slice(transform(concat(split(get(ends, 0), '[.]'), array('0', '0', '0')), x -> try_cast(nullif(x, '') AS BIGINT)), 1, 4) AS f,
-    slice(transform(concat(split(get(ends, size(ends) - 1), '[.]'), array('0', '0', '0')),
-      x -> try_cast(nullif(x, '') AS BIGINT)), 1, 4) AS t
+    slice(transform(concat(split(get(ends, size(ends) - 1), '[.]'), array('0', '0', '0')), x -> try_cast(nullif(x, '') AS BIGINT)), 1, 4) AS t
   FROM (SELECT process_id, releases, split(part, '[.][.]') AS ends FROM hint LATERAL VIEW explode(split(trim(releases), ' +')) p AS part)
 ), release_vote AS (
   SELECT b.process_id, k.release, k.number, count(DISTINCT b.releases) AS votes
-  FROM release_range b JOIN kafka_release k
-    ON (b.f[0] IS NULL OR k.number >= b.f) AND (b.t[0] IS NULL OR k.number <= b.t)
+  FROM release_range b JOIN kafka_release k ON (b.f[0] IS NULL OR k.number >= b.f) AND (b.t[0] IS NULL OR k.number <= b.t)
   GROUP BY b.process_id, k.release, k.number
 ), ranked_release AS (
   SELECT *, max(votes) OVER (PARTITION BY process_id) AS most FROM release_vote
@@ -57,37 +55,30 @@ WITH kafka_release AS (
   SELECT process_id, transform(sort_array(collect_list(struct(number, release))), x -> x.release) AS releases, max(most) AS agreeing
   FROM ranked_release WHERE votes = most GROUP BY process_id
 ), process_fingerprint AS (
-  -- One row per process whose release follows from its lines, by source line numbers and message wordings, if no line prints the version.
-  -- Each distinct hint (event.releases) votes for the releases that it allows. The releases with the most votes remain if they have nearly
-  -- all votes. A patched build, or a layout whose line numbers are wrong (clients of 1.0), matches no release, and none is guessed. Only
-  -- the last process run counts.
-  SELECT r.process_id, r.releases,
-    if(size(r.releases) = 1, r.releases[0], concat(r.releases[0], '..', element_at(r.releases, -1))) AS version_range, t.hints, r.agreeing
-  FROM best_release r JOIN hint_count t ON t.process_id = r.process_id
-  WHERE r.agreeing >= 3 AND r.agreeing >= 0.8 * t.hints
+  -- One row per process whose release follows from its lines, by source line numbers and message wordings, if no line prints the version. Each
+  -- distinct hint (event.releases) votes for the releases that it allows. The releases with the most votes remain if they have nearly all votes. A
+  -- patched build, or a layout whose line numbers are wrong (clients of 1.0), matches no release, and none is guessed. Only the last process run
+  -- counts.
+  SELECT r.process_id, r.releases, if(size(r.releases) = 1, r.releases[0], concat(r.releases[0], '..', element_at(r.releases, -1))) AS version_range,
+    t.hints, r.agreeing
+  FROM best_release r JOIN hint_count t ON t.process_id = r.process_id WHERE r.agreeing >= 3 AND r.agreeing >= 0.8 * t.hints
 ), process_facts AS (
-  SELECT
-    process_id,
-    max_by(kafka_version, stream_pos) FILTER (WHERE event = 'kafka_version' AND kafka_version IS NOT NULL) AS kafka_version,
+  SELECT process_id, max_by(kafka_version, stream_pos) FILTER (WHERE event = 'kafka_version' AND kafka_version IS NOT NULL) AS kafka_version,
     max_by(worker_url, stream_pos) FILTER (WHERE worker_url IS NOT NULL) AS worker_url,
     array_sort(collect_set(group_id) FILTER (WHERE event IN ('joining', 'joined', 'synced', 'worker_assigned'))) AS group_ids,
     count_if(event = 'process_started') AS instances
-  FROM event
-  GROUP BY process_id
+  FROM event GROUP BY process_id
 ), process_span AS (
   SELECT process_id, min(first_ms) AS first_ms, max(last_ms) AS last_ms, bool_or(is_broker) AS is_broker, bool_or(is_worker) AS is_worker
   FROM process_life GROUP BY process_id
 ), process_clusters AS (
-  SELECT process_id, array_distinct(transform(sort_array(collect_list(struct(instance, from_pos, kafka_cluster))),
-    x -> x.kafka_cluster)) AS kafka_clusters
-  FROM process_cluster
-  WHERE cluster_event IS NOT NULL
-  GROUP BY process_id
+  SELECT
+    process_id, array_distinct(transform(sort_array(collect_list(struct(instance, from_pos, kafka_cluster))), x -> x.kafka_cluster)) AS kafka_clusters
+  FROM process_cluster WHERE cluster_event IS NOT NULL GROUP BY process_id
 ), process_host AS (
   SELECT process_id, max(host) AS host FROM evidence_file WHERE process_id IS NOT NULL GROUP BY process_id
 )
-SELECT
-  l.process_id, p.host,
+SELECT l.process_id, p.host,
   CASE WHEN l.is_broker THEN 'broker' WHEN l.is_worker THEN 'connect_worker' ELSE 'client' END AS role,
   coalesce(f.kafka_version, if(size(v.releases) = 1, v.releases[0], NULL)) AS kafka_version,
   CASE
@@ -104,10 +95,8 @@ SELECT
     WHEN f.kafka_version IS NOT NULL THEN f.kafka_version
     ELSE v.version_range
   END AS version_range,
-  c.kafka_cluster, a.kafka_clusters, f.worker_url, f.group_ids,
-  coalesce(f.instances, 0) AS instances,
-  o.reference_process_id AS clock_island, o.reference_process_id, timestamp_millis(l.first_ms) AS first_ts,
-  timestamp_millis(l.last_ms) AS last_ts
+  c.kafka_cluster, a.kafka_clusters, f.worker_url, f.group_ids, coalesce(f.instances, 0) AS instances, o.reference_process_id AS clock_island,
+  o.reference_process_id, timestamp_millis(l.first_ms) AS first_ts, timestamp_millis(l.last_ms) AS last_ts
 FROM process_span l
 LEFT JOIN process_facts f ON f.process_id = l.process_id
 LEFT JOIN process_host p ON p.process_id = l.process_id

@@ -23,9 +23,7 @@ CREATE OR REPLACE TEMPORARY VIEW worker_setting (
   event_id      COMMENT 'Event that printed it'
 )
 AS
-SELECT
-  s.process_id, max(p.kafka_cluster) AS kafka_cluster,
-  max(CASE WHEN s.key = 'group.id' THEN s.value END) AS group_id,
+SELECT s.process_id, max(p.kafka_cluster) AS kafka_cluster, max(CASE WHEN s.key = 'group.id' THEN s.value END) AS group_id,
   max(CASE WHEN s.key = 'config.storage.topic' THEN s.value END) AS config_topic,
   max(CASE WHEN s.key = 'offset.storage.topic' THEN s.value END) AS offset_topic,
   max(CASE WHEN s.key = 'status.storage.topic' THEN s.value END) AS status_topic,
@@ -37,11 +35,7 @@ SELECT
   max(CASE WHEN s.key = 'rebalance.timeout.ms' THEN try_cast(s.value AS BIGINT) END) AS rebalance_ms,
   max(CASE WHEN s.key = 'scheduled.rebalance.max.delay.ms' THEN try_cast(s.value AS BIGINT) END) AS delay_ms,
   max(CASE WHEN s.key = 'task.shutdown.graceful.timeout.ms' THEN try_cast(s.value AS BIGINT) END) AS graceful_ms,
-  max(CASE WHEN s.key = 'connect.protocol' THEN s.value END) AS protocol,
-  max(CASE WHEN s.key = 'bootstrap.servers' THEN s.value END) AS bootstrap,
-  max(CASE WHEN s.key = 'security.protocol' THEN s.value END) AS security,
-  max(p.worker_url) AS worker_url,
+  max(CASE WHEN s.key = 'connect.protocol' THEN s.value END) AS protocol, max(CASE WHEN s.key = 'bootstrap.servers' THEN s.value END) AS bootstrap,
+  max(CASE WHEN s.key = 'security.protocol' THEN s.value END) AS security, max(p.worker_url) AS worker_url,
   max_by(s.event_id, struct(s.key = 'group.id', s.event_id)) AS event_id
-FROM setting s JOIN process p ON p.process_id = s.process_id
-WHERE s.component = 'DistributedConfig'
-GROUP BY s.process_id
+FROM setting s JOIN process p ON p.process_id = s.process_id WHERE s.component = 'DistributedConfig' GROUP BY s.process_id

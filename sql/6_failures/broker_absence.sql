@@ -6,8 +6,8 @@ CREATE OR REPLACE TEMPORARY VIEW broker_absence (
   process_id    COMMENT 'Broker''s process',
   kafka_cluster,
   broker_id     COMMENT 'Broker id',
-  how           COMMENT 'stopped (it printed its shutdown), restarted (a new start follows, without such a line), starting (likewise, and it
-    had not completed its previous start), silent (its log ends)',
+  how           COMMENT 'stopped (it printed its shutdown), restarted (a new start follows, without such a line), starting (likewise, and it had not
+    completed its previous start), silent (its log ends)',
   from_ms       COMMENT 'Last line before, by its own clock (milliseconds since 1970)',
   to_ms         COMMENT 'It was up again, by its own clock; NULL: not in its log',
   from_lo_ms    COMMENT 'Down at this time at the earliest (reference clock)',
@@ -21,20 +21,17 @@ AS
 WITH completed_start AS (
   SELECT DISTINCT process_id, instance FROM event WHERE event IN ('broker_started', 'coordinator_elected', 'broker_unfenced')
 ), shutdown_line AS (
-  SELECT process_id, instance, min(at_ms) AS at_ms, min_by(event_id, struct(at_ms IS NOT NULL, at_ms, event_id)) AS event_id FROM fact_line
-    WHERE event = 'process_stopping' GROUP BY process_id, instance
+  SELECT process_id, instance, min(at_ms) AS at_ms,
+    min_by(event_id, struct(at_ms IS NOT NULL, at_ms, event_id)) AS event_id FROM fact_line WHERE event = 'process_stopping' GROUP BY process_id,
+    instance
 ), single_broker AS (
   -- In a log with the lines of several brokers it is unknown which of them was down.
   SELECT process_id, min(broker_id) AS only_id
-  FROM cluster_broker
-  WHERE process_id IS NOT NULL
-  GROUP BY process_id
-  HAVING count(DISTINCT broker_id) = 1
+  FROM cluster_broker WHERE process_id IS NOT NULL GROUP BY process_id HAVING count(DISTINCT broker_id) = 1
 ), broker_run AS (
   SELECT l.process_id, l.instance, p.kafka_cluster, n.only_id AS broker_id,
     CASE WHEN s.at_ms IS NOT NULL THEN 'stopped' WHEN l.next_start_ms IS NOT NULL THEN 'restarted' ELSE 'silent' END AS how,
-    coalesce(s.at_ms, l.last_ms) AS from_ms, l.next_start_ms AS to_ms,
-    coalesce(s.event_id, l.next_start_id) AS event_id
+    coalesce(s.at_ms, l.last_ms) AS from_ms, l.next_start_ms AS to_ms, coalesce(s.event_id, l.next_start_id) AS event_id
   FROM process_life l
   JOIN process p ON p.process_id = l.process_id AND p.role = 'broker'
   LEFT JOIN single_broker n ON n.process_id = l.process_id
@@ -42,9 +39,8 @@ WITH completed_start AS (
 )
 SELECT l.process_id, l.kafka_cluster, l.broker_id,
   CASE WHEN l.how = 'restarted' AND (e.how = 'starting' OR e.how = 'failed' AND u.process_id IS NULL) THEN 'starting' ELSE l.how END AS how,
-  l.from_ms, l.to_ms,
-  l.from_ms - o.hi_ms AS from_lo_ms, l.from_ms - o.lo_ms AS from_hi_ms, e.to_hi_ms AS to_hi_ms, o.reference_process_id, l.event_id,
-  NOT coalesce(o.stepped OR r.stepped, false) AS is_steady
+  l.from_ms, l.to_ms, l.from_ms - o.hi_ms AS from_lo_ms, l.from_ms - o.lo_ms AS from_hi_ms, e.to_hi_ms AS to_hi_ms, o.reference_process_id,
+  l.event_id, NOT coalesce(o.stepped OR r.stepped, false) AS is_steady
 FROM broker_run l
 JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
 LEFT JOIN process_ending e ON e.process_id = l.process_id AND e.instance = l.instance

@@ -2,8 +2,8 @@
 -- Reads: client_event, clock_offset, common_clock, coordinator_outage
 -- Grain: process_id, group_id, client, lost_ts
 -- Public: yes
--- Repeated losses before the coordinator is found again are one episode. Whether others also lost it is reported only if the bounds of the
--- clocks leave no doubt, and not for clocks that no message relates.
+-- Repeated losses before the coordinator is found again are one episode. Whether others also lost it is reported only if the bounds of the clocks
+-- leave no doubt, and not for clocks that no message relates.
 CREATE OR REPLACE TEMPORARY VIEW coordinator_episode (
   kafka_cluster, group_id,
   process_id  COMMENT 'Process of the member',
@@ -18,9 +18,8 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_episode (
   duration_ms COMMENT 'From loss to find, milliseconds; NULL: its clock stepped meanwhile, or may have',
   losses      COMMENT 'How often the loss was printed',
   cause       COMMENT 'Cause as printed, of the first loss',
-  scope       COMMENT 'Who else had no coordinator at that time (lost within episodes_together_ms, or absent meanwhile): member: nobody
-    else; group: other members of the group; broker: also members of other groups of that broker; NULL: unknown, because the clock bounds
-    are too wide',
+  scope       COMMENT 'Who else had no coordinator at that time (lost within episodes_together_ms, or absent meanwhile): member: nobody else; group:
+    other members of the group; broker: also members of other groups of that broker; NULL: unknown, because the clock bounds are too wide',
   witness
 )
 AS
@@ -28,34 +27,26 @@ WITH coordinator_line AS (
   SELECT kafka_cluster, group_id, process_id, client, stream_pos, at_ms, event, event_id, coordinator, coordinator_node, cause,
     count_if(event = 'coordinator_discovered') OVER (PARTITION BY process_id, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
       - CASE WHEN event = 'coordinator_discovered' THEN 1 ELSE 0 END AS turn
-  FROM client_event
-  WHERE event IN ('coordinator_lost', 'coordinator_discovered')
+  FROM client_event WHERE event IN ('coordinator_lost', 'coordinator_discovered')
 ), episode AS (
-  SELECT
-    kafka_cluster, group_id, process_id, client, turn,
-    min_by(coordinator, stream_pos) FILTER (WHERE event = 'coordinator_lost') AS broker,
+  SELECT kafka_cluster, group_id, process_id, client, turn, min_by(coordinator, stream_pos) FILTER (WHERE event = 'coordinator_lost') AS broker,
     2147483647 - min_by(coordinator_node, stream_pos) FILTER (WHERE event = 'coordinator_lost') AS broker_id,
-    min(at_ms) FILTER (WHERE event = 'coordinator_lost') AS lost_ms,
-    max(at_ms) FILTER (WHERE event = 'coordinator_discovered') AS found_ms,
+    min(at_ms) FILTER (WHERE event = 'coordinator_lost') AS lost_ms, max(at_ms) FILTER (WHERE event = 'coordinator_discovered') AS found_ms,
     min(stream_pos) FILTER (WHERE event = 'coordinator_lost') AS lost_pos,
-    max(stream_pos) FILTER (WHERE event = 'coordinator_discovered') AS found_pos,
-    count_if(event = 'coordinator_lost') AS losses,
-    min_by(cause, stream_pos) FILTER (WHERE event = 'coordinator_lost') AS cause,
-    sort_array(collect_list(struct(stream_pos, event_id))) AS lines
-  FROM coordinator_line
-  GROUP BY kafka_cluster, group_id, process_id, client, turn
+    max(stream_pos) FILTER (WHERE event = 'coordinator_discovered') AS found_pos, count_if(event = 'coordinator_lost') AS losses,
+    min_by(cause, stream_pos) FILTER (WHERE event = 'coordinator_lost') AS cause, sort_array(collect_list(struct(stream_pos, event_id))) AS lines
+  FROM coordinator_line GROUP BY kafka_cluster, group_id, process_id, client, turn
 ), closed_episode AS (
   SELECT e.process_id, e.group_id, e.client, e.turn, min(c.closed_ms) AS closed_ms, max(c.broker_id) AS broker_id, max(c.broker) AS broker,
     coalesce(bool_or(c.is_refused AND c.found_ms IS NULL), false) AS is_refused
   FROM episode e
   JOIN coordinator_outage c ON c.process_id = e.process_id AND c.group_id = e.group_id AND c.client = e.client
     AND c.lost_ms <= e.lost_ms AND (c.closed_ms >= e.lost_ms OR c.is_refused OR e.broker_id IS NULL AND c.lost_ms = e.lost_ms)
-  WHERE e.losses > 0
-  GROUP BY e.process_id, e.group_id, e.client, e.turn
+  WHERE e.losses > 0 GROUP BY e.process_id, e.group_id, e.client, e.turn
 ), episode_with_end AS (
   -- A coordinator that another client of that name found after this one was closed does not count, nor one that refused.
-  SELECT e.kafka_cluster, e.group_id, e.process_id, e.client, coalesce(e.broker, c.broker) AS broker,
-    coalesce(e.broker_id, c.broker_id) AS broker_id, e.lost_ms, e.lost_pos, e.losses, e.cause, e.lines,
+  SELECT e.kafka_cluster, e.group_id, e.process_id, e.client, coalesce(e.broker, c.broker) AS broker, coalesce(e.broker_id, c.broker_id) AS broker_id,
+    e.lost_ms, e.lost_pos, e.losses, e.cause, e.lines,
     CASE WHEN NOT coalesce(c.closed_ms <= e.found_ms, false) AND NOT coalesce(c.is_refused, false) THEN e.found_ms END AS found_ms,
     CASE WHEN NOT coalesce(c.closed_ms <= e.found_ms, false) AND NOT coalesce(c.is_refused, false) THEN e.found_pos END AS found_pos,
     CASE WHEN coalesce(c.closed_ms <= e.found_ms, true) THEN c.closed_ms END AS closed_ms
@@ -69,19 +60,18 @@ WITH coordinator_line AS (
   FROM episode_with_end e
   LEFT JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
   LEFT JOIN common_clock c ON c.process_id = e.process_id
-  WHERE e.losses > 0
-  WINDOW of_group AS (PARTITION BY e.kafka_cluster, e.group_id)
+  WHERE e.losses > 0 WINDOW of_group AS (PARTITION BY e.kafka_cluster, e.group_id)
 ), episode_interval AS (
   -- Losses within that time of each other are in the same interval or the next; so are those before another member's coordinator was found.
   SELECT *, explode(sequence(stretch, least(greatest(stretch, to_hi_ms DIV (episodes_together_ms + 1)),
     stretch + outage_open_ms DIV (episodes_together_ms + 1)))) AS place
   FROM (SELECT *, lost_lo_ms DIV (episodes_together_ms + 1) AS stretch,
-      coalesce(CASE WHEN NOT is_doubted THEN lost_lo_ms + found_ms - lost_ms END, lost_lo_ms) AS to_lo_ms,
-      coalesce(CASE WHEN NOT is_doubted THEN lost_hi_ms + found_ms - lost_ms END, lost_hi_ms) AS to_hi_ms
+    coalesce(CASE WHEN NOT is_doubted THEN lost_lo_ms + found_ms - lost_ms END, lost_lo_ms) AS to_lo_ms,
+    coalesce(CASE WHEN NOT is_doubted THEN lost_hi_ms + found_ms - lost_ms END, lost_hi_ms) AS to_hi_ms
     FROM episode_on_clock)
 ), concurrent_loss AS (
-  SELECT process_id, group_id, client, lost_ms,
-    bool_or(is_of_group AND is_sure) AS others_of_group, bool_or(NOT is_of_group AND is_sure) AS other_groups,
+  SELECT
+    process_id, group_id, client, lost_ms, bool_or(is_of_group AND is_sure) AS others_of_group, bool_or(NOT is_of_group AND is_sure) AS other_groups,
     bool_or(is_of_group) AS maybe_of_group
   FROM (
     SELECT a.process_id, a.group_id, a.client, a.lost_ms, b.group_id = a.group_id AS is_of_group,
@@ -95,8 +85,7 @@ WITH coordinator_line AS (
   )
   GROUP BY process_id, group_id, client, lost_ms
 )
-SELECT
-  p.kafka_cluster, p.group_id, p.process_id, p.client, p.broker, p.broker_id, timestamp_millis(p.lost_ms) AS lost_ts,
+SELECT p.kafka_cluster, p.group_id, p.process_id, p.client, p.broker, p.broker_id, timestamp_millis(p.lost_ms) AS lost_ts,
   timestamp_millis(p.lost_lo_ms) AS lost_lo, timestamp_millis(p.lost_hi_ms) AS lost_hi, timestamp_millis(p.found_ms) AS found_ts,
   timestamp_millis(p.closed_ms) AS closed_ts,
   CASE WHEN NOT p.is_doubted THEN p.found_ms - p.lost_ms END AS duration_ms, p.losses, p.cause,

@@ -2,10 +2,9 @@
 -- Reads: client_event, fact_line, task_life, process_life, clock_offset, common_clock, one_process, event, process_cluster
 -- Reads: broker_generation, filtered_log
 -- Grain: process_id, group_id, client, lost_ms
--- A member finds the address of its coordinator again immediately, often that of a broker that is down. So only a line that follows from a
--- response, or a discovery without another loss soon after, ends an outage. A member that never found a coordinator has an outage from its
--- start. librdkafka prints its requests. If the discovered coordinator first responds that it is not the coordinator, the member had not
--- found one.
+-- A member finds the address of its coordinator again immediately, often that of a broker that is down. So only a line that follows from a response,
+-- or a discovery without another loss soon after, ends an outage. A member that never found a coordinator has an outage from its start. librdkafka
+-- prints its requests. If the discovered coordinator first responds that it is not the coordinator, the member had not found one.
 CREATE OR REPLACE TEMPORARY VIEW coordinator_outage (
   kafka_cluster, group_id,
   process_id    COMMENT 'Process of the member',
@@ -25,8 +24,7 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_outage (
   lost_hi_ms    COMMENT 'Lost at this time at the latest',
   found_hi_ms   COMMENT 'Found, or closed, at this time at the latest; NULL: neither',
   reference_process_id,
-  duration_ms   COMMENT 'From lost to found, or to the last line, milliseconds; NULL: its clock stepped, or may have stepped, in the
-    meantime',
+  duration_ms   COMMENT 'From lost to found, or to the last line, milliseconds; NULL: its clock stepped, or may have stepped, in the meantime',
   losses        COMMENT 'How often a loss was printed',
   causes        COMMENT 'Causes as printed',
   revoked       COMMENT 'True if the worker revoked its work, or the consumer its partitions, because of it',
@@ -38,11 +36,10 @@ AS
 WITH client_close AS (
   -- A consumer that is closed, or created again under its name, has no outage any more.
   SELECT kafka_cluster, group_id, process_id, instance, client_id AS client, stream_pos, at_ms
-  FROM fact_line
-  WHERE client_id IS NOT NULL AND group_id IS NOT NULL AND event IN ('client_closed', 'subscribed')
+  FROM fact_line WHERE client_id IS NOT NULL AND group_id IS NOT NULL AND event IN ('client_closed', 'subscribed')
   UNION ALL
-  SELECT kafka_cluster, group_id, process_id, instance, client, stream_pos, at_ms FROM client_event WHERE event = 'leaving'
-    AND reason LIKE '%being closed%'
+  SELECT kafka_cluster, group_id, process_id, instance, client, stream_pos,
+    at_ms FROM client_event WHERE event = 'leaving' AND reason LIKE '%being closed%'
   UNION ALL
   -- The metrics line of a closed client has no group, and its client id is that of the task.
   SELECT e.kafka_cluster, g.group_id, e.process_id, e.instance, e.client_id, e.stream_pos, e.at_ms
@@ -68,13 +65,11 @@ WITH client_close AS (
   WHERE f.event = 'task_failed'
 ), heartbeat AS (
   -- librdkafka prints its heartbeats with the same setting, debug=cgrp, that shows the loss of a coordinator.
-  SELECT process_id, instance, group_id, coalesce(client_id, task, thread, '-') AS client, stream_pos, unix_millis(ts) AS at_ms, event_id,
-    event
-  FROM event
-  WHERE logger = 'HEARTBEAT' AND event IN ('heartbeat_sent', 'heartbeat_failed')
+  SELECT process_id, instance, group_id, coalesce(client_id, task, thread, '-') AS client, stream_pos, unix_millis(ts) AS at_ms, event_id, event
+  FROM event WHERE logger = 'HEARTBEAT' AND event IN ('heartbeat_sent', 'heartbeat_failed')
 ), coordinator_line AS (
-  SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, at_ms, event_id,
-    event, coordinator, coordinator_node, reason, coalesce(cause, error, reason) AS error_text,
+  SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, at_ms, event_id, event, coordinator,
+    coordinator_node, reason, coalesce(cause, error, reason) AS error_text,
     CASE
       WHEN event = 'coordinator_lost' THEN 'lost'
       WHEN event = 'coordinator_discovered' THEN 'found'
@@ -87,57 +82,49 @@ WITH client_close AS (
     END AS kind
   FROM client_event
   UNION ALL
-  SELECT kafka_cluster, group_id, process_id, instance, client, NULL, NULL, NULL, stream_pos, at_ms, NULL, NULL, NULL, NULL, NULL,
-    NULL, 'closed'
+  SELECT kafka_cluster, group_id, process_id, instance, client, NULL, NULL, NULL, stream_pos, at_ms, NULL, NULL, NULL, NULL, NULL, NULL, 'closed'
   FROM client_close
   UNION ALL
   -- A member that goes on sending heartbeats has had responses.
-  SELECT DISTINCT c.kafka_cluster, h.group_id, h.process_id, h.instance, h.client, c.client_id, false, c.task, h.stream_pos, h.at_ms,
-    h.event_id, h.event, NULL, NULL, NULL, NULL, 'beating'
+  SELECT DISTINCT
+    c.kafka_cluster, h.group_id, h.process_id, h.instance, h.client, c.client_id, false, c.task, h.stream_pos, h.at_ms, h.event_id, h.event, NULL,
+    NULL, NULL, NULL, 'beating'
   FROM heartbeat h
   JOIN client_event c ON c.process_id = h.process_id AND c.instance = h.instance AND c.group_id = h.group_id AND NOT c.is_worker
     AND c.client = h.client AND c.event = 'coordinator_discovered'
   WHERE h.event = 'heartbeat_sent'
 ), line_with_history AS (
-  SELECT *,
-    max(CASE WHEN kind = 'lost' THEN stream_pos END) OVER before AS last_lost,
+  SELECT *, max(CASE WHEN kind = 'lost' THEN stream_pos END) OVER before AS last_lost,
     max(CASE WHEN kind IN ('answered', 'closed') THEN stream_pos END) OVER before AS last_answered,
     max(CASE WHEN kind IN ('answered', 'closed', 'beating') THEN stream_pos END) OVER before AS last_served,
     max(CASE WHEN kind = 'found' THEN stream_pos END) OVER before AS last_found,
     max(CASE WHEN kind = 'found' THEN at_ms END) OVER before AS last_found_ms,
     coalesce(bool_or(event IN ('joined', 'synced', 'worker_assigned')) OVER before, false) AS was_member
   FROM coordinator_line
-  WINDOW before AS (PARTITION BY process_id, instance, group_id, client
-    ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+  WINDOW before AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), classified_line AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, at_ms, event_id, event, coordinator,
     coordinator_node, reason, error_text, last_lost, last_answered, last_found, last_found_ms, was_member,
     coalesce(kind = 'refused', false) AS is_refused,
-    -- A refusal without a preceding loss and discovery, or after heartbeats, belongs to no outage by itself, because the loss is printed
-    -- too.
-    CASE WHEN NOT kind <=> 'refused' THEN kind
-      WHEN last_found > last_lost AND coalesce(last_served < last_found, true) THEN 'lost' END AS kind
+    -- A refusal without a preceding loss and discovery, or after heartbeats, belongs to no outage by itself, because the loss is printed too.
+    CASE WHEN NOT kind <=> 'refused' THEN kind WHEN last_found > last_lost AND coalesce(last_served < last_found, true) THEN 'lost' END AS kind
   FROM line_with_history
 ), numbered_line AS (
   SELECT *, count_if(kind = 'lost' AND (last_lost IS NULL OR last_answered > last_lost
-      OR NOT is_refused AND last_found > last_lost AND at_ms - last_found_ms > coordinator_settled_ms))
+    OR NOT is_refused AND last_found > last_lost AND at_ms - last_found_ms > coordinator_settled_ms))
     OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS outage
   FROM classified_line
 ), outage_line AS (
-  SELECT *,
-    max(CASE WHEN kind = 'lost' THEN stream_pos END) OVER o AS outage_last_lost,
-    min(CASE WHEN kind = 'lost' THEN at_ms END) OVER o AS outage_ms
-  FROM numbered_line
-  WINDOW o AS (PARTITION BY process_id, instance, group_id, client, outage)
+  SELECT
+    *, max(CASE WHEN kind = 'lost' THEN stream_pos END) OVER o AS outage_last_lost, min(CASE WHEN kind = 'lost' THEN at_ms END) OVER o AS outage_ms
+  FROM numbered_line WINDOW o AS (PARTITION BY process_id, instance, group_id, client, outage)
 ), outage_with_recovery AS (
   SELECT *, min(CASE WHEN stream_pos > outage_last_lost AND kind IN ('found', 'answered') THEN stream_pos END) OVER o AS found_pos,
     min(CASE WHEN stream_pos > outage_last_lost AND kind IN ('found', 'answered') THEN at_ms END) OVER o AS found_ms,
     min(CASE WHEN stream_pos > outage_last_lost AND kind = 'closed' THEN stream_pos END) OVER o AS closed_pos,
     min(CASE WHEN stream_pos > outage_last_lost AND kind = 'closed' THEN at_ms END) OVER o AS closed_ms,
     min(CASE WHEN stream_pos > outage_last_lost AND event IN ('synced', 'worker_assigned') THEN stream_pos END) OVER o AS synced_pos
-  FROM outage_line
-  WHERE outage > 0
-  WINDOW o AS (PARTITION BY process_id, instance, group_id, client, outage)
+  FROM outage_line WHERE outage > 0 WINDOW o AS (PARTITION BY process_id, instance, group_id, client, outage)
 ), outage_with_end AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, at_ms, event_id, event, coordinator,
     coordinator_node, reason, error_text, kind, is_refused, was_member, outage, outage_ms, outage_last_lost, closed_ms, is_closed,
@@ -146,25 +133,20 @@ WITH client_close AS (
   FROM (SELECT *, coalesce(closed_pos < found_pos, closed_pos IS NOT NULL) AS is_closed FROM outage_with_recovery)
   WHERE NOT is_closed OR stream_pos < closed_pos
 ), member_outage AS (
-  SELECT
-    kafka_cluster, group_id, process_id, instance, client, max(client_id) AS client_id, max(is_worker) AS is_worker, max(task) AS task,
-    false AS never,
-    min_by(was_member, stream_pos) AS was_member,
+  SELECT kafka_cluster, group_id, process_id, instance, client, max(client_id) AS client_id, max(is_worker) AS is_worker, max(task) AS task,
+    false AS never, min_by(was_member, stream_pos) AS was_member,
     2147483647 - coalesce(min_by(coordinator_node, stream_pos) FILTER (WHERE kind = 'lost'),
       min_by(coordinator_node, stream_pos) FILTER (WHERE kind = 'cleared')) AS broker_id,
-    coalesce(min_by(coordinator, stream_pos) FILTER (WHERE kind = 'lost'),
-      min_by(coordinator, stream_pos) FILTER (WHERE kind = 'cleared')) AS broker,
+    coalesce(min_by(coordinator, stream_pos) FILTER (WHERE kind = 'lost'), min_by(coordinator, stream_pos) FILTER (WHERE kind = 'cleared')) AS broker,
     2147483647 - coalesce(max_by(coordinator_node, stream_pos) FILTER (WHERE kind = 'found' AND stream_pos = found_pos),
       CASE WHEN bool_or(is_refused AND kind = 'lost') THEN max_by(coordinator_node, stream_pos) FILTER (WHERE kind = 'found') END)
       AS new_broker_id,
-    coalesce(bool_or(is_refused AND kind = 'lost'), false) AS is_refused,
-    min(at_ms) FILTER (WHERE kind = 'lost') AS lost_ms,
+    coalesce(bool_or(is_refused AND kind = 'lost'), false) AS is_refused, min(at_ms) FILTER (WHERE kind = 'lost') AS lost_ms,
     min(found_ms) AS found_ms,
     CASE WHEN bool_or(is_closed) THEN min(closed_ms) END AS closed_ms,
     min(at_ms) FILTER (WHERE event IN ('synced', 'worker_assigned') AND stream_pos > outage_last_lost
       AND (at_ms - found_ms <= outage_back_ms OR rejoined_soon)) AS back_ms,
-    count_if(kind = 'lost' AND NOT is_refused) AS losses, min(stream_pos) FILTER (WHERE kind = 'lost') AS lost_pos,
-    min(found_pos) AS found_pos,
+    count_if(kind = 'lost' AND NOT is_refused) AS losses, min(stream_pos) FILTER (WHERE kind = 'lost') AS lost_pos, min(found_pos) AS found_pos,
     array_sort(collect_set(error_text) FILTER (WHERE kind = 'lost' AND error_text IS NOT NULL)) AS causes,
     coalesce(bool_or(affected AND event IN ('worker_revoking', 'partitions_lost')), false) AS revoked,
     coalesce(bool_or(affected AND (event = 'generation_reset' AND NOT reason LIKE '%pro-actively%'
@@ -177,8 +159,7 @@ WITH client_close AS (
       min_by(event_id, stream_pos) FILTER (WHERE kind = 'lost'),
       min_by(event_id, stream_pos) FILTER (WHERE affected AND event IN ('worker_revoking', 'partitions_lost')),
       min_by(event_id, stream_pos) FILTER (WHERE affected AND event IN ('leaving', 'poll_timeout', 'generation_reset', 'heartbeat_failed')),
-      max_by(event_id, stream_pos) FILTER (WHERE kind = 'lost'),
-      min_by(event_id, stream_pos) FILTER (WHERE stream_pos = found_pos),
+      max_by(event_id, stream_pos) FILTER (WHERE kind = 'lost'), min_by(event_id, stream_pos) FILTER (WHERE stream_pos = found_pos),
       min_by(event_id, stream_pos) FILTER (WHERE stream_pos = synced_pos AND rejoined_soon))), e -> e IS NOT NULL) AS witness
   FROM (
     -- The effects of an outage on a member appear at the latest when it returns.
@@ -190,10 +171,8 @@ WITH client_close AS (
   )
   GROUP BY kafka_cluster, group_id, process_id, instance, client, outage
 ), coordinator_request AS (
-  -- Clients that need a coordinator: a worker whose herder starts, a consumer that subscribed. Releases before 1.0 print neither with a
-  -- client.
-  SELECT e.kafka_cluster, e.process_id, e.instance, e.group_id, e.client_id, e.client_kind = 'Worker' AS is_worker, e.task,
-    min(e.at_ms) AS at_ms,
+  -- Clients that need a coordinator: a worker whose herder starts, a consumer that subscribed. Releases before 1.0 print neither with a client.
+  SELECT e.kafka_cluster, e.process_id, e.instance, e.group_id, e.client_id, e.client_kind = 'Worker' AS is_worker, e.task, min(e.at_ms) AS at_ms,
     min_by(e.event_id, e.stream_pos) AS event_id, max(e.stream_pos) AS last_pos
   FROM fact_line e
   WHERE e.group_id IS NOT NULL AND e.client_id IS NOT NULL
@@ -202,8 +181,7 @@ WITH client_close AS (
 ), logging_process AS (
   -- Processes whose consumer internals log at INFO, so that their silence is evidence.
   SELECT DISTINCT process_id
-  FROM event
-  WHERE logger LIKE '%.clients.consumer.internals.%' AND NOT coalesce(level, '') RLIKE '(?i)warn|error|fatal|severe|critical'
+  FROM event WHERE logger LIKE '%.clients.consumer.internals.%' AND NOT coalesce(level, '') RLIKE '(?i)warn|error|fatal|severe|critical'
 ), disconnected_client AS (
   SELECT DISTINCT process_id, client_id FROM event WHERE event IN ('connection_failed', 'bootstrap_failed', 'node_disconnected')
 ), unknown_group AS (
@@ -215,13 +193,11 @@ WITH client_close AS (
   LEFT ANTI JOIN broker_generation g ON g.kafka_cluster = a.kafka_cluster AND g.group_id = a.group_id
 ), never_found AS (
   -- For a client that was closed and created again, the last close counts.
-  SELECT a.kafka_cluster, a.process_id, a.instance, a.group_id, a.client_id, a.is_worker, a.task, a.at_ms, a.event_id,
-    min(c.at_ms) AS closed_ms
+  SELECT a.kafka_cluster, a.process_id, a.instance, a.group_id, a.client_id, a.is_worker, a.task, a.at_ms, a.event_id, min(c.at_ms) AS closed_ms
   FROM coordinator_request a
   LEFT JOIN client_close c ON c.process_id = a.process_id AND c.instance = a.instance AND c.group_id = a.group_id AND c.client = a.client_id
     AND c.stream_pos > a.last_pos
-  LEFT ANTI JOIN client_event d ON d.process_id = a.process_id AND d.instance = a.instance AND d.group_id = a.group_id
-    AND d.client_id = a.client_id
+  LEFT ANTI JOIN client_event d ON d.process_id = a.process_id AND d.instance = a.instance AND d.group_id = a.group_id AND d.client_id = a.client_id
     AND d.event IN ('coordinator_discovered', 'coordinator_lost', 'joining', 'joined', 'join_answered', 'join_failed', 'synced',
       'sync_answered', 'sync_failed', 'worker_assigned', 'worker_revoking', 'assignment_computed', 'assignment_received',
       'partitions_assigned', 'partitions_revoked', 'partitions_lost', 'heartbeat_failed', 'member_fenced', 'poll_timeout', 'leaving')
@@ -240,8 +216,7 @@ WITH client_close AS (
 ), any_outage AS (
   SELECT * FROM member_outage
   UNION ALL
-  SELECT kafka_cluster, group_id, process_id, instance, client_id, client_id, is_worker, task, true, false, NULL, NULL, NULL, false, at_ms,
-    NULL,
+  SELECT kafka_cluster, group_id, process_id, instance, client_id, client_id, is_worker, task, true, false, NULL, NULL, NULL, false, at_ms, NULL,
     closed_ms, NULL, 0, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), array(), false, false, false, array(event_id)
   FROM never_found
 ), outage_on_clock AS (
@@ -258,13 +233,9 @@ WITH client_close AS (
   LEFT JOIN (SELECT DISTINCT process_id, client FROM heartbeat) h ON h.process_id = e.process_id AND h.client = e.client
 )
 SELECT
-  kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, never, was_member, broker_id, broker, new_broker_id,
-  is_refused, lost_ms, found_ms, closed_ms, back_ms,
-  coalesce(stopping_ms, end_ms) AS last_ms,
-  lost_ms - hi_ms AS lost_lo_ms,
-  lost_ms - lo_ms AS lost_hi_ms,
-  coalesce(found_ms, closed_ms) - lo_ms AS found_hi_ms,
-  reference_process_id,
+  kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, never, was_member, broker_id, broker, new_broker_id, is_refused,
+  lost_ms, found_ms, closed_ms, back_ms, coalesce(stopping_ms, end_ms) AS last_ms, lost_ms - hi_ms AS lost_lo_ms, lost_ms - lo_ms AS lost_hi_ms,
+  coalesce(found_ms, closed_ms) - lo_ms AS found_hi_ms, reference_process_id,
   CASE WHEN NOT is_doubted THEN coalesce(found_ms, closed_ms, stopping_ms, end_ms) - lost_ms END AS duration_ms,
   losses, causes, revoked, thrown_out, left_group, witness
 FROM outage_on_clock

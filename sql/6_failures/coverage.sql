@@ -10,12 +10,12 @@ CREATE OR REPLACE TEMPORARY VIEW coverage (
   process_id COMMENT 'Process, or a name for the missing one',
   from_ts    COMMENT 'From, by its own clock',
   to_ts      COMMENT 'To, by its own clock',
-  kind       COMMENT 'covered, gap, missing_lines, truncated, unreadable, filtered, several_members, several_brokers, cut_lines,
-    no_info, copy, many_owners or missing_process',
+  kind       COMMENT 'covered, gap, missing_lines, truncated, unreadable, filtered, several_members, several_brokers, cut_lines, no_info, copy,
+    many_owners or missing_process',
   note       COMMENT 'Description',
   code       COMMENT 'Same as kind; for a missing process, whether it is a member or the coordinator of a group',
-  facts      COMMENT 'Facts of the description: process runs, length of a gap, why lines must be missing, a file and its fault, a group
-    and its generations, a client and its members, a copy and its original'
+  facts      COMMENT 'Facts of the description: process runs, length of a gap, why lines must be missing, a file and its fault, a group and its
+    generations, a client and its members, a copy and its original'
 )
 AS
 WITH file_range AS (
@@ -36,53 +36,46 @@ WITH file_range AS (
   SELECT process_id, last_to_ts, first_ts FROM range_with_previous
 ), innermost_gap AS (
   -- Of several nested ones, the narrowest shows where the lines are missing.
-  SELECT process_id, from_pos, event_id, why, max(from_pos) OVER (PARTITION BY process_id, instance ORDER BY to_pos
-    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS inner_pos
+  SELECT process_id, from_pos, event_id, why,
+    max(from_pos) OVER (PARTITION BY process_id, instance ORDER BY to_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS inner_pos
   FROM log_hole h
   -- In a log of several members, contradictions come from the members; a filtered log has its own row.
-  LEFT ANTI JOIN (SELECT process_id FROM shared_log WHERE member_count > 0 UNION SELECT process_id FROM filtered_log) s
-    ON s.process_id = h.process_id
+  LEFT ANTI JOIN (SELECT process_id FROM shared_log WHERE member_count > 0 UNION SELECT process_id FROM filtered_log) s ON s.process_id = h.process_id
 ), complete_group AS (
   -- Old clients do not print their ids. If each generation has as many members as there are logs, none is missing.
-  SELECT kafka_cluster, group_id
-  FROM generation
-  GROUP BY kafka_cluster, group_id
-  HAVING max(member_count - seen_by_members) <= 0
+  SELECT kafka_cluster, group_id FROM generation GROUP BY kafka_cluster, group_id HAVING max(member_count - seen_by_members) <= 0
 ), member_without_log AS (
   SELECT m.group_id, m.member_id, m.client_id, m.client_host, m.first_ts, m.last_ts
   FROM member m
   LEFT ANTI JOIN complete_group w ON w.kafka_cluster = m.kafka_cluster AND w.group_id = m.group_id
   -- A process on that host has a log, but without the lines of that client.
   LEFT ANTI JOIN (
-    SELECT q.client, h.client_host
-    FROM quiet_log q JOIN member h ON h.process_id = q.process_id AND h.client_host IS NOT NULL
+    SELECT q.client, h.client_host FROM quiet_log q JOIN member h ON h.process_id = q.process_id AND h.client_host IS NOT NULL
   ) q ON q.client = m.client_id AND q.client_host = m.client_host
   WHERE m.process_id IS NULL AND m.left_client IS NULL
 ), coordinated_generation AS (
-  -- Only coordinators print these. If one line of a generation is lost, another may remain: the line with which a rebalance begins
-  -- names the generation before.
+  -- Only coordinators print these. If one line of a generation is lost, another may remain: the line with which a rebalance begins names the
+  -- generation before.
   SELECT DISTINCT c.kafka_cluster, e.group_id,
-    explode(array(e.generation, CASE WHEN e.event = 'rebalance_preparing' THEN e.old_generation + 1 ELSE e.old_generation END))
-      AS generation
+    explode(array(e.generation, CASE WHEN e.event = 'rebalance_preparing' THEN e.old_generation + 1 ELSE e.old_generation END)) AS generation
   FROM event e
   JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
     AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'group_emptied')
 ), complete_client_log AS (
-  -- An application does not log its start. A log that begins with a client's settings, release or subscription, and has one of these
-  -- for each consumer, is complete.
+  -- An application does not log its start. A log that begins with a client's settings, release or subscription, and has one of these for each
+  -- consumer, is complete.
   SELECT e.process_id
   FROM event e
   LEFT JOIN (
     SELECT DISTINCT process_id, CASE WHEN event = 'subscribed' THEN client_id ELSE config['client.id'] END AS client_id
-    FROM event
-    WHERE event = 'config_dumped' AND component = 'ConsumerConfig' OR event = 'subscribed'
+    FROM event WHERE event = 'config_dumped' AND component = 'ConsumerConfig' OR event = 'subscribed'
   ) m ON m.process_id = e.process_id AND m.client_id = e.client_id
   GROUP BY e.process_id
   HAVING (min_by(e.event, struct(e.stream_pos, e.event_id)) IN ('kafka_version', 'subscribed')
-      OR min_by(e.event, struct(e.stream_pos, e.event_id)) = 'config_dumped'
-      AND min_by(coalesce(e.component, ''), struct(e.stream_pos, e.event_id))
-        IN ('ConsumerConfig', 'ProducerConfig', 'AdminClientConfig', 'StreamsConfig'))
+    OR min_by(e.event, struct(e.stream_pos, e.event_id)) = 'config_dumped'
+    AND min_by(coalesce(e.component, ''), struct(e.stream_pos, e.event_id))
+      IN ('ConsumerConfig', 'ProducerConfig', 'AdminClientConfig', 'StreamsConfig'))
     AND NOT bool_or(coalesce(e.client_kind = 'Consumer' AND e.group_id IS NOT NULL AND m.client_id IS NULL, false))
 ), known_member AS (
   -- Members and, if they have a log, the time that it covers.
@@ -94,13 +87,11 @@ WITH file_range AS (
 ), unidentified_members AS (
   -- Members that print no id.
   SELECT kafka_cluster, group_id, generation, client_id, count(*) AS members
-  FROM member_generation
-  WHERE member_id IS NULL
-  GROUP BY kafka_cluster, group_id, generation, client_id
+  FROM member_generation WHERE member_id IS NULL GROUP BY kafka_cluster, group_id, generation, client_id
 ), member_named_by_leader AS (
-  -- Without a coordinator's log, a worker names one other member, the leader, and a consumer that leads names all members. These are ids
-  -- without a line in any log. A log that begins later or ends earlier may be that of another process run of the same client, unless it is
-  -- the leader's own. A member that prints no id may be one of those named with its client's name.
+  -- Without a coordinator's log, a worker names one other member, the leader, and a consumer that leads names all members. These are ids without a
+  -- line in any log. A log that begins later or ends earlier may be that of another process run of the same client, unless it is the leader's own. A
+  -- member that prints no id may be one of those named with its client's name.
   SELECT g.group_id, g.client, g.generation, g.member_id, g.from_ts, g.to_ts
   FROM (
     SELECT *, dense_rank() OVER (PARTITION BY kafka_cluster, group_id, generation, client ORDER BY member_id) AS nth
@@ -109,8 +100,7 @@ WITH file_range AS (
       FROM (
         SELECT kafka_cluster, group_id, generation, leader_member_id AS member_id, CAST(NULL AS STRING) AS leader_process_id,
           coalesce(first_joined_ts, last_synced_ts) AS from_ts, coalesce(last_synced_ts, first_joined_ts) AS to_ts
-        FROM generation
-        WHERE NOT seen_by_broker AND leader_member_id IS NOT NULL
+        FROM generation WHERE NOT seen_by_broker AND leader_member_id IS NOT NULL
         UNION ALL
         -- Clients before 1.0 do not name the group in this line.
         SELECT k.kafka_cluster, k.group_id, e.generation, explode(coalesce(map_keys(e.assignment), e.members)), e.process_id, e.ts, e.ts
@@ -139,8 +129,7 @@ WITH file_range AS (
       lag(generation) OVER in_life AS last_generation, lag(seen_by_broker) OVER in_life AS last_seen,
       coalesce(group_protocol, 'classic') = 'classic' AND lag(coalesce(group_protocol, 'classic')) OVER in_life <=> 'classic' AS is_classic,
       lag(coalesce(assigned_ts, last_synced_ts, stabilized_ts)) OVER in_life AS last_ts
-    FROM generation
-    WINDOW in_life AS (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation)
+    FROM generation WINDOW in_life AS (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation)
   )
   WHERE is_classic AND seen_by_broker AND last_seen AND generation - last_generation > 1
 ), unrecognised_line AS (
@@ -154,22 +143,21 @@ WITH file_range AS (
     WHERE char_length(first_line) < 2000
   )
 ), coverage_row AS (
-  SELECT process_id, timestamp_millis(min(first_ms)) AS from_ts, timestamp_millis(max(last_ms)) AS to_ts, 'covered' AS kind,
-    'covered' AS code, count(*) AS number, CAST(NULL AS STRING) AS name, CAST(NULL AS STRING) AS detail
-  FROM process_life
-  GROUP BY process_id
+  SELECT process_id, timestamp_millis(min(first_ms)) AS from_ts, timestamp_millis(max(last_ms)) AS to_ts, 'covered' AS kind, 'covered' AS code,
+    count(*) AS number, CAST(NULL AS STRING) AS name, CAST(NULL AS STRING) AS detail
+  FROM process_life GROUP BY process_id
   UNION ALL
   -- If the clock stepped, that length is unknown.
   SELECT s.process_id, s.from_ts, s.to_ts, 'gap', 'gap' AS code,
-    CASE WHEN c.step_ms IS NULL OR unix_millis(s.to_ts) - unix_millis(s.from_ts) < c.step_ms
-      THEN unix_millis(s.to_ts) - unix_millis(s.from_ts) END,
+    CASE WHEN c.step_ms IS NULL OR unix_millis(s.to_ts) - unix_millis(s.from_ts) < c.step_ms THEN unix_millis(s.to_ts) - unix_millis(s.from_ts) END,
     NULL, NULL
-  FROM quiet_interval s LEFT JOIN common_clock c ON c.process_id = s.process_id
-  WHERE unix_millis(s.to_ts) - unix_millis(s.from_ts) >= gap_ms
+  FROM quiet_interval s LEFT JOIN common_clock c ON c.process_id = s.process_id WHERE unix_millis(s.to_ts) - unix_millis(s.from_ts) >= gap_ms
   UNION ALL
   -- If the log ends with the line that shows a gap, the missing lines are after it.
-  SELECT process_id, CASE WHEN is_at_end THEN to_ts ELSE from_ts END, CASE WHEN NOT is_at_end THEN to_ts END, 'missing_lines',
-    'missing_lines' AS code, NULL, min(CASE WHEN is_at_end THEN 'coordinator_went_on' ELSE why END), NULL
+  SELECT process_id,
+    CASE WHEN is_at_end THEN to_ts ELSE from_ts END,
+    CASE WHEN NOT is_at_end THEN to_ts END,
+    'missing_lines', 'missing_lines' AS code, NULL, min(CASE WHEN is_at_end THEN 'coordinator_went_on' ELSE why END), NULL
   FROM (
     SELECT h.process_id, b.ts AS from_ts, a.ts AS to_ts, h.why,
       h.why = 'coordinator_ahead' AND coalesce(l.last_ms <= unix_millis(a.ts), false) AS is_at_end
@@ -190,22 +178,19 @@ WITH file_range AS (
   UNION ALL
   SELECT l.process_id, timestamp_millis(l.first_ms), timestamp_millis(l.first_ms), 'truncated', 'truncated' AS code, NULL, NULL, NULL
   FROM process_life l
-  LEFT ANTI JOIN complete_client_log b ON b.process_id = l.process_id AND NOT coalesce(l.is_worker, false)
-    AND NOT coalesce(l.is_broker, false)
+  LEFT ANTI JOIN complete_client_log b ON b.process_id = l.process_id AND NOT coalesce(l.is_worker, false) AND NOT coalesce(l.is_broker, false)
   LEFT ANTI JOIN filtered_log f ON f.process_id = l.process_id
   WHERE l.instance = 0
   UNION ALL
-  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'filtered', 'filtered' AS code, NULL, literal, why
-  FROM filtered_log
+  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'filtered', 'filtered' AS code, NULL, literal, why FROM filtered_log
   UNION ALL
   SELECT coalesce(process_id, path), NULL, NULL, 'unreadable', 'unreadable' AS code, NULL, path, note
-  FROM evidence_file
-  WHERE status = 'unreadable' OR (status = 'read' AND note IS NOT NULL)
+  FROM evidence_file WHERE status = 'unreadable' OR (status = 'read' AND note IS NOT NULL)
   UNION ALL
-  -- One client may have had several ids; for some, lines show neither client nor host.
-  -- Some libraries give all members one client id: if a group has no other missing client, all members without a log have this one.
-  SELECT concat('member ', client, CASE WHEN host IS NULL THEN '' ELSE concat(' at ', host) END),
-    min(first_ts), max(last_ts), 'missing_process', 'missing_member' AS code, max(members), group_id, NULL
+  -- One client may have had several ids; for some, lines show neither client nor host. Some libraries give all members one client id: if a group has
+  -- no other missing client, all members without a log have this one.
+  SELECT concat('member ', client, CASE WHEN host IS NULL THEN '' ELSE concat(' at ', host) END), min(first_ts), max(last_ts),
+    'missing_process', 'missing_member' AS code, max(members), group_id, NULL
   FROM (
     SELECT group_id, client, first_ts, last_ts, coalesce(client_host, CASE WHEN min(client_host) OVER of_client
       = max(client_host) OVER of_client THEN max(client_host) OVER of_client END) AS host,
@@ -215,9 +200,7 @@ WITH file_range AS (
       FROM member_without_log u
       LEFT JOIN (
         SELECT group_id AS of_group, CAST(nullif(max(member_count - seen_by_members), 1) AS BIGINT) AS unseen_count
-        FROM generation
-        WHERE member_count > seen_by_members
-        GROUP BY group_id
+        FROM generation WHERE member_count > seen_by_members GROUP BY group_id
       ) n ON n.of_group = u.group_id
     )
     WINDOW of_client AS (PARTITION BY group_id, client), of_group AS (PARTITION BY group_id)
@@ -225,39 +208,32 @@ WITH file_range AS (
   GROUP BY client, host, group_id
   UNION ALL
   -- All consumers of an application may have one name: their number is that of one generation.
-  SELECT concat('member ', g.client), min(g.from_ts), max(g.to_ts), 'missing_process', 'missing_member' AS code,
-    CAST(nullif(max(g.members), 1) AS BIGINT), g.group_id, NULL
+  SELECT
+    concat('member ', g.client), min(g.from_ts), max(g.to_ts), 'missing_process', 'missing_member' AS code, CAST(nullif(max(g.members), 1) AS BIGINT),
+    g.group_id, NULL
   FROM (
     SELECT group_id, client, min(from_ts) AS from_ts, max(to_ts) AS to_ts, count(DISTINCT member_id) AS members
-    FROM member_named_by_leader
-    GROUP BY group_id, client, generation
+    FROM member_named_by_leader GROUP BY group_id, client, generation
   ) g
   -- A member of that client is already reported.
   LEFT ANTI JOIN member_without_log s ON s.group_id = g.group_id
     AND regexp_replace(coalesce(s.client_id, s.member_id), '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '') = g.client
   GROUP BY g.client, g.group_id
   UNION ALL
-  SELECT
-    concat('coordinator of ', g.group_id), min(coalesce(first_joined_ts, last_synced_ts)), max(coalesce(last_synced_ts, first_joined_ts)),
+  SELECT concat('coordinator of ', g.group_id), min(coalesce(first_joined_ts, last_synced_ts)), max(coalesce(last_synced_ts, first_joined_ts)),
     'missing_process', 'missing_coordinator' AS code, count(*), g.group_id, CAST(max(whole) AS STRING)
   FROM (SELECT *, count(*) OVER (PARTITION BY group_id) AS whole FROM any_generation) g
   LEFT ANTI JOIN coordinated_generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation = g.generation
-  WHERE NOT g.seen_by_broker
-  GROUP BY g.group_id
+  WHERE NOT g.seen_by_broker GROUP BY g.group_id
   UNION ALL
-  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'several_members', 'several_members' AS code,
-    member_count, group_id, client
-  FROM shared_log
-  WHERE client IS NOT NULL OR member_count > 1
+  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'several_members', 'several_members' AS code, member_count, group_id, client
+  FROM shared_log WHERE client IS NOT NULL OR member_count > 1
   UNION ALL
-  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'several_brokers', 'several_brokers' AS code, broker_count,
-    broker_ids, NULL
-  FROM shared_log
-  WHERE broker_count > 0
+  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'several_brokers', 'several_brokers' AS code, broker_count, broker_ids, NULL
+  FROM shared_log WHERE broker_count > 0
   UNION ALL
   SELECT process_id, min(ts), max(ts), 'cut_lines', 'cut_lines' AS code, count_if(is_longest), NULL, NULL
-  FROM unrecognised_line
-  GROUP BY process_id
+  FROM unrecognised_line GROUP BY process_id
   HAVING count_if(is_longest) >= greatest(10, count(*) / 2) AND count(DISTINCT CASE WHEN is_longest THEN first_word END) >= 4
   UNION ALL
   SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'no_info', 'no_info' AS code, NULL, NULL, NULL
@@ -268,33 +244,24 @@ WITH file_range AS (
   SELECT c.process_id, timestamp_millis(min(c.from_ms)), timestamp_millis(max(c.to_ms)), 'no_info', 'no_client_info' AS code, count(*),
     array_join(slice(array_sort(collect_list(c.client)), 1, 3), ', '), NULL
   FROM quiet_log c
-  LEFT ANTI JOIN (SELECT process_id FROM quiet_log WHERE client IS NULL UNION SELECT process_id FROM filtered_log) q
-    ON q.process_id = c.process_id
-  WHERE c.client IS NOT NULL
-  GROUP BY c.process_id
+  LEFT ANTI JOIN (SELECT process_id FROM quiet_log WHERE client IS NULL UNION SELECT process_id FROM filtered_log) q ON q.process_id = c.process_id
+  WHERE c.client IS NOT NULL GROUP BY c.process_id
   UNION ALL
-  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'copy', 'copy' AS code, equal_lines, of_process,
-    CAST(line_count AS STRING)
+  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'copy', 'copy' AS code, equal_lines, of_process, CAST(line_count AS STRING)
   FROM copied_log
   UNION ALL
   SELECT o.process_id, NULL, NULL, 'many_owners', 'many_owners' AS code, sum(p.left_out), o.group_id,
     array_join(slice(array_sort(collect_set(o.resource)), 1, 3), ', ')
   FROM ownership_pair p
   JOIN ownership o ON o.ownership_id = p.a_id
-  WHERE p.left_out > 0
-  GROUP BY o.process_id, o.group_id
+  WHERE p.left_out > 0 GROUP BY o.process_id, o.group_id
 )
-SELECT
-  process_id, from_ts, to_ts, kind,
-  CAST(NULL AS STRING) AS note,
-  code,
+SELECT process_id, from_ts, to_ts, kind, CAST(NULL AS STRING) AS note, code,
   named_struct(
     'lives', CASE WHEN code = 'covered' THEN number END, 'silent_ms', CASE WHEN code = 'gap' THEN number END,
-    'why', CASE WHEN code = 'missing_lines' THEN name WHEN code = 'filtered' THEN detail END,
-    'literal', CASE WHEN code = 'filtered' THEN name END,
+    'why', CASE WHEN code = 'missing_lines' THEN name WHEN code = 'filtered' THEN detail END, 'literal', CASE WHEN code = 'filtered' THEN name END,
     'path', CASE WHEN code = 'unreadable' THEN name END, 'reason', CASE WHEN code = 'unreadable' THEN detail END,
-    'client', CASE WHEN code = 'several_members' THEN detail END,
-    'members', CASE WHEN code IN ('several_members', 'missing_member') THEN number END,
+    'client', CASE WHEN code = 'several_members' THEN detail END, 'members', CASE WHEN code IN ('several_members', 'missing_member') THEN number END,
     'brokers', CASE WHEN code = 'several_brokers' THEN number END, 'broker_ids', CASE WHEN code = 'several_brokers' THEN name END,
     'line_count', CASE WHEN code = 'cut_lines' THEN number END,
     'group_id', CASE WHEN kind IN ('missing_process', 'several_members', 'many_owners') THEN name END,

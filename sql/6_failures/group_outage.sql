@@ -42,18 +42,17 @@ WITH coordinator_contact AS (
   UNION ALL
   SELECT process_id, instance, group_id, client, found_ms FROM coordinator_outage WHERE found_ms IS NOT NULL
 ), recovery_by_other_client AS (
-  -- A client that lost its coordinator once, and whose log shows no recovery. Its process could reach the coordinator when that answered
-  -- another client of the process.
+  -- A client that lost its coordinator once, and whose log shows no recovery. Its process could reach the coordinator when that answered another
+  -- client of the process.
   SELECT o.process_id, o.instance, o.group_id, o.client, o.lost_ms, min(a.at_ms) AS answered_ms
   FROM coordinator_outage o
   JOIN coordinator_contact a ON a.process_id = o.process_id AND a.instance = o.instance AND a.group_id = o.group_id AND a.client <> o.client
     AND a.at_ms >= o.lost_ms
-  WHERE NOT o.never AND o.losses = 1 AND o.found_ms IS NULL AND o.closed_ms IS NULL
-  GROUP BY o.process_id, o.instance, o.group_id, o.client, o.lost_ms
+  WHERE NOT o.never AND o.losses = 1 AND o.found_ms IS NULL AND o.closed_ms IS NULL GROUP BY o.process_id, o.instance, o.group_id, o.client, o.lost_ms
 ), outage_with_settings AS (
-  SELECT o.kafka_cluster, o.group_id, o.process_id, o.instance, o.client, o.client_id, o.is_worker, o.task, o.never, o.was_member,
-    o.broker_id, o.broker, o.new_broker_id, o.lost_ms, coalesce(o.found_ms, f.answered_ms) AS found_ms, o.closed_ms, o.back_ms, o.last_ms,
-    o.lost_lo_ms, o.lost_hi_ms,
+  SELECT
+    o.kafka_cluster, o.group_id, o.process_id, o.instance, o.client, o.client_id, o.is_worker, o.task, o.never, o.was_member, o.broker_id, o.broker,
+    o.new_broker_id, o.lost_ms, coalesce(o.found_ms, f.answered_ms) AS found_ms, o.closed_ms, o.back_ms, o.last_ms, o.lost_lo_ms, o.lost_hi_ms,
     coalesce(o.found_hi_ms, f.answered_ms - o.lost_ms + o.lost_hi_ms) AS found_hi_ms,
     CASE WHEN o.duration_ms IS NOT NULL THEN coalesce(f.answered_ms - o.lost_ms, o.duration_ms) END AS duration_ms,
     o.losses, o.causes, o.revoked, o.thrown_out, o.left_group, o.witness,
@@ -63,15 +62,12 @@ WITH coordinator_contact AS (
     coalesce(try_cast(s.value AS BIGINT), w.session_ms) AS session_told_ms, coalesce(w.bootstrap, b.value) AS bootstrap
   FROM coordinator_outage o
   LEFT JOIN recovery_by_other_client f ON f.process_id = o.process_id AND f.instance = o.instance AND f.group_id = o.group_id
-    AND f.client = o.client
-    AND f.lost_ms = o.lost_ms
+    AND f.client = o.client AND f.lost_ms = o.lost_ms
   -- Without a recovery in a filtered log, the length and the end of the outage are unknown.
   LEFT ANTI JOIN filtered_log l ON l.process_id = o.process_id AND coalesce(o.found_ms, f.answered_ms) IS NULL
   LEFT JOIN worker_setting w ON w.process_id = o.process_id AND o.is_worker
-  LEFT JOIN setting s ON s.process_id = o.process_id AND s.component = 'ConsumerConfig' AND s.key = 'session.timeout.ms'
-    AND s.client_id = o.client_id
-  LEFT JOIN setting b ON b.process_id = o.process_id AND b.component = 'ConsumerConfig' AND b.key = 'bootstrap.servers'
-    AND b.client_id = o.client_id
+  LEFT JOIN setting s ON s.process_id = o.process_id AND s.component = 'ConsumerConfig' AND s.key = 'session.timeout.ms' AND s.client_id = o.client_id
+  LEFT JOIN setting b ON b.process_id = o.process_id AND b.component = 'ConsumerConfig' AND b.key = 'bootstrap.servers' AND b.client_id = o.client_id
 ), relevant_outage AS (
   SELECT * FROM outage_with_settings
   -- A client that closes while it waits for its first coordinator counts only if it waited long.
@@ -89,8 +85,7 @@ WITH coordinator_contact AS (
     ORDER BY lost_lo_ms, process_id, instance, client ROWS UNBOUNDED PRECEDING) AS n FROM outage_with_start
 ), outage_with_id AS (
   SELECT *, left(sha2(concat_ws('|', kafka_cluster, group_id, reference_process_id, never, n), 256), 16) AS outage_id,
-    min(CASE WHEN found_ms IS NOT NULL THEN found_hi_ms END)
-      OVER (PARTITION BY kafka_cluster, group_id, reference_process_id, never, n) AS served_ms
+    min(CASE WHEN found_ms IS NOT NULL THEN found_hi_ms END) OVER (PARTITION BY kafka_cluster, group_id, reference_process_id, never, n) AS served_ms
   FROM numbered_outage
 ), outage_of_member AS (
   -- Only the member itself explains why it had no coordinator when another member had one again.
@@ -98,21 +93,17 @@ WITH coordinator_contact AS (
     AND coalesce(found_ms, last_ms) - lost_ms + lost_lo_ms > served_ms + outage_late_ms, false) AS is_late
   FROM outage_with_id
 )
-SELECT outage_id, kafka_cluster, group_id, reference_process_id, never,
-  min(lost_lo_ms) AS from_ms, min(lost_hi_ms) AS first_lost_ms, max(lost_lo_ms) AS last_lost_lo_ms,
-  max(lost_hi_ms) AS last_lost_ms,
+SELECT outage_id, kafka_cluster, group_id, reference_process_id, never, min(lost_lo_ms) AS from_ms, min(lost_hi_ms) AS first_lost_ms,
+  max(lost_lo_ms) AS last_lost_lo_ms, max(lost_hi_ms) AS last_lost_ms,
   CASE WHEN NOT bool_or(found_ms IS NULL AND closed_ms IS NULL) THEN max(found_hi_ms) END AS to_ms,
   bool_or(found_ms IS NULL AND closed_ms IS NULL) AS open, max(duration_ms) AS longest_ms,
   min(CASE WHEN NOT is_late THEN duration_ms END) AS each_lo_ms, max(CASE WHEN NOT is_late THEN duration_ms END) AS each_hi_ms,
   max(served_ms) AS served_ms, array_sort(collect_set(CASE WHEN is_late THEN process_id END)) AS late, max(session_ms) AS session_ms,
-    max(session_told_ms) AS session_told_ms, array_sort(collect_set(process_id)) AS who, count(DISTINCT process_id, client) AS members,
+  max(session_told_ms) AS session_told_ms, array_sort(collect_set(process_id)) AS who, count(DISTINCT process_id, client) AS members,
   bool_or(is_worker) AS is_worker, bool_or(task IS NOT NULL) AS is_sink, max(broker_id) AS broker_id, max(broker) AS broker,
-    max(new_broker_id) AS new_broker_id,
-  array_sort(array_distinct(flatten(collect_list(causes)))) AS causes, sum(losses) AS losses,
+  max(new_broker_id) AS new_broker_id, array_sort(array_distinct(flatten(collect_list(causes)))) AS causes, sum(losses) AS losses,
   count(DISTINCT CASE WHEN revoked THEN process_id END) AS revoked, count(DISTINCT CASE WHEN thrown_out THEN process_id END) AS thrown_out,
-    bool_or(left_group) AS left_group,
-  max(back_ms - lost_ms) AS back_ms, max(bootstrap) AS bootstrap,
+  bool_or(left_group) AS left_group, max(back_ms - lost_ms) AS back_ms, max(bootstrap) AS bootstrap,
   sort_array(collect_set(struct(process_id, instance, lost_ms AS from_ms, coalesce(found_ms, closed_ms, last_ms) AS to_ms))) AS clients,
   slice(array_distinct(flatten(sort_array(collect_list(witness)))), 1, 16) AS witness
-FROM outage_of_member
-GROUP BY outage_id, kafka_cluster, group_id, reference_process_id, never
+FROM outage_of_member GROUP BY outage_id, kafka_cluster, group_id, reference_process_id, never

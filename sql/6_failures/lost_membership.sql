@@ -2,14 +2,13 @@
 -- Reads: removed_member, membership_end, process_line, broker_generation, process_ending, process_life, coordinator_outage, clock_offset
 -- Reads: event, client_event, fact_line, common_clock, namesake, filtered_log
 -- Grain: kafka_cluster, group_id, loss_id
--- A running member of the classic protocol notices the expiry of its session at the same moment as its coordinator. A member that reports
--- it much later did not run in between. The same is true if several of its clients, each with its own thread, cancel requests long after
--- their timeouts. A member that reports the expiry in time and cannot find its coordinator for long did run. Trouble of other members of
--- the group at the same moment means trouble of the coordinator. Kinds: coordinator (trouble of the coordinator), closed (its client had
--- been closed), over (its process had ended), slow (heartbeats arrived, but it did not rejoin), silent (its log ends), silent_in_outage
--- (its log ends, and its coordinator was in trouble: it died, or lines are missing), unnoticed (its client logs nothing about it), paused,
--- cut_off, slow_or_paused, paused_or_cut_off, refused (only the refusal is known), abandoned (its process is unknown, but none of the
--- candidates was in trouble), nobody (its process is unknown).
+-- A running member of the classic protocol notices the expiry of its session at the same moment as its coordinator. A member that reports it much
+-- later did not run in between. The same is true if several of its clients, each with its own thread, cancel requests long after their timeouts. A
+-- member that reports the expiry in time and cannot find its coordinator for long did run. Trouble of other members of the group at the same moment
+-- means trouble of the coordinator. Kinds: coordinator (trouble of the coordinator), closed (its client had been closed), over (its process had
+-- ended), slow (heartbeats arrived, but it did not rejoin), silent (its log ends), silent_in_outage (its log ends, and its coordinator was in
+-- trouble: it died, or lines are missing), unnoticed (its client logs nothing about it), paused, cut_off, slow_or_paused, paused_or_cut_off, refused
+-- (only the refusal is known), abandoned (its process is unknown, but none of the candidates was in trouble), nobody (its process is unknown).
 CREATE OR REPLACE TEMPORARY VIEW lost_membership (
   kafka_cluster, group_id,
   loss_id        COMMENT 'Event of the removal and member id, or the refusal if the coordinator''s log is missing',
@@ -21,8 +20,7 @@ CREATE OR REPLACE TEMPORARY VIEW lost_membership (
   removed_id     COMMENT 'Event of the removal; NULL: not in these logs',
   removed_lo_ms  COMMENT 'Removed at this time at the earliest (reference clock)',
   removed_hi_ms  COMMENT 'Removed at this time at the latest',
-  heard_ms       COMMENT 'It asked to join its last generation at this time at the earliest (reference clock); NULL: no coordinator''s log
-    shows it',
+  heard_ms       COMMENT 'It asked to join its last generation at this time at the earliest (reference clock); NULL: no coordinator''s log shows it',
   reference_process_id,
   session_ms     COMMENT 'Its session timeout; NULL: not printed',
   own_lo_ms      COMMENT 'Removed at this time at the earliest, by the process''s own clock',
@@ -46,37 +44,33 @@ CREATE OR REPLACE TEMPORARY VIEW lost_membership (
 )
 AS
 WITH covered_generation AS (
-  SELECT DISTINCT group_id, incarnation, generation,
-    generation < max(generation) OVER (PARTITION BY group_id, incarnation, process_id) AS is_followed
+  SELECT DISTINCT group_id, incarnation, generation, generation < max(generation) OVER (PARTITION BY group_id, incarnation, process_id) AS is_followed
   FROM broker_generation b
   -- Lines that are missing from a filtered log are unknown, not absent.
   LEFT ANTI JOIN filtered_log f ON f.process_id = b.process_id
 ), any_loss AS (
-  SELECT r.kafka_cluster, r.group_id, concat(r.removed_id, '/', r.member_id) AS loss_id, r.member_id, r.process_id, r.instance, r.client,
-    l.is_worker, r.how, true AS is_replaced, r.protocol, r.removed_id, r.removed_lo_ms, r.removed_hi_ms, r.heard_ms,
-    r.reference_process_id, r.session_ms, r.own_lo_ms, least(r.own_hi_ms, CASE WHEN l.removed_id IS NULL THEN l.replaced_ms END)
-    AS own_hi_ms, CASE WHEN l.removed_id IS NULL THEN l.replaced_ms END AS replaced_ms, r.was_closed, r.broker, r.worker_group_id,
-    r.worker_member_id, l.noticed, l.last_lost_ms, l.found_ms, l.first_found_ms, l.answered_ms, l.is_joining, l.refused, l.back_ms,
-    l.back_id
+  SELECT r.kafka_cluster, r.group_id, concat(r.removed_id, '/', r.member_id) AS loss_id, r.member_id, r.process_id, r.instance, r.client, l.is_worker,
+    r.how, true AS is_replaced, r.protocol, r.removed_id, r.removed_lo_ms, r.removed_hi_ms, r.heard_ms, r.reference_process_id, r.session_ms,
+    r.own_lo_ms, least(r.own_hi_ms, CASE WHEN l.removed_id IS NULL THEN l.replaced_ms END)
+    AS own_hi_ms, CASE WHEN l.removed_id IS NULL THEN l.replaced_ms END AS replaced_ms, r.was_closed, r.broker, r.worker_group_id, r.worker_member_id,
+    l.noticed, l.last_lost_ms, l.found_ms, l.first_found_ms, l.answered_ms, l.is_joining, l.refused, l.back_ms, l.back_id
   FROM removed_member r
   LEFT JOIN membership_end l ON l.group_id = r.group_id AND (l.removed_id = r.removed_id AND l.removed_member = r.member_id
     -- If the clocks leave the time open, only the member id links the two.
     OR coalesce(r.own_hi_ms - r.own_lo_ms > coordinator_together_ms, true) AND l.removed_id IS NULL AND l.process_id = r.process_id
       AND l.member_id = r.member_id)
   UNION ALL
-  SELECT l.kafka_cluster, l.group_id, l.refused.event_id, l.member_id, l.process_id, l.instance, l.client, l.is_worker, 'refused',
-    l.is_replaced, CASE WHEN l.noticed.event = 'member_fenced' THEN 'consumer' ELSE 'classic' END, NULL, NULL, NULL, NULL,
-    o.reference_process_id, NULL, NULL,
+  SELECT l.kafka_cluster, l.group_id, l.refused.event_id, l.member_id, l.process_id, l.instance, l.client, l.is_worker, 'refused', l.is_replaced,
+    CASE WHEN l.noticed.event = 'member_fenced' THEN 'consumer' ELSE 'classic' END, NULL, NULL, NULL, NULL, o.reference_process_id, NULL, NULL,
     -- The refusal came after the removal; a new client of the same name may have been in a later generation before.
     CASE WHEN l.replaced_ms IS NOT NULL THEN least(l.replaced_ms, l.refused.at_ms) END, NULL, false, NULL, NULL, NULL, l.noticed,
     l.last_lost_ms, l.found_ms, l.first_found_ms, l.answered_ms, l.is_joining, l.refused, l.back_ms, l.back_id
   FROM membership_end l
   JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
-  -- The coordinator's log would show a removal, so a member that is refused without one had left. The log must contain the last generation
-  -- of the membership and the following one; a log that begins later or ends earlier proves nothing.
+  -- The coordinator's log would show a removal, so a member that is refused without one had left. The log must contain the last generation of the
+  -- membership and the following one; a log that begins later or ends earlier proves nothing.
   LEFT JOIN covered_generation b ON b.group_id = l.group_id AND (coalesce(l.last_generation, l.generation) IS NULL
-    OR b.generation = coalesce(l.last_generation, l.generation) AND b.is_followed
-      AND coalesce(b.incarnation = l.last_incarnation, true))
+    OR b.generation = coalesce(l.last_generation, l.generation) AND b.is_followed AND coalesce(b.incarnation = l.last_incarnation, true))
   LEFT ANTI JOIN removed_member m ON m.process_id = l.process_id AND m.group_id = l.group_id AND m.member_id = l.member_id
     AND coalesce(m.own_hi_ms - m.own_lo_ms > coordinator_together_ms, true)
   WHERE l.removed_id IS NULL AND b.group_id IS NULL
@@ -104,8 +98,7 @@ WITH covered_generation AS (
         RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS after_ms
     FROM process_moment
   )
-  WHERE loss_id IS NOT NULL
-  GROUP BY loss_id
+  WHERE loss_id IS NOT NULL GROUP BY loss_id
 ), client_close AS (
   SELECT r.loss_id, min(f.at_ms) AS closed_ms
   FROM any_loss r
@@ -117,16 +110,14 @@ WITH covered_generation AS (
   SELECT r.loss_id, max(unix_millis(e.ts) - e.duration_ms) AS sent_ms
   FROM any_loss r
   JOIN event e ON e.process_id = r.process_id AND e.instance = r.instance AND e.event = 'request_cancelled'
-    AND e.duration_ms > e.timeout_ms + heartbeat_late_ms
-    AND abs(unix_millis(e.ts) - r.noticed.at_ms) <= loss_noticed_ms
-  GROUP BY r.loss_id
-  HAVING count(DISTINCT e.client_id) > 1
+    AND e.duration_ms > e.timeout_ms + heartbeat_late_ms AND abs(unix_millis(e.ts) - r.noticed.at_ms) <= loss_noticed_ms
+  GROUP BY r.loss_id HAVING count(DISTINCT e.client_id) > 1
 ), coordinator_loss AS (
   SELECT group_id, process_id, lost_lo_ms, lost_hi_ms, lost_hi_ms - lost_lo_ms <= coordinator_together_ms AS is_close, reference_process_id
-  FROM coordinator_outage
-  WHERE was_member
+  FROM coordinator_outage WHERE was_member
 ), loss_on_clock AS (
-  SELECT r.*, CASE WHEN r.refused.at_ms >= coalesce(r.own_lo_ms, r.refused.at_ms) THEN r.refused.at_ms END AS refused_ms,
+  SELECT r.*,
+    CASE WHEN r.refused.at_ms >= coalesce(r.own_lo_ms, r.refused.at_ms) THEN r.refused.at_ms END AS refused_ms,
     r.noticed.at_ms AS noticed_ms, r.noticed.at_ms - o.hi_ms AS noticed_lo_ms, r.noticed.at_ms - o.lo_ms AS noticed_hi_ms,
     r.noticed.event AS noticed_event
   FROM any_loss r
@@ -143,18 +134,16 @@ WITH covered_generation AS (
   JOIN member_log_span m ON m.group_id = p.group_id AND m.process_id <> p.process_id AND m.reference_process_id = p.reference_process_id
     AND m.first_hi_ms <= p.removed_lo_ms - coordinator_together_ms AND m.last_lo_ms >= p.removed_hi_ms
   LEFT JOIN coordinator_loss o ON o.group_id = m.group_id AND o.process_id = m.process_id
-    AND o.reference_process_id = m.reference_process_id
-    AND o.lost_lo_ms <= greatest(p.removed_hi_ms, p.noticed_hi_ms) + coordinator_together_ms
+    AND o.reference_process_id = m.reference_process_id AND o.lost_lo_ms <= greatest(p.removed_hi_ms, p.noticed_hi_ms) + coordinator_together_ms
     AND o.lost_hi_ms >= least(p.removed_lo_ms, p.noticed_lo_ms) - coordinator_together_ms
   WHERE o.process_id IS NULL
 ), coordinator_trouble_loss AS (
-  -- Others of the group lost the same coordinator at the same moment, or it had only just returned. If a clock leaves this open, and
-  -- another process had no trouble, they did not.
+  -- Others of the group lost the same coordinator at the same moment, or it had only just returned. If a clock leaves this open, and another process
+  -- had no trouble, they did not.
   SELECT p.loss_id
   FROM loss_on_clock p
   LEFT JOIN loss_without_outage u ON u.loss_id = p.loss_id
-  JOIN coordinator_loss o ON o.group_id = p.group_id AND o.process_id <> p.process_id
-    AND o.reference_process_id = p.reference_process_id
+  JOIN coordinator_loss o ON o.group_id = p.group_id AND o.process_id <> p.process_id AND o.reference_process_id = p.reference_process_id
     AND o.lost_lo_ms <= p.noticed_hi_ms + coordinator_together_ms AND o.lost_hi_ms >= p.noticed_lo_ms - coordinator_together_ms
     AND (u.loss_id IS NULL OR o.is_close AND p.noticed_hi_ms - p.noticed_lo_ms <= coordinator_together_ms)
   UNION
@@ -163,22 +152,19 @@ WITH covered_generation AS (
   JOIN process_ending b ON b.is_broker AND b.process_id = p.broker AND b.reference_process_id = p.reference_process_id
     AND b.to_lo_ms <= p.removed_hi_ms AND b.to_hi_ms >= p.removed_lo_ms - coalesce(p.session_ms, 0) - coordinator_settled_ms
 )
-SELECT
-  r.kafka_cluster, r.group_id, r.loss_id, r.member_id, r.process_id, r.instance, r.client, r.is_worker, r.how, r.protocol, r.removed_id,
-  r.removed_lo_ms, r.removed_hi_ms, r.heard_ms, r.reference_process_id, r.session_ms, r.own_lo_ms, r.own_hi_ms, r.broker,
-  r.worker_group_id, r.worker_member_id,
+SELECT r.kafka_cluster, r.group_id, r.loss_id, r.member_id, r.process_id, r.instance, r.client, r.is_worker, r.how, r.protocol, r.removed_id,
+  r.removed_lo_ms, r.removed_hi_ms, r.heard_ms, r.reference_process_id, r.session_ms, r.own_lo_ms, r.own_hi_ms, r.broker, r.worker_group_id,
+  r.worker_member_id,
   CASE
     WHEN r.process_id IS NULL THEN CASE WHEN n.removed_id IS NULL THEN 'nobody' ELSE 'abandoned' END
     -- A member that runs returns to a coordinator that is back. One that prints nothing afterwards may have died.
     WHEN s.loss_id IS NOT NULL AND coalesce(a.after_ms, r.refused_ms) IS NOT NULL THEN 'coordinator'
     WHEN r.was_closed THEN 'closed'
-    WHEN (e.process_id IS NOT NULL OR p.ending_ms <= r.own_lo_ms) AND a.after_ms IS NULL AND r.refused_ms IS NULL
-      THEN 'over'
+    WHEN (e.process_id IS NOT NULL OR p.ending_ms <= r.own_lo_ms) AND a.after_ms IS NULL AND r.refused_ms IS NULL THEN 'over'
     -- A member that was refused was still running.
     WHEN a.after_ms IS NULL AND r.refused_ms IS NULL THEN CASE WHEN s.loss_id IS NULL THEN 'silent' ELSE 'silent_in_outage' END
     -- Its heartbeats continued, so it learns of the removal from the next one.
-    WHEN r.how = 'rebalance' AND r.noticed_event <> 'coordinator_lost' AND r.noticed_ms <= r.own_hi_ms + coordinator_together_ms
-      THEN 'slow'
+    WHEN r.how = 'rebalance' AND r.noticed_event <> 'coordinator_lost' AND r.noticed_ms <= r.own_hi_ms + coordinator_together_ms THEN 'slow'
     WHEN r.how = 'rebalance' THEN 'slow_or_paused'
     WHEN r.noticed_ms IS NULL THEN 'unnoticed'
     WHEN r.noticed_event = 'coordinator_lost' AND r.noticed_ms > r.own_hi_ms + heartbeat_late_ms
@@ -187,9 +173,9 @@ SELECT
       -- A log that begins later may lack an earlier line.
       AND (a.before_ms IS NOT NULL OR r.instance > 0 OR d.sent_ms IS NOT NULL) THEN 'paused'
     WHEN r.noticed_event = 'coordinator_lost' AND least(r.noticed_ms, a.after_ms) <= coalesce(greatest(r.own_lo_ms, r.replaced_ms),
-        r.own_hi_ms) + heartbeat_late_ms
-      -- A member that is back has found its coordinator, even without a line; one that is closed no longer looks for it. A clock step in
-      -- the meantime can make the time seem longer.
+      r.own_hi_ms) + heartbeat_late_ms
+      -- A member that is back has found its coordinator, even without a line; one that is closed no longer looks for it. A clock step in the meantime
+      -- can make the time seem longer.
       AND coalesce(least(r.found_ms, r.back_ms, c.closed_ms), p.last_ms) - r.noticed_ms
         > heartbeat_late_ms + coalesce(k.step_ms + clock_skew_ms, 0L) THEN 'cut_off'
     WHEN NOT r.is_replaced THEN 'refused'
@@ -197,8 +183,8 @@ SELECT
     ELSE 'paused_or_cut_off'
   END AS kind,
   r.answered_ms, coalesce(a.before_ms, d.sent_ms) AS before_ms, coalesce(a.after_ms, r.refused_ms) AS after_ms, r.noticed_ms,
-  r.noticed.event_id AS noticed_id, r.noticed_event AS noticed, r.last_lost_ms, r.found_ms, r.first_found_ms,
-  r.refused.event_id AS refused_id, r.back_ms, r.back_id
+  r.noticed.event_id AS noticed_id, r.noticed_event AS noticed, r.last_lost_ms, r.found_ms, r.first_found_ms, r.refused.event_id AS refused_id,
+  r.back_ms, r.back_id
 FROM loss_on_clock r
 LEFT JOIN surrounding_line a ON a.loss_id = r.loss_id
 LEFT JOIN late_cancellation d ON d.loss_id = r.loss_id
@@ -207,5 +193,4 @@ LEFT JOIN process_ending e ON e.process_id = r.process_id AND e.instance = r.ins
 LEFT JOIN process_life p ON p.process_id = r.process_id AND p.instance = r.instance
 LEFT JOIN client_close c ON c.loss_id = r.loss_id
 LEFT JOIN common_clock k ON k.process_id = r.process_id
-LEFT JOIN (SELECT DISTINCT removed_id, member_id FROM namesake WHERE all_went_on) n
-  ON n.removed_id = r.removed_id AND n.member_id = r.member_id
+LEFT JOIN (SELECT DISTINCT removed_id, member_id FROM namesake WHERE all_went_on) n ON n.removed_id = r.removed_id AND n.member_id = r.member_id

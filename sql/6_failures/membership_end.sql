@@ -1,8 +1,7 @@
 -- One row per membership that its client was refused or was removed from, with the client's lines about it.
 -- Reads: client_event, removed_member, event, process_cluster, member_round, join_round, clock_offset
 -- Grain: group_id, process_id, instance, client, membership
--- A membership begins when the client becomes a member, and lasts until it becomes a member again. A seat is a client of a group in one
--- process run.
+-- A membership begins when the client becomes a member, and lasts until it becomes a member again. A seat is a client of a group in one process run.
 CREATE OR REPLACE TEMPORARY VIEW membership_end (
   kafka_cluster, group_id, process_id, instance, client,
   membership     COMMENT 'Its number in this run of the client; 0: before the first one in its log',
@@ -27,8 +26,7 @@ CREATE OR REPLACE TEMPORARY VIEW membership_end (
 )
 AS
 WITH classified_event AS (
-  SELECT kafka_cluster, group_id, process_id, instance, client, is_worker, at_ms, stream_pos, event_id, event,
-    member_id, generation,
+  SELECT kafka_cluster, group_id, process_id, instance, client, is_worker, at_ms, stream_pos, event_id, event, member_id, generation,
     CASE
       WHEN event IN ('joined', 'synced', 'worker_assigned', 'partitions_assigned') THEN 'in'
       WHEN event = 'coordinator_lost' THEN 'lost'
@@ -36,37 +34,35 @@ WITH classified_event AS (
       WHEN event = 'joining' THEN 'asked'
       WHEN event = 'member_fenced' AND group_instance_id IS NULL
         OR event IN ('heartbeat_failed', 'join_failed', 'sync_failed', 'generation_reset')
-          AND coalesce(cause, error, reason, '') RLIKE 'UNKNOWN_MEMBER|not aware of this member|member id|is unknown|FENCED_MEMBER'
-            THEN 'refused'
+          AND coalesce(cause, error, reason, '') RLIKE 'UNKNOWN_MEMBER|not aware of this member|member id|is unknown|FENCED_MEMBER' THEN 'refused'
     END AS kind
-  FROM client_event
-  WHERE at_ms IS NOT NULL AND group_id IS NOT NULL
+  FROM client_event WHERE at_ms IS NOT NULL AND group_id IS NOT NULL
   UNION ALL
   -- A member of a share group owns no partition: its membership begins when it is stable.
-  SELECT c.kafka_cluster, e.group_id, e.process_id, e.instance, coalesce(e.client_id, e.thread, '-'), false, unix_millis(e.ts),
-    e.stream_pos, e.event_id, e.event, e.member_id, CAST(NULL AS BIGINT), 'in'
+  SELECT
+    c.kafka_cluster, e.group_id, e.process_id, e.instance, coalesce(e.client_id, e.thread, '-'), false, unix_millis(e.ts), e.stream_pos, e.event_id,
+    e.event, e.member_id, CAST(NULL AS BIGINT), 'in'
   FROM event e
   JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
-  WHERE e.client_kind = 'ShareConsumer' AND e.event = 'member_state_changed' AND e.state_to = 'STABLE' AND e.ts IS NOT NULL
-    AND e.group_id IS NOT NULL
+  WHERE e.client_kind = 'ShareConsumer' AND e.event = 'member_state_changed' AND e.state_to = 'STABLE' AND e.ts IS NOT NULL AND e.group_id IS NOT NULL
 ), seat_event AS (
-  SELECT concat_ws('|', group_id, process_id, CAST(instance AS STRING), client) AS seat, kafka_cluster, group_id, process_id, instance,
-    client, is_worker, at_ms, stream_pos, event_id, event, member_id, generation, kind, 0L AS session_ms
-  FROM classified_event
-  WHERE kind IS NOT NULL
+  SELECT
+    concat_ws('|', group_id, process_id, CAST(instance AS STRING), client) AS seat, kafka_cluster, group_id, process_id, instance, client, is_worker,
+    at_ms, stream_pos, event_id, event, member_id, generation, kind, 0L AS session_ms
+  FROM classified_event WHERE kind IS NOT NULL
   UNION ALL
   -- The coordinator's log may have another name for the cluster, or none.
-  SELECT concat_ws('|', r.group_id, r.process_id, CAST(r.instance AS STRING), r.client), NULL, r.group_id, r.process_id, r.instance,
-    r.client, false, r.own_lo_ms, -1L, r.removed_id, 'member_expired', r.member_id, NULL, 'removed', coalesce(r.session_ms, 0L)
+  SELECT concat_ws('|', r.group_id, r.process_id, CAST(r.instance AS STRING), r.client), NULL, r.group_id, r.process_id, r.instance, r.client, false,
+    r.own_lo_ms, -1L, r.removed_id, 'member_expired', r.member_id, NULL, 'removed', coalesce(r.session_ms, 0L)
   FROM removed_member r
   -- If the clocks leave the time of the removal open, it is omitted: the member's own lines with that id show the membership.
   LEFT ANTI JOIN classified_event s ON r.own_hi_ms - r.own_lo_ms > coordinator_together_ms AND s.process_id = r.process_id
     AND s.group_id = r.group_id AND s.member_id = r.member_id
   WHERE r.process_id IS NOT NULL AND r.own_lo_ms IS NOT NULL
 ), membership_mark AS (
-  -- Each event of a seat with its membership, the last response of the coordinator and the last request to join. A worker prints its
-  -- assignment later, after its tasks have stopped. At equal times only requests that are certainly earlier count.
+  -- Each event of a seat with its membership, the last response of the coordinator and the last request to join. A worker prints its assignment
+  -- later, after its tasks have stopped. At equal times only requests that are certainly earlier count.
   SELECT *, count_if(kind = 'in') OVER in_order AS membership,
     max(CASE WHEN event IN ('joined', 'synced', 'coordinator_discovered') THEN at_ms END) OVER in_order AS answered_ms,
     max(CASE WHEN kind = 'asked' THEN at_ms END) OVER in_time AS asked_before_ms
@@ -74,17 +70,15 @@ WITH classified_event AS (
   WINDOW in_order AS (PARTITION BY seat ORDER BY at_ms, stream_pos, event_id ROWS UNBOUNDED PRECEDING),
     in_time AS (PARTITION BY seat ORDER BY at_ms, turn, stream_pos, event_id ROWS UNBOUNDED PRECEDING)
 ), ended_membership AS (
-  SELECT seat, membership, max(kafka_cluster) AS kafka_cluster, max(group_id) AS group_id, max(process_id) AS process_id,
-    max(instance) AS instance, max(client) AS client, max(is_worker) AS is_worker, max(member_id) AS member_id,
-    max(CASE WHEN kind IN ('in', 'refused') THEN generation END) AS generation,
-    max(CASE WHEN kind = 'removed' THEN event_id END) AS removed_id, max(CASE WHEN kind = 'removed' THEN member_id END) AS removed_member,
+  SELECT seat, membership, max(kafka_cluster) AS kafka_cluster, max(group_id) AS group_id, max(process_id) AS process_id, max(instance) AS instance,
+    max(client) AS client, max(is_worker) AS is_worker, max(member_id) AS member_id,
+    max(CASE WHEN kind IN ('in', 'refused') THEN generation END) AS generation, max(CASE WHEN kind = 'removed' THEN event_id END) AS removed_id,
+    max(CASE WHEN kind = 'removed' THEN member_id END) AS removed_member,
     min(CASE WHEN kind = 'removed' THEN at_ms - session_ms - heartbeat_late_ms END) AS unheard_ms,
-    min(CASE WHEN kind = 'refused' THEN at_ms END) AS refused_ms,
-    min(CASE WHEN kind = 'asked' THEN at_ms END) AS asked_ms, min(CASE WHEN kind = 'removed' THEN at_ms END) AS removed_ms,
-    min(CASE WHEN kind = 'removed' THEN answered_ms END) AS answered_ms,
+    min(CASE WHEN kind = 'refused' THEN at_ms END) AS refused_ms, min(CASE WHEN kind = 'asked' THEN at_ms END) AS asked_ms,
+    min(CASE WHEN kind = 'removed' THEN at_ms END) AS removed_ms, min(CASE WHEN kind = 'removed' THEN answered_ms END) AS answered_ms,
     min(CASE WHEN kind = 'in' THEN at_ms END) AS in_ms, min(CASE WHEN kind = 'in' THEN event_id END) AS in_id
-  FROM membership_mark
-  GROUP BY seat, membership
+  FROM membership_mark GROUP BY seat, membership
 ), mark_of_end AS (
   -- A coordinator that was found and kept for long ends the earlier trouble.
   SELECT n.*, e.refused_ms,
@@ -99,15 +93,12 @@ WITH classified_event AS (
   WHERE e.removed_id IS NOT NULL OR e.refused_ms IS NOT NULL
 ), loss_summary AS (
   SELECT seat, membership,
-    min(CASE WHEN kind IN ('lost', 'refused') AND at_ms >= since_ms
-      THEN struct(at_ms, stream_pos, event_id, event, answered_ms) END) AS noticed,
-    min_by(let_in_asked_ms, struct(at_ms, stream_pos, event_id)) FILTER (WHERE kind IN ('lost', 'refused') AND at_ms >= since_ms)
-      AS let_in_asked_ms,
+    min(CASE WHEN kind IN ('lost', 'refused') AND at_ms >= since_ms THEN struct(at_ms, stream_pos, event_id, event, answered_ms) END) AS noticed,
+    min_by(let_in_asked_ms, struct(at_ms, stream_pos, event_id)) FILTER (WHERE kind IN ('lost', 'refused') AND at_ms >= since_ms) AS let_in_asked_ms,
     -- A refusal is a response of the coordinator, so a loss after it is another loss.
     max(CASE WHEN kind = 'lost' AND at_ms >= since_ms AND coalesce(at_ms <= refused_ms, true) THEN at_ms END) AS last_lost_ms,
     min(CASE WHEN kind = 'refused' THEN struct(at_ms, stream_pos, event_id) END) AS refused
-  FROM mark_of_end
-  GROUP BY seat, membership
+  FROM mark_of_end GROUP BY seat, membership
 ), recovery AS (
   -- Recovery after the last loss, the first recovery, and the last loss before that.
   SELECT s.seat, s.membership, min(CASE WHEN n.kind IN ('found', 'refused') AND n.at_ms >= s.last_lost_ms THEN n.at_ms END) AS found_ms,
@@ -116,8 +107,9 @@ WITH classified_event AS (
   JOIN membership_mark n ON n.seat = s.seat AND n.membership = s.membership
   GROUP BY s.seat, s.membership
 ), timed_round AS (
-  SELECT concat_ws('|', r.group_id, r.process_id, CAST(j.instance AS STRING), r.client) AS seat, r.kafka_cluster, r.group_id,
-    r.incarnation, r.generation, coalesce(j.synced_ms, j.joined_ms, j.worker_assigned_ms) AS at_ms,
+  SELECT
+    concat_ws('|', r.group_id, r.process_id, CAST(j.instance AS STRING), r.client) AS seat, r.kafka_cluster, r.group_id, r.incarnation, r.generation,
+    coalesce(j.synced_ms, j.joined_ms, j.worker_assigned_ms) AS at_ms,
     -- An uncertain clock gives no usable time.
     CASE WHEN o.hi_ms - o.lo_ms <= coordinator_together_ms
       THEN coalesce(j.joined_ms, j.synced_ms, j.worker_assigned_ms) - o.lo_ms END AS joined_hi_ms, o.reference_process_id
@@ -128,13 +120,11 @@ WITH classified_event AS (
   -- Without the coordinator's log: the member's last generation, and when others were in the next one without it.
   SELECT seat, membership, last, last_ms, let_in_asked_ms
   FROM (
-    SELECT seat, membership, let_in_asked_ms, lag(in_round) IGNORE NULLS OVER so_far AS last,
-      lag(round_ms) IGNORE NULLS OVER so_far AS last_ms
+    SELECT seat, membership, let_in_asked_ms, lag(in_round) IGNORE NULLS OVER so_far AS last, lag(round_ms) IGNORE NULLS OVER so_far AS last_ms
     FROM (
       SELECT seat, CAST(NULL AS BIGINT) AS membership, CAST(NULL AS BIGINT) AS let_in_asked_ms, at_ms, at_ms AS round_ms,
         struct(kafka_cluster, group_id, incarnation, generation) AS in_round, incarnation, generation
-      FROM timed_round
-      WHERE at_ms IS NOT NULL
+      FROM timed_round WHERE at_ms IS NOT NULL
       UNION ALL
       SELECT s.seat, s.membership, s.let_in_asked_ms, s.noticed.at_ms, NULL, NULL, NULL, NULL
       FROM loss_summary s
@@ -145,8 +135,7 @@ WITH classified_event AS (
   WHERE membership IS NOT NULL AND last IS NOT NULL
 ), next_round AS (
   SELECT kafka_cluster, group_id, incarnation, generation, reference_process_id, min(joined_hi_ms) AS joined_hi_ms
-  FROM timed_round
-  GROUP BY kafka_cluster, group_id, incarnation, generation, reference_process_id
+  FROM timed_round GROUP BY kafka_cluster, group_id, incarnation, generation, reference_process_id
 ), replaced_member AS (
   SELECT a.seat, a.membership,
     min(CASE WHEN n.reference_process_id = o.reference_process_id AND o.hi_ms - o.lo_ms <= coordinator_together_ms
@@ -159,14 +148,12 @@ WITH classified_event AS (
   LEFT ANTI JOIN timed_round r ON r.seat = a.seat AND r.kafka_cluster = n.kafka_cluster AND r.group_id = n.group_id
     AND r.incarnation = n.incarnation AND r.generation = n.generation AND r.reference_process_id = n.reference_process_id
   -- If it asked again after that generation and became a member, the lines that show its generation are missing.
-  WHERE NOT coalesce(a.let_in_asked_ms > a.last_ms, false)
-  GROUP BY a.seat, a.membership
+  WHERE NOT coalesce(a.let_in_asked_ms > a.last_ms, false) GROUP BY a.seat, a.membership
 )
-SELECT e.kafka_cluster, e.group_id, e.process_id, e.instance, e.client, e.membership, e.is_worker, e.member_id, e.generation,
-  e.removed_id, e.removed_member, s.noticed, s.last_lost_ms, s.refused, f.found_ms, f.first_found_ms,
-  coalesce(s.noticed.answered_ms, e.answered_ms) AS answered_ms, coalesce(e.asked_ms < e.removed_ms, false) AS is_joining,
-  b.in_ms AS back_ms, b.in_id AS back_id, p.own_hi_ms AS replaced_ms, p.seat IS NOT NULL AS is_replaced,
-  a.last.incarnation AS last_incarnation, a.last.generation AS last_generation
+SELECT e.kafka_cluster, e.group_id, e.process_id, e.instance, e.client, e.membership, e.is_worker, e.member_id, e.generation, e.removed_id,
+  e.removed_member, s.noticed, s.last_lost_ms, s.refused, f.found_ms, f.first_found_ms, coalesce(s.noticed.answered_ms, e.answered_ms) AS answered_ms,
+  coalesce(e.asked_ms < e.removed_ms, false) AS is_joining, b.in_ms AS back_ms, b.in_id AS back_id, p.own_hi_ms AS replaced_ms,
+  p.seat IS NOT NULL AS is_replaced, a.last.incarnation AS last_incarnation, a.last.generation AS last_generation
 FROM loss_summary s
 JOIN ended_membership e ON e.seat = s.seat AND e.membership = s.membership
 LEFT JOIN ended_membership b ON b.seat = s.seat AND b.membership = s.membership + 1

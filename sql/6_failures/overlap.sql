@@ -1,11 +1,11 @@
 -- One row per ownership pair: for how long both owned the resource, over every clock offset that the edges allow, and whether both worked.
 -- Reads: ownership_pair, holding, process_resolution, clock_offset, member_round, event_row, task_line, event
 -- Grain: a_id, b_id
--- For a fixed offset the overlap is the earlier end minus the later start. Over all offsets it has no inner minimum, so the minimum is at
--- one of the two bounds, and the maximum is at a bound or where two starts or two ends coincide. An ownership without a known start is not
--- certain at all, and a known one is certain only up to the last line that shows it: no proof rests on a line that is not in the log.
--- Printed times are truncated to the layout's resolution, so an event may be nearly that much later. That does not apply to two threads of
--- one worker, whose lines are in order and which restarts a task only after the previous thread has ended.
+-- For a fixed offset the overlap is the earlier end minus the later start. Over all offsets it has no inner minimum, so the minimum is at one of the
+-- two bounds, and the maximum is at a bound or where two starts or two ends coincide. An ownership without a known start is not certain at all, and a
+-- known one is certain only up to the last line that shows it: no proof rests on a line that is not in the log. Printed times are truncated to the
+-- layout's resolution, so an event may be nearly that much later. That does not apply to two threads of one worker, whose lines are in order and
+-- which restarts a task only after the previous thread has ended.
 CREATE OR REPLACE TEMPORARY VIEW overlap (
   a_id        COMMENT 'Ownership that began first, as far as is known',
   b_id        COMMENT 'The other',
@@ -29,8 +29,7 @@ CREATE OR REPLACE TEMPORARY VIEW overlap (
 AS
 WITH owner AS (
   -- Each start (began) and each end from its earliest to its latest possible moment, on the reference clock.
-  SELECT *, coalesce(from_lo_ms, -9000000000000000) AS began_from_ms,
-    coalesce(from_hi_ms, sure_ms - ahead_lo_ms, 9000000000000000) AS began_to_ms,
+  SELECT *, coalesce(from_lo_ms, -9000000000000000) AS began_from_ms, coalesce(from_hi_ms, sure_ms - ahead_lo_ms, 9000000000000000) AS began_to_ms,
     coalesce(sure_ms - ahead_hi_ms, -9000000000000000) AS ended_from_ms, coalesce(to_hi_ms, 9000000000000000) AS ended_to_ms
   FROM (
     SELECT h.*, r.resolution_ms, o.lo_ms AS ahead_lo_ms, o.hi_ms AS ahead_hi_ms, o.stepped, least(h.stop_lo_ms, h.until_ms) AS sure_ms,
@@ -49,17 +48,15 @@ WITH owner AS (
   JOIN owner a ON a.ownership_id = p.a_id
   JOIN owner b ON b.ownership_id = p.b_id
 ), pair_span AS (
-  -- On each one's own clock. NULL means no bound on that side; greatest and least ignore it. An end that seems to come before the start,
-  -- because the clock was set back, is no bound.
-  SELECT a_id, b_id, lo_ms AS l, hi_ms AS u,
-    a.start_lo_ms AS a_start_lo, a.start_hi_ms + x_ms AS a_start_hi, a.sure_ms AS a_stop_lo,
+  -- On each one's own clock. NULL means no bound on that side; greatest and least ignore it. An end that seems to come before the start, because the
+  -- clock was set back, is no bound.
+  SELECT a_id, b_id, lo_ms AS l, hi_ms AS u, a.start_lo_ms AS a_start_lo, a.start_hi_ms + x_ms AS a_start_hi, a.sure_ms AS a_stop_lo,
     CASE WHEN a.stop_hi_ms + x_ms < a.start_lo_ms THEN NULL ELSE a.stop_hi_ms + x_ms END AS a_stop_hi,
     CASE WHEN a.work_stop_hi_ms + x_ms < a.start_lo_ms THEN NULL ELSE a.work_stop_hi_ms + x_ms END AS a_work_hi,
     b.start_lo_ms AS b_start_lo, b.start_hi_ms + y_ms AS b_start_hi, b.sure_ms AS b_stop_lo,
     CASE WHEN b.stop_hi_ms + y_ms < b.start_lo_ms THEN NULL ELSE b.stop_hi_ms + y_ms END AS b_stop_hi,
     CASE WHEN b.work_stop_hi_ms + y_ms < b.start_lo_ms THEN NULL ELSE b.work_stop_hi_ms + y_ms END AS b_work_hi
-  FROM owner_pair
-  WHERE lo_ms IS NOT NULL AND hi_ms IS NOT NULL
+  FROM owner_pair WHERE lo_ms IS NOT NULL AND hi_ms IS NOT NULL
 ), pair_overlap AS (
   SELECT *,
     CASE WHEN a_start_hi IS NOT NULL AND a_stop_lo IS NOT NULL AND b_start_hi IS NOT NULL AND b_stop_lo IS NOT NULL
@@ -73,12 +70,10 @@ WITH owner AS (
   -- The time in which both certainly existed and neither had certainly stopped working, by each one's own clock.
   SELECT a_id, b_id, 'a' AS side, a_id AS ownership_id, greatest(a_start_hi, b_start_hi - l) AS from_ms,
     least(a_stop_lo, b_stop_lo - u, a_work_hi, b_work_hi - u) AS to_ms
-  FROM pair_overlap
-  WHERE certain_ms > 0
+  FROM pair_overlap WHERE certain_ms > 0
   UNION ALL
   SELECT a_id, b_id, 'b', b_id, greatest(b_start_hi, a_start_hi + u), least(b_stop_lo, a_stop_lo + l, b_work_hi, a_work_hi + l)
-  FROM pair_overlap
-  WHERE certain_ms > 0
+  FROM pair_overlap WHERE certain_ms > 0
 ), position_line AS (
   SELECT process_id, instance, coalesce(client_id, task, thread, '-') AS client, stream_pos, unix_millis(ts) AS at_ms, event_id,
     event IN ('position_set', 'position_reset', 'position_sought') AS is_jump,
@@ -94,15 +89,12 @@ WITH owner AS (
   FROM position_line
 ), activity_line AS (
   -- Activity of the resource itself: other lines of the process, and those of a client that is being closed, do not prove work.
-  SELECT process_id, resource_kind, resource, concat_ws('/', instance, life) AS owner, at_ms AS since_ms, at_ms, event_id
-  FROM task_line
-  WHERE is_work
+  SELECT process_id, resource_kind, resource, concat_ws('/', instance, life) AS owner, at_ms AS since_ms, at_ms, event_id FROM task_line WHERE is_work
   UNION ALL
-  -- Between two lines a consumer read records of a partition. A commit alone does not show the position: several may be in flight, and
-  -- records that were read before a pause may be committed after it. An automatic commit always has the complete position.
+  -- Between two lines a consumer read records of a partition. A commit alone does not show the position: several may be in flight, and records that
+  -- were read before a pause may be committed after it. An automatic commit always has the complete position.
   SELECT process_id, 'partition', at.resource, client, was.at_ms, at_ms, event_id
-  FROM position_with_previous
-  WHERE at.position > was.position AND NOT is_jump
+  FROM position_with_previous WHERE at.position > was.position AND NOT is_jump
 ), side_activity AS (
   SELECT s.a_id, s.b_id, s.side, struct(min(g.at_ms) AS first_ms, max(g.at_ms) AS last_ms,
     max_by(g.event_id, struct(g.at_ms IS NOT NULL, g.at_ms, g.event_id)) AS event_id) AS work
@@ -113,8 +105,7 @@ WITH owner AS (
   GROUP BY s.a_id, s.b_id, s.side
 ), member_round_line AS (
   -- A worker owns a task, and its client is the only one of that group in the process. A partition's owner is a client.
-  SELECT m.*, explode(array('', m.client)) AS owner
-  FROM member_round m
+  SELECT m.*, explode(array('', m.client)) AS owner FROM member_round m
   -- Clocks assign generations to incarnations if there are only members' logs.
   LEFT ANTI JOIN (SELECT DISTINCT kafka_cluster, group_id FROM member_round WHERE incarnation > 1) x ON x.kafka_cluster = m.kafka_cluster
     AND x.group_id = m.group_id
@@ -127,11 +118,11 @@ WITH owner AS (
     struct('start' AS side, 'request' AS how, m.joined.event_id AS event_id),
     struct('start' AS side, 'assignment' AS how, m.synced.event_id AS event_id))) l AS side, how, event_id
   UNION ALL
-  SELECT h.kafka_cluster, h.group_id, h.process_id, CASE WHEN h.resource_kind = 'partition' THEN h.owner ELSE '' END, NULL,
-    h.ownership_id, l.side, w.how, l.event_id
+  SELECT h.kafka_cluster, h.group_id, h.process_id,
+    CASE WHEN h.resource_kind = 'partition' THEN h.owner ELSE '' END,
+    NULL, h.ownership_id, l.side, w.how, l.event_id
   FROM owner h
-  LATERAL VIEW inline(array(struct('stop' AS side, h.stop_id AS event_id), struct('start' AS side, h.start_id AS event_id))) l
-    AS side, event_id
+  LATERAL VIEW inline(array(struct('stop' AS side, h.stop_id AS event_id), struct('start' AS side, h.start_id AS event_id))) l AS side, event_id
   LATERAL VIEW explode(array('request', 'assignment')) w AS how
 ), ownership_round AS (
   SELECT ownership_id, side, how, event_id, round
@@ -150,10 +141,10 @@ WITH owner AS (
   UNION ALL
   SELECT a_id, b_id, b_id, a_id FROM ownership_pair WHERE clock_how <> 'same_process'
 ), causal_handover AS (
-  -- Messages prove, without any clock, that one had ended before the other began. After the first ended, its process asked to join
-  -- generation N, and the second began after its process was in generation M >= N: the coordinator ends the join phase of N between the
-  -- two. Or its process led generation N and computed the assignment after the end, and the second began after its process received its
-  -- share of it; a later generation may have been formed without a late leader.
+  -- Messages prove, without any clock, that one had ended before the other began. After the first ended, its process asked to join generation N, and
+  -- the second began after its process was in generation M >= N: the coordinator ends the join phase of N between the two. Or its process led
+  -- generation N and computed the assignment after the end, and the second began after its process received its share of it; a later generation may
+  -- have been formed without a late leader.
   SELECT a_id, b_id, first_id, how, left_generation, got_generation, witness
   FROM (
     SELECT p.a_id, p.b_id, p.first_id, a.how, a.round.generation AS left_generation, g.round.generation AS got_generation,
@@ -195,10 +186,8 @@ WITH owner AS (
   LEFT JOIN side_activity y ON y.a_id = p.a_id AND y.b_id = p.b_id AND y.side = 'b'
   LEFT JOIN causal_handover c ON c.a_id = p.a_id AND c.b_id = p.b_id
 )
-SELECT
-  a_id, b_id, a, b, lo_ms, hi_ms, clock_how, clock_witness, is_next, handover, verdict,
-  verdict = 'proved' AND a_work IS NOT NULL AND b_work IS NOT NULL AS worked,
-  certain_ms, possible_ms, work_possible_ms, a_work, b_work,
+SELECT a_id, b_id, a, b, lo_ms, hi_ms, clock_how, clock_witness, is_next, handover, verdict,
+  verdict = 'proved' AND a_work IS NOT NULL AND b_work IS NOT NULL AS worked, certain_ms, possible_ms, work_possible_ms, a_work, b_work,
   transform(CASE
     -- Clocks that cannot be compared leave every bound open.
     WHEN lo_ms IS NOT NULL AND exists(bounds, x -> x.is_wide AND x.decides) THEN filter(bounds, x -> x.is_wide AND x.decides)

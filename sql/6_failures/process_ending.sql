@@ -2,11 +2,11 @@
 -- Reads: process_life, fact_line, client_event, member_place, removed_member, event, clock_offset, cluster_broker, shared_log
 -- Reads: clock_step, broker_missed
 -- Grain: process_id, instance
--- In every release a worker prints that it stops. From 2.4 on a client that closes leaves its group or prints that it was closed; in
--- earlier releases only its coordinator can show whether it left. How: stopped (it printed so), left (it left its groups cleanly), failed
--- (it gave up while starting), starting (it had not started yet), died (its coordinator, or for a broker its controller, no longer heard
--- from it), unknown. If a process prints nothing about its end, lines may be missing. If the reference's own clock was set while its
--- process was down, the times of the next run are converted to the previous clock.
+-- In every release a worker prints that it stops. From 2.4 on a client that closes leaves its group or prints that it was closed; in earlier releases
+-- only its coordinator can show whether it left. How: stopped (it printed so), left (it left its groups cleanly), failed (it gave up while starting),
+-- starting (it had not started yet), died (its coordinator, or for a broker its controller, no longer heard from it), unknown. If a process prints
+-- nothing about its end, lines may be missing. If the reference's own clock was set while its process was down, the times of the next run are
+-- converted to the previous clock.
 CREATE OR REPLACE TEMPORARY VIEW process_ending (
   process_id,
   instance      COMMENT 'Run that ended',
@@ -31,9 +31,7 @@ WITH process_run AS (
   WHERE last_ms IS NOT NULL
 ), start_failure AS (
   SELECT process_id, instance, min(event_id) AS event_id
-  FROM fact_line
-  WHERE event IN ('connect_start_failed', 'herder_failed', 'broker_failed')
-  GROUP BY process_id, instance
+  FROM fact_line WHERE event IN ('connect_start_failed', 'herder_failed', 'broker_failed') GROUP BY process_id, instance
 ), started_run AS (
   -- Before it has started, a process that is asked to stop prints nothing.
   SELECT process_id, instance FROM fact_line WHERE event IN ('herder_starting', 'broker_started', 'coordinator_elected', 'group_loaded')
@@ -43,17 +41,15 @@ WITH process_run AS (
   SELECT process_id, instance FROM event WHERE broker_id IS NOT NULL AND event IN ('group_stabilized', 'rebalance_preparing')
 ), client_end AS (
   -- A process's last line about each of its memberships.
-  SELECT process_id, instance, client,
-    max_by(CASE WHEN event = 'leaving' THEN 'left' ELSE 'in' END, struct(at_ms IS NOT NULL, at_ms, stream_pos)) AS last,
-      max_by(event_id, struct(at_ms IS NOT NULL, at_ms, stream_pos)) AS event_id
+  SELECT
+    process_id, instance, client, max_by(CASE WHEN event = 'leaving' THEN 'left' ELSE 'in' END, struct(at_ms IS NOT NULL, at_ms, stream_pos)) AS last,
+    max_by(event_id, struct(at_ms IS NOT NULL, at_ms, stream_pos)) AS event_id
   FROM (
     SELECT process_id, instance, client, event, at_ms, stream_pos, event_id
-    FROM client_event
-    WHERE event IN ('joined', 'synced', 'worker_assigned', 'partitions_assigned', 'joining', 'leaving')
+    FROM client_event WHERE event IN ('joined', 'synced', 'worker_assigned', 'partitions_assigned', 'joining', 'leaving')
     UNION ALL
     SELECT f.process_id, f.instance, f.client_id, 'leaving', f.at_ms, f.stream_pos, f.event_id
-    FROM fact_line f
-    WHERE f.event = 'client_closed' AND f.client_id IS NOT NULL
+    FROM fact_line f WHERE f.event = 'client_closed' AND f.client_id IS NOT NULL
   )
   GROUP BY process_id, instance, client
 ), client_end_summary AS (
@@ -80,8 +76,7 @@ WITH process_run AS (
     min_by(m.removed_id, struct(m.removed_hi_ms IS NOT NULL, m.removed_hi_ms, m.removed_id)) AS removed_id
   FROM removed_member m
   JOIN process_run l ON l.process_id = m.process_id AND l.instance = m.instance AND m.own_lo_ms >= l.last_ms
-  WHERE NOT m.was_closed
-  GROUP BY m.process_id, m.instance
+  WHERE NOT m.was_closed GROUP BY m.process_id, m.instance
 ), missing_broker AS (
   -- Evidence of a broker's end in other logs. A broker that did not close its logs recovers them when it starts again.
   SELECT l.process_id, l.instance, min(m.event_id) AS event_id
@@ -90,19 +85,16 @@ WITH process_run AS (
   JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
   JOIN broker_missed m ON m.kafka_cluster = n.kafka_cluster AND m.broker_id = n.broker_id AND m.process_id <> l.process_id
     AND m.reference_process_id = o.reference_process_id
-  WHERE l.is_broker AND m.at_lo_ms > l.last_ms - o.lo_ms AND m.at_hi_ms < l.next_ms - o.hi_ms
-  GROUP BY l.process_id, l.instance
+  WHERE l.is_broker AND m.at_lo_ms > l.last_ms - o.lo_ms AND m.at_hi_ms < l.next_ms - o.hi_ms GROUP BY l.process_id, l.instance
   UNION ALL
   SELECT l.process_id, l.instance, min(f.event_id)
   FROM process_run l
   JOIN fact_line f ON f.process_id = l.process_id AND f.instance = l.instance + 1 AND f.event = 'unclean_start'
-  WHERE l.is_broker
-  GROUP BY l.process_id, l.instance
+  WHERE l.is_broker GROUP BY l.process_id, l.instance
 ), reported_missing AS (
   SELECT process_id, instance, min(event_id) AS event_id FROM missing_broker GROUP BY process_id, instance
 ), ended_run AS (
-  SELECT l.process_id, l.instance, l.is_broker, l.is_worker, coalesce(l.ending_ms, l.last_ms) AS last_ms, l.running_ms, l.next_ms,
-    l.next_start_id,
+  SELECT l.process_id, l.instance, l.is_broker, l.is_worker, coalesce(l.ending_ms, l.last_ms) AS last_ms, l.running_ms, l.next_ms, l.next_start_id,
     CASE
       WHEN f.event_id IS NOT NULL THEN 'failed'
       WHEN l.ending_id IS NOT NULL THEN 'stopped'
@@ -126,7 +118,8 @@ WITH process_run AS (
   WHERE l.next_ms IS NOT NULL
 ), clock_step_while_down AS (
   -- Its clock was set after a line of this run or an earlier one, and before a line of a later one, so perhaps while it was down.
-  SELECT l.process_id, l.instance, CASE WHEN count(c.lo_ms) > 0 THEN least(min(c.lo_ms), 0L) END AS lo_ms,
+  SELECT l.process_id, l.instance,
+    CASE WHEN count(c.lo_ms) > 0 THEN least(min(c.lo_ms), 0L) END AS lo_ms,
     CASE WHEN count(c.hi_ms) = count(*) THEN greatest(max(c.hi_ms), 0L) END AS hi_ms
   FROM process_run l
   JOIN clock_step c ON c.process_id = l.process_id AND c.before_pos < l.next_start_pos AND c.after_pos >= l.next_start_pos
@@ -135,20 +128,14 @@ WITH process_run AS (
   -- Between its own lines and another clock the bounds of the offset already allow for a clock step.
   SELECT j.*,
     CASE WHEN m.process_id IS NULL THEN j.next_ms ELSE greatest(j.next_ms - m.hi_ms, j.running_ms) END AS next_lo_ms,
-    CASE WHEN m.process_id IS NULL THEN j.next_ms WHEN m.lo_ms IS NOT NULL
-      THEN greatest(j.next_ms - m.lo_ms, j.running_ms) END AS next_hi_ms
+    CASE WHEN m.process_id IS NULL THEN j.next_ms WHEN m.lo_ms IS NOT NULL THEN greatest(j.next_ms - m.lo_ms, j.running_ms) END AS next_hi_ms
   FROM ended_run j
   LEFT JOIN clock_offset o ON o.process_id = j.process_id AND o.reference_process_id = j.process_id AND o.is_island_reference
   LEFT JOIN clock_step_while_down m ON m.process_id = o.process_id AND m.instance = j.instance
 )
-SELECT
-  j.process_id, j.instance, j.is_broker, j.is_worker, j.how, j.last_ms, j.next_ms,
-  j.running_ms - o.hi_ms AS from_lo_ms,
+SELECT j.process_id, j.instance, j.is_broker, j.is_worker, j.how, j.last_ms, j.next_ms, j.running_ms - o.hi_ms AS from_lo_ms,
   -- A member that was removed for missing heartbeats may have lost its network, and ended later.
   CASE WHEN j.how IN ('stopped', 'failed') THEN j.last_ms ELSE j.next_hi_ms END - o.lo_ms AS from_hi_ms,
-  j.next_lo_ms - o.hi_ms AS to_lo_ms,
-  j.next_hi_ms - o.lo_ms AS to_hi_ms,
-  o.reference_process_id,
-  filter(j.witness, w -> w IS NOT NULL) AS witness
+  j.next_lo_ms - o.hi_ms AS to_lo_ms, j.next_hi_ms - o.lo_ms AS to_hi_ms, o.reference_process_id, filter(j.witness, w -> w IS NOT NULL) AS witness
 FROM ended_run_on_old_clock j
 JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference

@@ -22,8 +22,7 @@ CREATE OR REPLACE TEMPORARY VIEW process_trouble (
 AS
 WITH loss_on_clock AS (
   -- If no message links its clock to the reference, its own times cannot be used there.
-  SELECT l.*, l.noticed_ms - o.hi_ms AS noticed_lo_ms, l.noticed_ms - o.lo_ms AS noticed_hi_ms, o.lo_ms AS ahead_lo_ms,
-    o.hi_ms AS ahead_hi_ms,
+  SELECT l.*, l.noticed_ms - o.hi_ms AS noticed_lo_ms, l.noticed_ms - o.lo_ms AS noticed_hi_ms, o.lo_ms AS ahead_lo_ms, o.hi_ms AS ahead_hi_ms,
     -- A log that begins in the middle of a run does not show when the run began.
     CASE WHEN p.instance > 0 THEN p.first_ms - o.hi_ms END AS run_start_lo_ms
   FROM lost_membership l
@@ -32,16 +31,13 @@ WITH loss_on_clock AS (
 ), evidence AS (
   -- All evidence that one process was in trouble, each with the time in its own clock in which it was.
   SELECT j.kafka_cluster, j.group_id, j.process_id, j.instance, j.member_id, j.kind, j.how = 'rebalance' AS is_late,
-    least(coalesce(j.own_lo_ms - j.session_ms, j.before_ms, j.own_lo_ms, j.noticed_ms),
-      coalesce(j.own_lo_ms, j.noticed_ms)) AS own_from_ms,
-    greatest(coalesce(j.own_hi_ms, j.noticed_ms), coalesce(j.after_ms, 0), coalesce(j.noticed_ms, 0),
-      coalesce(j.found_ms, 0)) AS own_to_ms,
-    -- It still took part when the coordinator last heard from it, one session before. A paused process prints no line; one that is cut off
-    -- does. A response after the removal does not precede the trouble. Neither does a response that a refusal follows immediately, after
-    -- the trouble was over.
+    least(coalesce(j.own_lo_ms - j.session_ms, j.before_ms, j.own_lo_ms, j.noticed_ms), coalesce(j.own_lo_ms, j.noticed_ms)) AS own_from_ms,
+    greatest(coalesce(j.own_hi_ms, j.noticed_ms), coalesce(j.after_ms, 0), coalesce(j.noticed_ms, 0), coalesce(j.found_ms, 0)) AS own_to_ms,
+    -- It still took part when the coordinator last heard from it, one session before. A paused process prints no line; one that is cut off does. A
+    -- response after the removal does not precede the trouble. Neither does a response that a refusal follows immediately, after the trouble was
+    -- over.
     greatest(j.removed_lo_ms - coalesce(j.session_ms, session_longest_ms) - heartbeat_late_ms, j.run_start_lo_ms, j.heard_ms,
-      CASE WHEN coalesce(j.answered_ms < j.own_lo_ms, j.answered_ms + coordinator_together_ms <= j.noticed_ms)
-        THEN j.answered_ms - j.ahead_hi_ms END,
+      CASE WHEN coalesce(j.answered_ms < j.own_lo_ms, j.answered_ms + coordinator_together_ms <= j.noticed_ms) THEN j.answered_ms - j.ahead_hi_ms END,
       CASE WHEN j.kind = 'paused' THEN j.before_ms - j.ahead_hi_ms END) AS from_lo_ms,
     least(j.removed_hi_ms, j.own_hi_ms - j.ahead_lo_ms, j.noticed_hi_ms) AS from_hi_ms,
     CASE WHEN j.kind LIKE 'silent%' THEN CAST(NULL AS BIGINT)
@@ -57,8 +53,7 @@ WITH loss_on_clock AS (
       WHEN j.first_found_ms - j.noticed_ms > heartbeat_late_ms THEN j.first_found_ms - j.ahead_lo_ms
       ELSE j.found_ms - j.ahead_lo_ms END AS to_hi_ms,
     j.reference_process_id, filter(array(j.removed_id, j.noticed_id, j.refused_id, j.back_id), x -> x IS NOT NULL) AS witness
-  FROM loss_on_clock j
-  WHERE j.kind IN ('paused', 'cut_off', 'paused_or_cut_off', 'silent', 'silent_in_outage', 'slow', 'slow_or_paused')
+  FROM loss_on_clock j WHERE j.kind IN ('paused', 'cut_off', 'paused_or_cut_off', 'silent', 'silent_in_outage', 'slow', 'slow_or_paused')
   UNION ALL
   SELECT a.kafka_cluster, w.group_id, a.process_id, a.instance, CAST(NULL AS STRING), 'cut_off', false, a.from_ms, a.to_ms,
     -- A connection that fails was attempted some time before.
@@ -68,8 +63,8 @@ WITH loss_on_clock AS (
 ), usable_evidence AS (
   -- Evidence without a time in its own clock has one in its coordinator's.
   SELECT kafka_cluster, group_id, process_id, instance, member_id, kind, is_late, own_from_ms IS NOT NULL AS is_placed,
-    coalesce(own_from_ms, from_lo_ms) AS own_from_ms, CASE WHEN own_from_ms IS NULL THEN from_hi_ms ELSE own_to_ms END AS own_to_ms,
-    from_lo_ms, from_hi_ms, to_lo_ms, to_hi_ms, reference_process_id, witness
+    coalesce(own_from_ms, from_lo_ms) AS own_from_ms, CASE WHEN own_from_ms IS NULL THEN from_hi_ms ELSE own_to_ms END AS own_to_ms, from_lo_ms,
+    from_hi_ms, to_lo_ms, to_hi_ms, reference_process_id, witness
   FROM evidence
   -- If no line bounds the beginning, as in a log that begins later, there is only the refusal.
   WHERE from_lo_ms IS NOT NULL
@@ -87,14 +82,12 @@ WITH loss_on_clock AS (
     CASE WHEN bool_or(kind = 'cut_off') OVER e THEN kind = 'cut_off' WHEN bool_or(kind = 'paused') OVER e THEN kind = 'paused'
       ELSE true END
       AS is_decisive
-  FROM evidence_of_episode
-  WINDOW e AS (PARTITION BY process_id, instance, is_placed, episode)
+  FROM evidence_of_episode WINDOW e AS (PARTITION BY process_id, instance, is_placed, episode)
 ), episode AS (
-  SELECT process_id, instance, episode, max(kafka_cluster) AS kafka_cluster, collect_set(group_id) AS group_ids,
-    collect_set(member_id) AS member_ids, collect_set(kind) AS kinds,
-    bool_or(is_late OR kind IN ('slow', 'slow_or_paused')) AS is_late,
-    -- Removals without any of the process's own lines may belong to several troubles. Only the earliest possible beginning of the first and
-    -- the latest possible beginning of the last are known.
+  SELECT process_id, instance, episode, max(kafka_cluster) AS kafka_cluster, collect_set(group_id) AS group_ids, collect_set(member_id) AS member_ids,
+    collect_set(kind) AS kinds, bool_or(is_late OR kind IN ('slow', 'slow_or_paused')) AS is_late,
+    -- Removals without any of the process's own lines may belong to several troubles. Only the earliest possible beginning of the first and the
+    -- latest possible beginning of the last are known.
     CASE WHEN is_placed THEN max(CASE WHEN is_decisive THEN from_lo_ms END) ELSE min(from_lo_ms) END AS latest_lo_ms,
     CASE WHEN is_placed THEN min(CASE WHEN is_decisive THEN from_hi_ms END) ELSE max(from_hi_ms) END AS from_hi_ms,
     -- If it was back before other evidence shows that it was not, it had recovered in between, and that is another trouble.
@@ -103,37 +96,28 @@ WITH loss_on_clock AS (
     CASE WHEN NOT bool_or(kind LIKE 'silent%') THEN min(CASE WHEN is_decisive THEN to_hi_ms END) END AS first_to_hi_ms,
     max(reference_process_id) AS reference_process_id, min(own_from_ms) AS own_from_ms,
     slice(array_distinct(flatten(sort_array(collect_list(witness)))), 1, 16) AS witness
-  FROM weighted_evidence
-  GROUP BY process_id, instance, is_placed, episode
+  FROM weighted_evidence GROUP BY process_id, instance, is_placed, episode
 ), ended_process AS (
-  SELECT e.process_id, e.instance, e.is_worker, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id,
-    e.witness, e.last_ms,
+  SELECT
+    e.process_id, e.instance, e.is_worker, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id, e.witness, e.last_ms,
     c.kafka_cluster, j.member_ids, j.group_ids, coalesce(j.witness, CAST(array() AS ARRAY<STRING>)) AS removed
   FROM process_ending e
   LEFT JOIN (SELECT process_id, instance,
     max(kafka_cluster) AS kafka_cluster FROM process_cluster WHERE is_life_last GROUP BY process_id, instance) c
     ON c.process_id = e.process_id AND c.instance = e.instance
   LEFT JOIN (
-    SELECT process_id, instance, collect_set(member_id) AS member_ids, collect_set(group_id) AS group_ids,
-      array_sort(collect_set(removed_id)) AS witness
-    FROM loss_on_clock
-    WHERE kind = 'over'
-    GROUP BY process_id, instance
+    SELECT
+      process_id, instance, collect_set(member_id) AS member_ids, collect_set(group_id) AS group_ids, array_sort(collect_set(removed_id)) AS witness
+    FROM loss_on_clock WHERE kind = 'over' GROUP BY process_id, instance
   ) j ON j.process_id = e.process_id AND j.instance = e.instance
   JOIN process_life l ON l.process_id = e.process_id AND l.instance = e.instance
   -- A run without any duration is the beginning of the next one, with some lines missing.
   WHERE NOT e.is_broker AND (e.how = 'died' OR e.how = 'unknown' AND e.next_ms - l.first_ms >= life_shortest_ms)
 )
-SELECT
-  left(sha2(concat_ws('|', 'trouble', e.process_id, e.instance, CAST(e.own_from_ms AS STRING)), 256), 12) AS trouble_id,
-  e.kafka_cluster,
-  array_sort(e.group_ids) AS group_ids,
-  e.process_id, e.instance,
-  array_sort(e.member_ids) AS member_ids,
-  CAST(NULL AS STRING) AS of_group_id,
+SELECT left(sha2(concat_ws('|', 'trouble', e.process_id, e.instance, CAST(e.own_from_ms AS STRING)), 256), 12) AS trouble_id, e.kafka_cluster,
+  array_sort(e.group_ids) AS group_ids, e.process_id, e.instance, array_sort(e.member_ids) AS member_ids, CAST(NULL AS STRING) AS of_group_id,
   CASE
-    WHEN array_contains(e.kinds, 'paused') AND NOT arrays_overlap(e.kinds, array('cut_off', 'silent', 'silent_in_outage'))
-      THEN 'process_paused'
+    WHEN array_contains(e.kinds, 'paused') AND NOT arrays_overlap(e.kinds, array('cut_off', 'silent', 'silent_in_outage')) THEN 'process_paused'
     WHEN array_contains(e.kinds, 'cut_off') AND NOT array_contains(e.kinds, 'paused') THEN 'member_cut_off'
     WHEN e.kinds = array('slow') THEN 'poll_too_slow'
     ELSE 'unknown'
@@ -146,79 +130,50 @@ SELECT
     WHEN array_contains(e.kinds, 'silent') AND e.is_late THEN array('member_cut_off', 'poll_too_slow', 'process_killed', 'process_paused')
     WHEN array_contains(e.kinds, 'silent') THEN array('member_cut_off', 'process_killed', 'process_paused')
     WHEN array_contains(e.kinds, 'slow_or_paused') THEN array('member_cut_off', 'poll_too_slow', 'process_paused')
-    WHEN array_contains(e.kinds, 'paused') AND NOT array_contains(e.kinds, 'cut_off') OR e.kinds = array('slow')
-      THEN CAST(array() AS ARRAY<STRING>)
+    WHEN array_contains(e.kinds, 'paused') AND NOT array_contains(e.kinds, 'cut_off') OR e.kinds = array('slow') THEN CAST(array() AS ARRAY<STRING>)
     ELSE array('member_cut_off', 'process_paused')
   END AS alternatives,
   -- It began by the first evidence of it, and ended by the first evidence of its end.
-  least(e.latest_lo_ms, e.from_hi_ms) AS from_lo_ms,
-  e.from_hi_ms,
-  CASE WHEN e.first_to_hi_ms IS NOT NULL THEN least(greatest(e.from_hi_ms, e.to_lo_ms), greatest(e.first_to_hi_ms, e.to_lo_ms)) END
-    AS to_lo_ms,
+  least(e.latest_lo_ms, e.from_hi_ms) AS from_lo_ms, e.from_hi_ms,
+  CASE WHEN e.first_to_hi_ms IS NOT NULL THEN least(greatest(e.from_hi_ms, e.to_lo_ms), greatest(e.first_to_hi_ms, e.to_lo_ms)) END AS to_lo_ms,
   CASE WHEN e.first_to_hi_ms IS NOT NULL THEN greatest(e.first_to_hi_ms, e.to_lo_ms) END AS to_hi_ms,
   e.reference_process_id, e.witness
 FROM episode e
 UNION ALL
-SELECT
-  left(sha2(concat_ws('|', 'over', o.process_id, o.instance), 256), 12) AS trouble_id,
-  o.kafka_cluster,
-  array_sort(coalesce(o.group_ids, filter(array(w.group_id), g -> g IS NOT NULL))) AS group_ids,
-  o.process_id, o.instance,
-  coalesce(array_sort(o.member_ids), CAST(array() AS ARRAY<STRING>)) AS member_ids,
-  CAST(NULL AS STRING) AS of_group_id,
+SELECT left(sha2(concat_ws('|', 'over', o.process_id, o.instance), 256), 12) AS trouble_id, o.kafka_cluster,
+  array_sort(coalesce(o.group_ids, filter(array(w.group_id), g -> g IS NOT NULL))) AS group_ids, o.process_id, o.instance,
+  coalesce(array_sort(o.member_ids), CAST(array() AS ARRAY<STRING>)) AS member_ids, CAST(NULL AS STRING) AS of_group_id,
   CASE WHEN o.how = 'died' THEN 'process_killed' ELSE 'unknown' END AS cause,
   -- A worker that is shut down prints so.
   CASE WHEN o.how = 'died' THEN CAST(array() AS ARRAY<STRING>) WHEN o.is_worker THEN array('lines_missing', 'process_killed')
     ELSE array('process_killed', 'process_restarted') END AS alternatives,
-  o.from_lo_ms, o.from_hi_ms, o.to_lo_ms, o.to_hi_ms, o.reference_process_id,
-  array_distinct(concat(o.witness, slice(o.removed, 1, 12))) AS witness
+  o.from_lo_ms, o.from_hi_ms, o.to_lo_ms, o.to_hi_ms, o.reference_process_id, array_distinct(concat(o.witness, slice(o.removed, 1, 12))) AS witness
 FROM ended_process o
 LEFT JOIN worker_group w ON w.process_id = o.process_id AND w.instance = o.instance
 UNION ALL
 -- Its process is unknown, because only its coordinator's log shows it. A member that its group was not waiting for would have announced its
 -- departure, unless it is static or belongs to Kafka Streams. A sink's member was lost with the worker that had its task.
-SELECT
-  left(sha2(concat_ws('|', 'nobody', l.loss_id), 256), 12) AS trouble_id,
-  l.kafka_cluster,
-  array(l.group_id) AS group_ids,
-  CAST(NULL AS STRING) AS process_id,
-  CAST(NULL AS INT) AS instance,
-  array(l.member_id) AS member_ids,
-  coalesce(l.worker_group_id, l.group_id) AS of_group_id,
-  'unknown' AS cause,
+SELECT left(sha2(concat_ws('|', 'nobody', l.loss_id), 256), 12) AS trouble_id, l.kafka_cluster, array(l.group_id) AS group_ids,
+  CAST(NULL AS STRING) AS process_id, CAST(NULL AS INT) AS instance, array(l.member_id) AS member_ids,
+  coalesce(l.worker_group_id, l.group_id) AS of_group_id, 'unknown' AS cause,
   CASE WHEN g.member_id IS NOT NULL AND l.how = 'session' THEN array('member_cut_off', 'process_killed', 'process_paused',
     'process_restarted')
     ELSE CAST(array() AS ARRAY<STRING>) END AS alternatives,
-  greatest(l.heard_ms, l.removed_lo_ms - coalesce(l.session_ms, session_longest_ms) - heartbeat_late_ms) AS from_lo_ms,
-  l.removed_hi_ms AS from_hi_ms,
-  CAST(NULL AS BIGINT) AS to_lo_ms,
-  CAST(NULL AS BIGINT) AS to_hi_ms,
-  l.reference_process_id,
-  array(l.removed_id) AS witness
+  greatest(l.heard_ms, l.removed_lo_ms - coalesce(l.session_ms, session_longest_ms) - heartbeat_late_ms) AS from_lo_ms, l.removed_hi_ms AS from_hi_ms,
+  CAST(NULL AS BIGINT) AS to_lo_ms, CAST(NULL AS BIGINT) AS to_hi_ms, l.reference_process_id, array(l.removed_id) AS witness
 FROM lost_membership l
 LEFT JOIN (
   SELECT kafka_cluster, group_id, trigger_member_id AS member_id FROM generation
-  WHERE trigger = 'member_expired' AND NOT trigger_inferred AND trigger_member_id IS NOT NULL
-  GROUP BY kafka_cluster, group_id, trigger_member_id
+  WHERE trigger = 'member_expired' AND NOT trigger_inferred AND trigger_member_id IS NOT NULL GROUP BY kafka_cluster, group_id, trigger_member_id
 ) g ON g.kafka_cluster = l.kafka_cluster AND g.group_id = coalesce(l.worker_group_id, l.group_id)
   AND g.member_id = coalesce(l.worker_member_id, l.member_id)
 WHERE l.kind = 'nobody'
 UNION ALL
 -- Its log ends, and its group continued without it. The log may only lack the lines of its end.
-SELECT
-  left(sha2(concat_ws('|', 'vanished', v.process_id, v.instance), 256), 12) AS trouble_id,
-  max(v.kafka_cluster) AS kafka_cluster,
-  array_sort(collect_set(v.group_id)) AS group_ids,
-  v.process_id, v.instance,
-  array_sort(collect_set(v.member_id)) AS member_ids,
-  CAST(NULL AS STRING) AS of_group_id,
-  'unknown' AS cause,
-  array('lines_missing', 'member_cut_off', 'process_killed', 'process_paused') AS alternatives,
-  max(v.last_lo_ms) AS from_lo_ms,
-  min(v.gone_hi_ms) AS from_hi_ms,
-  CAST(NULL AS BIGINT) AS to_lo_ms,
-  CAST(NULL AS BIGINT) AS to_hi_ms,
-  max(v.reference_process_id) AS reference_process_id,
-  slice(array_distinct(flatten(sort_array(collect_list(v.witness)))), 1, 16) AS witness
-FROM vanished_member v
-GROUP BY v.process_id, v.instance
+SELECT left(sha2(concat_ws('|', 'vanished', v.process_id, v.instance), 256), 12) AS trouble_id, max(v.kafka_cluster) AS kafka_cluster,
+  array_sort(collect_set(v.group_id)) AS group_ids, v.process_id, v.instance, array_sort(collect_set(v.member_id)) AS member_ids,
+  CAST(NULL AS STRING) AS of_group_id, 'unknown' AS cause,
+  array('lines_missing', 'member_cut_off', 'process_killed', 'process_paused') AS alternatives, max(v.last_lo_ms) AS from_lo_ms,
+  min(v.gone_hi_ms) AS from_hi_ms, CAST(NULL AS BIGINT) AS to_lo_ms, CAST(NULL AS BIGINT) AS to_hi_ms,
+  max(v.reference_process_id) AS reference_process_id, slice(array_distinct(flatten(sort_array(collect_list(v.witness)))), 1, 16) AS witness
+FROM vanished_member v GROUP BY v.process_id, v.instance

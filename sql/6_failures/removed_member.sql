@@ -2,12 +2,11 @@
 -- Reads: event, process_cluster, member_place, broker_generation, member_setting, worker_setting, setting
 -- Reads: client_event, clock_offset, fact_line, task_life, group_facts, generation, member_generation
 -- Grain: kafka_cluster, group_id, member_id, removed_id
--- The process is known from the member's own lines, from the refusal that names the id when it returns, or from the task that only one
--- worker had.
--- A sink's consumer is named after its task (connector-consumer-orders-1, since 2.3), and a generation of workers assigns each task to one
--- worker: the member was lost with the removed worker that had its task, or, if all other workers are known and did not have it, with the
--- one that is left. If two removed workers are possible, or the Kafka cluster has several Connect clusters, the worker is unknown.
--- A client that is closed leaves its group, or its session expires: then the membership was no longer needed and was not lost.
+-- The process is known from the member's own lines, from the refusal that names the id when it returns, or from the task that only one worker had. A
+-- sink's consumer is named after its task (connector-consumer-orders-1, since 2.3), and a generation of workers assigns each task to one worker: the
+-- member was lost with the removed worker that had its task, or, if all other workers are known and did not have it, with the one that is left. If
+-- two removed workers are possible, or the Kafka cluster has several Connect clusters, the worker is unknown. A client that is closed leaves its
+-- group, or its session expires: then the membership was no longer needed and was not lost.
 CREATE OR REPLACE TEMPORARY VIEW removed_member (
   kafka_cluster, group_id, member_id,
   how           COMMENT 'session: no heartbeat; rebalance: it did not rejoin, or revoke its partitions, in time',
@@ -16,8 +15,7 @@ CREATE OR REPLACE TEMPORARY VIEW removed_member (
   removed_id    COMMENT 'Event of the removal',
   removed_lo_ms COMMENT 'Removed at this time at the earliest (reference clock, milliseconds since 1970)',
   removed_hi_ms COMMENT 'Removed at this time at the latest',
-  heard_ms      COMMENT 'It asked to join the current generation at this time at the earliest (reference clock); NULL: the log begins
-    later',
+  heard_ms      COMMENT 'It asked to join the current generation at this time at the earliest (reference clock); NULL: the log begins later',
   reference_process_id,
   process_id    COMMENT 'Its process; NULL: unknown',
   instance      COMMENT 'Run of the process that it was in',
@@ -34,8 +32,8 @@ CREATE OR REPLACE TEMPORARY VIEW removed_member (
 )
 AS
 WITH coordinator_line AS (
-  SELECT c.kafka_cluster, e.process_id, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.group_id, e.member_id, e.members,
-    e.reason, e.message
+  SELECT c.kafka_cluster, e.process_id, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.group_id, e.member_id, e.members, e.reason,
+    e.message
   FROM event e
   JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
     AND coalesce(e.stream_pos < c.to_pos, true)
@@ -56,8 +54,7 @@ WITH coordinator_line AS (
   SELECT p.kafka_cluster, p.group_id, p.member_id, p.process_id AS broker, p.event_id AS removed_id,
     CASE WHEN p.is_listed OR p.reason RLIKE '(?i)rebalance' THEN 'rebalance' ELSE 'session' END AS how,
     CASE WHEN p.message LIKE '%fenced from the group%' THEN 'consumer' ELSE 'classic' END AS protocol,
-    p.at_ms, p.at_ms - o.hi_ms AS removed_lo_ms, p.at_ms - o.lo_ms AS removed_hi_ms,
-    b.prepared_ms - o.hi_ms AS heard_ms, o.reference_process_id,
+    p.at_ms, p.at_ms - o.hi_ms AS removed_lo_ms, p.at_ms - o.lo_ms AS removed_hi_ms, b.prepared_ms - o.hi_ms AS heard_ms, o.reference_process_id,
     regexp_extract(p.member_id, '^connector-consumer-(.+-[0-9]+)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', 1) AS task
   FROM member_departure p
   JOIN clock_offset o ON o.process_id = p.process_id AND o.is_island_reference
@@ -65,14 +62,11 @@ WITH coordinator_line AS (
   WHERE p.member_id <> '' AND p.at_ms IS NOT NULL
 ), single_connect_group AS (
   SELECT kafka_cluster, max(group_id) AS only_one
-  FROM generation
-  WHERE protocol_type = 'connect'
-  GROUP BY kafka_cluster
-  HAVING count(DISTINCT group_id) = 1
+  FROM generation WHERE protocol_type = 'connect' GROUP BY kafka_cluster HAVING count(DISTINCT group_id) = 1
 ), removed_worker AS (
   -- With the last generation that it was in.
-  SELECT r.kafka_cluster, r.group_id, r.member_id, r.removed_id, r.removed_lo_ms, r.removed_hi_ms, r.reference_process_id,
-    max(p.process_id) AS process_id,
+  SELECT
+    r.kafka_cluster, r.group_id, r.member_id, r.removed_id, r.removed_lo_ms, r.removed_hi_ms, r.reference_process_id, max(p.process_id) AS process_id,
     max(struct(n.stabilized_ts, n.incarnation, n.generation, CASE WHEN n.is_count_told THEN n.member_count END AS members)) AS last
   FROM removal r
   JOIN single_connect_group g ON g.kafka_cluster = r.kafka_cluster AND g.only_one = r.group_id
@@ -86,12 +80,11 @@ WITH coordinator_line AS (
   FROM removed_worker w
   JOIN member_generation m ON m.kafka_cluster = w.kafka_cluster AND m.group_id = w.group_id AND m.incarnation = w.last.incarnation
     AND m.generation <= w.last.generation AND coalesce(m.member_id = w.member_id, m.process_id = w.process_id)
-  WHERE m.assigned IS NOT NULL
-  GROUP BY w.removed_id, w.member_id
+  WHERE m.assigned IS NOT NULL GROUP BY w.removed_id, w.member_id
 ), known_share AS (
   -- A worker may still have the tasks that it is asked to revoke, and keeps its last assignment until another one is assigned the task.
-  SELECT w.kafka_cluster, w.group_id, w.member_id, w.removed_id, w.removed_lo_ms, w.removed_hi_ms, w.reference_process_id, w.last,
-    h.had.assigned AS own,
+  SELECT
+    w.kafka_cluster, w.group_id, w.member_id, w.removed_id, w.removed_lo_ms, w.removed_hi_ms, w.reference_process_id, w.last, h.had.assigned AS own,
     flatten(collect_list(concat(coalesce(m.assigned, m.revoked), coalesce(m.revoked, m.assigned)))) AS others,
     count_if(m.assigned IS NOT NULL AND m.generation = w.last.generation) AS known
   FROM removed_worker w
@@ -107,14 +100,10 @@ WITH coordinator_line AS (
   FROM removal r
   JOIN known_share s ON s.kafka_cluster = r.kafka_cluster AND s.reference_process_id = r.reference_process_id
     AND r.removed_lo_ms <= s.removed_hi_ms + sessions_apart_ms AND s.removed_lo_ms <= r.removed_hi_ms + sessions_apart_ms
-    AND NOT coalesce(array_contains(s.others, r.task), false)
-    AND (array_contains(s.own, r.task) OR coalesce(s.known = s.last.members - 1, true))
-  WHERE r.task <> ''
-  GROUP BY r.removed_id, r.member_id, r.task
-  HAVING count(*) = 1
+    AND NOT coalesce(array_contains(s.others, r.task), false) AND (array_contains(s.own, r.task) OR coalesce(s.known = s.last.members - 1, true))
+  WHERE r.task <> '' GROUP BY r.removed_id, r.member_id, r.task HAVING count(*) = 1
 ), identified_removal AS (
-  SELECT r.*, t.worker_group_id, t.worker_member_id, coalesce(o.process_id, w.process_id) AS process_id,
-    coalesce(o.instance, w.instance) AS instance,
+  SELECT r.*, t.worker_group_id, t.worker_member_id, coalesce(o.process_id, w.process_id) AS process_id, coalesce(o.instance, w.instance) AS instance,
     coalesce(o.client, CASE WHEN w.process_id IS NOT NULL THEN concat('connector-consumer-', r.task) END) AS client,
     coalesce(o.known_how, CASE WHEN w.process_id IS NOT NULL THEN 'task' END) AS known_how, coalesce(o.event_id, w.event_id) AS known_id
   FROM removal r
@@ -132,32 +121,26 @@ WITH coordinator_line AS (
   LEFT JOIN clock_offset o ON o.process_id = k.process_id AND o.is_island_reference
   LEFT JOIN member_setting s ON s.kafka_cluster = k.kafka_cluster AND s.group_id = k.group_id AND s.setting = 'session.timeout.ms'
     AND s.member_id = k.member_id
-  LEFT JOIN (SELECT DISTINCT process_id, client FROM client_event WHERE is_worker) w
-    ON w.process_id = k.process_id AND w.client = k.client
+  LEFT JOIN (SELECT DISTINCT process_id, client FROM client_event WHERE is_worker) w ON w.process_id = k.process_id AND w.client = k.client
   LEFT JOIN (SELECT process_id, max(session_ms) AS session_ms FROM worker_setting GROUP BY process_id) ws ON ws.process_id = k.process_id
   LEFT JOIN (
     SELECT process_id, client_id, max(try_cast(value AS BIGINT)) AS session_ms FROM setting
-    WHERE component = 'ConsumerConfig' AND key = 'session.timeout.ms'
-    GROUP BY process_id, client_id
+    WHERE component = 'ConsumerConfig' AND key = 'session.timeout.ms' GROUP BY process_id, client_id
   ) cs ON cs.process_id = k.process_id AND cs.client_id = k.client
   LEFT JOIN group_facts g ON g.kafka_cluster = k.kafka_cluster AND g.group_id = k.group_id AND g.protocol_type IN ('share', 'streams')
   LEFT JOIN (
     SELECT process_id, key, max(try_cast(value AS BIGINT)) AS session_ms FROM setting
-    WHERE component = 'KafkaConfig' AND key LIKE 'group.%.session.timeout.ms'
-    GROUP BY process_id, key
+    WHERE component = 'KafkaConfig' AND key LIKE 'group.%.session.timeout.ms' GROUP BY process_id, key
   ) bs ON bs.process_id = k.broker AND bs.key = concat('group.', coalesce(g.protocol_type, 'consumer'), '.session.timeout.ms')
 ), removed_client AS (
   SELECT DISTINCT p.process_id, p.instance, p.client FROM located_removal p WHERE p.process_id IS NOT NULL
 ), client_moment AS (
   -- The last thing that a client did before the removal: it took part in a rebalance, or was closed.
-  SELECT c.process_id, c.instance, c.client, c.at_ms, 1 AS rank, CAST(NULL AS STRING) AS closed_id,
-    CAST(NULL AS STRING) AS removed_id
-  FROM client_event c
-  WHERE c.event IN ('joining', 'joined', 'synced', 'worker_assigned', 'partitions_assigned')
+  SELECT c.process_id, c.instance, c.client, c.at_ms, 1 AS rank, CAST(NULL AS STRING) AS closed_id, CAST(NULL AS STRING) AS removed_id
+  FROM client_event c WHERE c.event IN ('joining', 'joined', 'synced', 'worker_assigned', 'partitions_assigned')
   UNION ALL
   SELECT f.process_id, f.instance, f.client_id, f.at_ms, 2, f.event_id, NULL
-  FROM fact_line f
-  WHERE f.event = 'client_closed' AND f.client_id IS NOT NULL
+  FROM fact_line f WHERE f.event = 'client_closed' AND f.client_id IS NOT NULL
   UNION ALL
   SELECT c.process_id, c.instance, c.client, f.at_ms, 2, f.event_id, NULL
   FROM removed_client c
@@ -170,8 +153,7 @@ WITH coordinator_line AS (
   WHERE t.ended IS NOT NULL AND NOT t.by_herder
   UNION ALL
   SELECT p.process_id, p.instance, p.client, p.own_hi_ms, 3, NULL, concat(p.removed_id, p.member_id)
-  FROM located_removal p
-  WHERE p.process_id IS NOT NULL AND p.own_hi_ms IS NOT NULL
+  FROM located_removal p WHERE p.process_id IS NOT NULL AND p.own_hi_ms IS NOT NULL
 ), close_before_removal AS (
   SELECT removed_id, last_closed AS closed_id
   FROM (

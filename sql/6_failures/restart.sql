@@ -34,20 +34,17 @@ WITH consumer_group AS (
   WHERE e.how IN ('stopped', 'left') AND e.from_lo_ms IS NOT NULL
 ), end_with_previous AS (
   SELECT *, lag(to_hi_ms) OVER (PARTITION BY kafka_cluster, is_broker, group_id ORDER BY from_lo_ms, process_id, instance) AS last_ms
-  FROM clean_end
-  WHERE is_broker OR group_id IS NOT NULL
+  FROM clean_end WHERE is_broker OR group_id IS NOT NULL
 ), end_in_series AS (
   SELECT *, count_if(last_ms IS NULL OR from_lo_ms - last_ms > storm_gap_ms) OVER (PARTITION BY kafka_cluster, is_broker, group_id
     ORDER BY from_lo_ms, process_id, instance ROWS UNBOUNDED PRECEDING) AS run
   FROM end_with_previous
 ), series_size AS (
   SELECT kafka_cluster, is_broker, group_id, run, count(DISTINCT process_id) AS processes
-  FROM end_in_series
-  GROUP BY kafka_cluster, is_broker, group_id, run
+  FROM end_in_series GROUP BY kafka_cluster, is_broker, group_id, run
 )
 SELECT
-  n.process_id, n.instance, n.is_broker, n.kafka_cluster, n.group_id,
-  c.processes > 1 AS is_deployment,
-  n.run, n.from_lo_ms, n.from_hi_ms, n.to_lo_ms, n.to_hi_ms, n.witness
+  n.process_id, n.instance, n.is_broker, n.kafka_cluster, n.group_id, c.processes > 1 AS is_deployment, n.run, n.from_lo_ms, n.from_hi_ms, n.to_lo_ms,
+  n.to_hi_ms, n.witness
 FROM end_in_series n
 JOIN series_size c ON c.kafka_cluster <=> n.kafka_cluster AND c.is_broker = n.is_broker AND c.group_id <=> n.group_id AND c.run = n.run

@@ -3,19 +3,19 @@
 -- Grain: ownership_a, ownership_b
 -- Words: by view
 -- Public: yes
--- proved: the two spans overlap with every possible clock offset. refuted: they overlap with none, or messages alone prove that one had
--- ended before the other began. undecided: the rest. An assignment is not enough: a span begins with a line of the task or consumer itself.
--- A is the ownership that began first, B the other; the words of this view use the same names. If the start of one is not in its log, A is
--- the one that is known to have existed first. Missing lines are requested from the log that lacks them. Of several wide bounds, only those
--- are requested that would each decide the pair, or all if none would.
+-- proved: the two spans overlap with every possible clock offset. refuted: they overlap with none, or messages alone prove that one had ended before
+-- the other began. undecided: the rest. An assignment is not enough: a span begins with a line of the task or consumer itself. A is the ownership
+-- that began first, B the other; the words of this view use the same names. If the start of one is not in its log, A is the one that is known to have
+-- existed first. Missing lines are requested from the log that lacks them. Of several wide bounds, only those are requested that would each decide
+-- the pair, or all if none would.
 CREATE OR REPLACE TEMPORARY VIEW split_brain (
   kafka_cluster, group_id, resource_kind,
   resource       COMMENT 'Resource that had two owners, or not',
   process_a      COMMENT 'Process of the ownership that began first, if known',
   process_b      COMMENT 'Process of the other',
   kind           COMMENT 'work: both worked; thread: both threads existed; held: both held the assignment',
-  from_lo        COMMENT 'Earliest start of the overlap (reference clock of the island; if the clocks cannot be compared, the earlier start
-    as printed). Refuted: the later start, which is after the earlier end',
+  from_lo        COMMENT 'Earliest start of the overlap (reference clock of the island; if the clocks cannot be compared, the earlier start as
+    printed). Refuted: the later start, which is after the earlier end',
   from_hi        COMMENT 'Latest start of the overlap',
   to_lo          COMMENT 'Earliest end of the overlap',
   to_hi          COMMENT 'Latest end of the overlap (if the clocks cannot be compared, the later end as printed); NULL: unknown',
@@ -53,8 +53,7 @@ WITH pair AS (
   SELECT r.process_id, r.group_id, r.generation, max_by(struct(e.assigned_tasks, e.assigned_connectors), r.from_pos) AS assigned
   FROM join_round r
   JOIN client_event e ON e.event_id = r.worker_assigned_id
-  WHERE r.is_worker
-  GROUP BY r.process_id, r.group_id, r.generation
+  WHERE r.is_worker GROUP BY r.process_id, r.group_id, r.generation
 ), records_read_again AS (
   -- For a partition from its two members, for a sink's task from the task's own consumers.
   SELECT p.a_id, p.b_id, sum(d.records_lo) AS records
@@ -63,16 +62,14 @@ WITH pair AS (
     AND (p.resource_kind = 'partition' AND d.resource = p.resource AND d.group_id = p.group_id AND d.new_member_id = p.b.member_id
       OR p.resource_kind = 'task' AND d.old_client = p.resource AND d.new_client = p.resource
         AND unix_millis(d.restarted_hi) >= p.b.from_lo_ms AND coalesce(unix_millis(d.restarted_lo) <= p.b.to_hi_ms, p.b.to_hi_ms IS NULL))
-  WHERE p.verdict <> 'refuted'
-  GROUP BY p.a_id, p.b_id
+  WHERE p.verdict <> 'refuted' GROUP BY p.a_id, p.b_id
 ), pair_incident AS (
   -- The incident of its process when the second began: a process that printed lines meanwhile was cut off, not frozen.
   SELECT p.a_id, p.b_id, bool_or(t.cause = 'process_paused') AS is_paused, min(t.from_lo_ms) AS from_lo_ms,
     bool_or(t.cause = 'member_cut_off' AND t.from_hi_ms <= p.b_began_ms) AS is_cut_off
   FROM pair p
   JOIN process_trouble t ON t.process_id = p.a_process AND t.from_lo_ms <= p.b.from_hi_ms AND coalesce(t.to_hi_ms >= p.b.from_lo_ms, true)
-  WHERE p.verdict = 'proved' AND p.a_process <> p.b_process
-  GROUP BY p.a_id, p.b_id
+  WHERE p.verdict = 'proved' AND p.a_process <> p.b_process GROUP BY p.a_id, p.b_id
 ), membership_trouble AS (
   -- Events of the first owner's membership, before and after the second began. A loss long before a freeze is unrelated.
   SELECT p.a_id, p.b_id,
@@ -82,23 +79,20 @@ WITH pair AS (
       AND NOT coalesce(s.is_paused AND c.at_ms - p.a.ahead_lo_ms < s.from_lo_ms, false)) AS lost_before,
     bool_or(c.event IN ('coordinator_lost', 'heartbeat_failed', 'generation_reset', 'poll_timeout')
       AND c.at_ms + coalesce(p.hi_ms, 0) > p.b.start_hi_ms) AS lost_after,
-    bool_or(c.event = 'poll_timeout' AND p.resource_kind = 'partition' AND c.at_ms + coalesce(p.lo_ms, 0) <= p.b.start_hi_ms)
-      AS left_before,
+    bool_or(c.event = 'poll_timeout' AND p.resource_kind = 'partition' AND c.at_ms + coalesce(p.lo_ms, 0) <= p.b.start_hi_ms) AS left_before,
     min_by(c.event_id, c.stream_pos) FILTER (WHERE c.event IN ('coordinator_lost', 'heartbeat_failed', 'poll_timeout')) AS event_id
   FROM pair p
   JOIN client_event c ON c.process_id = p.a_process AND c.group_id = p.group_id
     -- An owner from before its log begins existed from the log's begin.
     AND c.at_ms BETWEEN CASE WHEN p.a.start_how = 'open' THEN 0 ELSE p.a.start_hi_ms END AND p.a.sure_ms + loss_noticed_ms
   LEFT JOIN pair_incident s ON s.a_id = p.a_id AND s.b_id = p.b_id
-  WHERE p.verdict = 'proved'
-  GROUP BY p.a_id, p.b_id
+  WHERE p.verdict = 'proved' GROUP BY p.a_id, p.b_id
 ), coordinated_group AS (
   -- Groups whose coordinator has a log, complete or in part.
   SELECT g.kafka_cluster, g.group_id, bool_and(g.seen_by_broker) AS is_whole, bool_or(f.process_id IS NOT NULL) AS is_filtered
   FROM generation g
   LEFT JOIN filtered_log f ON f.process_id = g.coordinator
-  GROUP BY g.kafka_cluster, g.group_id
-  HAVING bool_or(g.seen_by_broker OR f.process_id IS NOT NULL)
+  GROUP BY g.kafka_cluster, g.group_id HAVING bool_or(g.seen_by_broker OR f.process_id IS NOT NULL)
 ), pair_evidence AS (
   SELECT p.*, d.records, t.lost_before, t.lost_after, t.left_before, coalesce(s.is_paused, false) AS is_paused,
     coalesce(s.is_cut_off, false) AS is_cut_off,
@@ -138,8 +132,7 @@ WITH pair AS (
       CASE WHEN p.resource_kind = 'task' AND array_contains(p.asked, 'a_end') AND NOT coalesce(p.a.is_stop_lost, false)
         AND (NOT p.a.stop_how <=> 'process_restarted' OR p.a.stop_asked_ms IS NOT NULL) THEN 'debug_level_of_a' END,
       -- It ended somewhere between two lines that are far apart; missing lines would have shown when.
-      CASE WHEN array_contains(p.asked, 'a_end') AND p.a.stop_hi_ms > p.a.sure_ms AND NOT p.a.stop_how <=> 'process_restarted'
-        THEN 'lines_of_a' END,
+      CASE WHEN array_contains(p.asked, 'a_end') AND p.a.stop_hi_ms > p.a.sure_ms AND NOT p.a.stop_how <=> 'process_restarted' THEN 'lines_of_a' END,
       CASE WHEN array_contains(p.asked, 'b_end') AND p.b.stop_hi_ms > p.b.sure_ms AND p.b.is_stop_lost
         AND NOT p.b.stop_how <=> 'process_restarted' THEN 'lines_of_b' END,
       CASE WHEN p.resource_kind = 'partition' AND p.a.stop_hi_ms IS NOT NULL AND p.b.stop_hi_ms IS NOT NULL
@@ -165,10 +158,8 @@ WITH pair AS (
       named_struct('role', 'A is still active', 'event_id', CASE WHEN p.verdict = 'proved' THEN p.a.until_id END),
       named_struct('role', 'B is still active', 'event_id', CASE WHEN p.verdict = 'proved' THEN p.b.until_id END),
       named_struct('role', 'A reports a group error', 'event_id', t.event_id),
-      named_struct('role', 'A is not active yet', 'event_id',
-        CASE WHEN p.verdict = 'refuted' AND p.a.start_how <> 'seen' THEN p.a.not_before_id END),
-      named_struct('role', 'B is not active yet', 'event_id',
-        CASE WHEN p.verdict = 'refuted' AND p.b.start_how <> 'seen' THEN p.b.not_before_id END)
+      named_struct('role', 'A is not active yet', 'event_id', CASE WHEN p.verdict = 'refuted' AND p.a.start_how <> 'seen' THEN p.a.not_before_id END),
+      named_struct('role', 'B is not active yet', 'event_id', CASE WHEN p.verdict = 'refuted' AND p.b.start_how <> 'seen' THEN p.b.not_before_id END)
     ) || filter(
       transform(coalesce(p.a.heard_witness, array()) || coalesce(p.b.heard_witness, array()),
         e -> named_struct('role', 'the coordinator hears from it', 'event_id', e))
@@ -207,8 +198,7 @@ WITH pair AS (
       WHEN kind = 'work' THEN worked_from_ms
       WHEN a.from_hi_ms IS NULL OR b.from_hi_ms IS NULL OR is_unclocked THEN NULL
       -- If they overlapped at all, the overlap began before it ended.
-      WHEN verdict = 'undecided'
-        THEN greatest(least(greatest(a.from_hi_ms, b.from_hi_ms), first_end_hi), a.from_lo_ms, b.from_lo_ms)
+      WHEN verdict = 'undecided' THEN greatest(least(greatest(a.from_hi_ms, b.from_hi_ms), first_end_hi), a.from_lo_ms, b.from_lo_ms)
       ELSE greatest(a.from_hi_ms, b.from_hi_ms)
     END AS from_hi_ms,
     CASE
@@ -226,8 +216,7 @@ WITH pair AS (
     CASE WHEN kind = 'work' THEN greatest(0, worked_to_ms - worked_from_ms) END AS work_certain
   FROM pair_span
 )
-SELECT
-  p.kafka_cluster, p.group_id, p.resource_kind, p.resource, p.a_process AS process_a, p.b_process AS process_b, p.kind,
+SELECT p.kafka_cluster, p.group_id, p.resource_kind, p.resource, p.a_process AS process_a, p.b_process AS process_b, p.kind,
   timestamp_millis(p.from_lo_ms) AS from_lo, timestamp_millis(p.from_hi_ms) AS from_hi, timestamp_millis(p.to_lo_ms) AS to_lo,
   timestamp_millis(p.to_hi_ms) AS to_hi,
   CASE WHEN p.kind = 'work' THEN p.work_certain ELSE p.there_certain END AS certain_ms,
@@ -235,8 +224,7 @@ SELECT
   p.verdict,
   CASE WHEN p.verdict = 'proved' THEN p.certain_ms WHEN p.verdict = 'refuted' AND p.handover IS NULL THEN -p.possible_ms END AS margin_ms,
   CASE WHEN p.verdict = 'proved' THEN CASE
-    WHEN p.a_process <> p.b_process AND p.a.generation = p.b.generation AND p.resource_kind <> 'partition'
-      THEN 'same_generation_assigned_twice'
+    WHEN p.a_process <> p.b_process AND p.a.generation = p.b.generation AND p.resource_kind <> 'partition' THEN 'same_generation_assigned_twice'
     WHEN p.a_process = p.b_process AND p.resource_kind <> 'partition' THEN 'graceful_stop_failed'
     WHEN p.a.stop_how IS NULL AND p.a.is_overdue THEN 'graceful_stop_failed'
     WHEN NOT array_contains(p.b_assigned, p.resource) THEN 'restart_of_task_not_owned'
@@ -257,10 +245,9 @@ SELECT
     ELSE 'clocks_allow_both'
   END AS code,
   named_struct(
-    'a_start_lo_at_ms', p.a.start_lo_ms, 'a_start_hi_at_ms', p.a.start_hi_ms, 'a_stop_lo_at_ms', p.a.sure_ms,
-    'a_stop_hi_at_ms', p.a.stop_hi_ms, 'a_process_last_at_ms', p.a_process_last_ms,
-    'b_start_lo_at_ms', p.b.start_lo_ms, 'b_start_hi_at_ms', p.b.start_hi_ms, 'b_stop_lo_at_ms', p.b.sure_ms,
-    'b_stop_hi_at_ms', p.b.stop_hi_ms, 'a_start_how', p.a.start_how, 'b_start_how', p.b.start_how,
+    'a_start_lo_at_ms', p.a.start_lo_ms, 'a_start_hi_at_ms', p.a.start_hi_ms, 'a_stop_lo_at_ms', p.a.sure_ms, 'a_stop_hi_at_ms', p.a.stop_hi_ms,
+    'a_process_last_at_ms', p.a_process_last_ms, 'b_start_lo_at_ms', p.b.start_lo_ms, 'b_start_hi_at_ms', p.b.start_hi_ms,
+    'b_stop_lo_at_ms', p.b.sure_ms, 'b_stop_hi_at_ms', p.b.stop_hi_ms, 'a_start_how', p.a.start_how, 'b_start_how', p.b.start_how,
     'b_began_later', coalesce(p.a.start_how = 'seen' AND p.b.start_how = 'seen'
       OR p.lo_ms IS NOT NULL AND (p.b.start_how = 'seen' OR p.b.from_lo_ms >= p.a.from_hi_ms), false),
     'a_removed_later', p.a.heard_witness IS NOT NULL, 'b_removed_later', p.b.heard_witness IS NOT NULL,
@@ -274,19 +261,16 @@ SELECT
     'handover_how', p.handover.how, 'left_generation', p.handover.left_generation, 'got_generation', p.handover.got_generation,
     -- A source task whose workers have exactly.once.source.support (KIP-618): its id is the group's and the task's.
     'is_transactional', x.transactional_id IS NOT NULL,
-    'evidence', CASE WHEN p.verdict = 'undecided'
-      THEN CASE WHEN size(p.evidence) > 1 THEN array_remove(p.evidence, 'nothing') ELSE p.evidence END END
+    'evidence', CASE WHEN p.verdict = 'undecided' THEN CASE WHEN size(p.evidence) > 1 THEN array_remove(p.evidence, 'nothing') ELSE p.evidence END END
   ) AS facts,
-  CAST(NULL AS STRING) AS explanation,
-  CAST(NULL AS STRING) AS missing,
+  CAST(NULL AS STRING) AS explanation, CAST(NULL AS STRING) AS missing,
   -- A bound of zero shows nothing: the number of records read twice is then unknown.
   nullif(p.records, 0) AS records_at_risk,
   CASE WHEN p.handover IS NOT NULL THEN 'messages' ELSE p.clock_how END AS clock_how,
   p.a_id AS ownership_a, p.b_id AS ownership_b, p.line_ids AS witness,
   transform(p.line_ids, e -> element_at(transform(p.proof, x -> x.role),
     CAST(array_position(transform(p.proof, x -> x.event_id), e) AS INT))) AS witness_role,
-  p.there_certain AS there_certain_ms, p.there_possible AS there_possible_ms,
-  p.work_certain AS work_certain_ms, p.work_possible AS work_possible_ms
+  p.there_certain AS there_certain_ms, p.there_possible AS there_possible_ms, p.work_certain AS work_certain_ms, p.work_possible AS work_possible_ms
 FROM pair_bounds p
 LEFT JOIN (SELECT DISTINCT kafka_cluster, transactional_id FROM producer_session) x ON x.kafka_cluster <=> p.kafka_cluster
   AND p.resource_kind = 'task' AND x.transactional_id = concat(p.group_id, '-', p.resource)

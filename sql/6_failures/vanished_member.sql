@@ -2,8 +2,8 @@
 -- Reads: member_round, join_round, client_event, fact_line, process_life, member_generation, generation, clock_offset, lost_membership
 -- Reads: shared_log, filtered_log
 -- Grain: process_id, instance, kafka_cluster, group_id, client
--- Other members in a later generation prove nothing, because the log may have been copied before. The generation was without it if the
--- leader's list of all members does not name it.
+-- Other members in a later generation prove nothing, because the log may have been copied before. The generation was without it if the leader's list
+-- of all members does not name it.
 CREATE OR REPLACE TEMPORARY VIEW vanished_member (
   kafka_cluster, group_id, member_id,
   process_id    COMMENT 'Its process',
@@ -19,8 +19,7 @@ WITH silent_run AS (
   SELECT l.process_id, l.instance, l.last_ms
   FROM process_life l
   LEFT ANTI JOIN lost_membership x ON x.process_id = l.process_id AND x.instance = l.instance
-  LEFT ANTI JOIN (SELECT process_id FROM shared_log WHERE member_count > 0 UNION SELECT process_id FROM filtered_log) s
-    ON s.process_id = l.process_id
+  LEFT ANTI JOIN (SELECT process_id FROM shared_log WHERE member_count > 0 UNION SELECT process_id FROM filtered_log) s ON s.process_id = l.process_id
   WHERE l.next_start_ms IS NULL AND l.ending_id IS NULL AND NOT l.is_broker AND l.last_ms IS NOT NULL
 ), departed_client AS (
   SELECT c.process_id, c.instance, c.group_id, c.client, max(c.stream_pos) AS pos
@@ -35,16 +34,14 @@ WITH silent_run AS (
   GROUP BY c.process_id, c.instance, c.group_id, c.client
 ), last_membership AS (
   SELECT r.kafka_cluster, r.group_id, r.incarnation, j.process_id, j.instance, j.client, s.last_ms,
-    max_by(struct(r.generation, r.member_id, j.from_pos, coalesce(j.worker_assigned_id, j.synced_id, j.joined_id) AS event_id), r.round)
-      AS last
+    max_by(struct(r.generation, r.member_id, j.from_pos, coalesce(j.worker_assigned_id, j.synced_id, j.joined_id) AS event_id), r.round) AS last
   FROM silent_run s
   JOIN join_round j ON j.process_id = s.process_id AND j.instance = s.instance
   JOIN member_round r ON r.process_id = j.process_id AND r.group_id = j.group_id AND r.client = j.client AND r.round = j.round
   GROUP BY r.kafka_cluster, r.group_id, r.incarnation, j.process_id, j.instance, j.client, s.last_ms
 ), generation_list AS (
   SELECT kafka_cluster, group_id, incarnation, generation, count(*) AS members
-  FROM member_generation
-  GROUP BY kafka_cluster, group_id, incarnation, generation
+  FROM member_generation GROUP BY kafka_cluster, group_id, incarnation, generation
 ), listed_generation AS (
   SELECT n.kafka_cluster, n.group_id, n.incarnation, n.generation, n.seen_by_broker, n.witness[0] AS event_id,
     n.is_count_told AND n.member_count = l.members AS is_listed,
@@ -54,8 +51,7 @@ WITH silent_run AS (
     AND l.generation = n.generation
 ), later_presence AS (
   SELECT kafka_cluster, group_id, incarnation, coalesce(process_id, member_id) AS who, max(generation) AS generation
-  FROM member_generation
-  GROUP BY kafka_cluster, group_id, incarnation, coalesce(process_id, member_id)
+  FROM member_generation GROUP BY kafka_cluster, group_id, incarnation, coalesce(process_id, member_id)
 ), missing_member AS (
   SELECT m.*, n.generation AS next_generation, n.event_id AS next_event_id
   FROM last_membership m
@@ -77,6 +73,5 @@ JOIN clock_offset o ON o.process_id = m.process_id AND o.is_island_reference
 JOIN member_round r ON r.kafka_cluster = m.kafka_cluster AND r.group_id = m.group_id AND r.incarnation = m.incarnation
   AND r.generation = m.next_generation
 JOIN clock_offset p ON p.process_id = r.process_id AND p.is_island_reference AND p.reference_process_id = o.reference_process_id
-GROUP BY m.kafka_cluster, m.group_id, m.last, m.process_id, m.instance, m.client, m.last_ms, m.next_event_id, o.hi_ms,
-  o.reference_process_id
+GROUP BY m.kafka_cluster, m.group_id, m.last, m.process_id, m.instance, m.client, m.last_ms, m.next_event_id, o.hi_ms, o.reference_process_id
 HAVING m.last_ms - o.hi_ms <= min(coalesce(r.joined.at_ms, r.synced.at_ms) - p.lo_ms)

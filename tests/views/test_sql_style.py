@@ -18,7 +18,7 @@ from forensics.errors import ForensicsError
 from forensics.resources import sql_dir
 
 VIEWS = view_files.views()
-MAX_COLUMNS = 140
+MAX_COLUMNS = 150
 #: A number as large as this is a threshold in milliseconds, unless it is one of `FACTS`.
 MIN_THRESHOLD = 1_000
 #: Numbers that are not our choice: those of Kafka, of Spark, of units, of calendars, and bounds that mean `without a bound`.
