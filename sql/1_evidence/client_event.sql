@@ -14,38 +14,38 @@ CREATE OR REPLACE TEMPORARY VIEW client_event (
 )
 AS
 WITH member_event AS (
-  SELECT e.*, e.client_kind <=> 'Worker' OR e.event LIKE 'worker\\_%' AS is_worker FROM event e
+  SELECT e.*, e.client_kind <=> 'Worker' OR e.event LIKE 'worker\\_%' AS is_worker
+  FROM event e
   -- Lines of members that cannot be distinguished prove nothing about any one of them.
   LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND (s.is_worker OR s.client = coalesce(e.client_id, e.task, e.thread, '-'))
-  WHERE e.event IN (
-    'coordinator_discovered', 'coordinator_lost', 'coordinator_cleared', 'joining', 'joined', 'join_answered', 'join_failed', 'synced',
-    'sync_answered', 'sync_failed', 'rejoin_requested', 'generation_reset', 'heartbeat_failed', 'leaving', 'poll_timeout', 'member_fenced',
-    'assignment_computed', 'assignment_received', 'partitions_assigned', 'partitions_revoked', 'partitions_lost', 'reconciling',
-    'worker_rebalance_started', 'worker_assigned', 'worker_revoking'
-  )
-  -- Members of a share group share partitions, so none of them owns one.
-  AND NOT (e.client_kind <=> 'ShareConsumer' AND e.event IN ('assignment_received', 'partitions_assigned', 'partitions_revoked',
-    'partitions_lost', 'reconciling'))
-  AND (e.event <> 'reconciling' OR e.client_kind <=> 'Consumer' AND size(coalesce(e.added_partitions, array())) > 0)
+  WHERE e.event IN ('coordinator_discovered', 'coordinator_lost', 'coordinator_cleared', 'joining', 'joined', 'join_answered', 'join_failed',
+      'synced', 'sync_answered', 'sync_failed', 'rejoin_requested', 'generation_reset', 'heartbeat_failed', 'leaving', 'poll_timeout',
+      'member_fenced', 'assignment_computed', 'assignment_received', 'partitions_assigned', 'partitions_revoked', 'partitions_lost', 'reconciling',
+      'worker_rebalance_started', 'worker_assigned', 'worker_revoking')
+    -- Members of a share group share partitions, so none of them owns one.
+    AND NOT (e.client_kind <=> 'ShareConsumer' AND e.event IN ('assignment_received', 'partitions_assigned', 'partitions_revoked',
+      'partitions_lost', 'reconciling'))
+    AND (e.event <> 'reconciling' OR e.client_kind <=> 'Consumer' AND size(coalesce(e.added_partitions, array())) > 0)
 ), single_group AS (
   -- Clients before 1.0 print their group in only a few lines. The other lines belong to the group that this thread or log names, if there is only
   -- one.
   SELECT process_id, instance, coalesce(task, thread, '-') AS who, max(group_id) AS only_one
-  FROM member_event WHERE group_id IS NOT NULL AND client_id IS NULL AND NOT is_worker GROUP BY process_id, instance, coalesce(task, thread, '-')
+  FROM member_event WHERE group_id IS NOT NULL AND client_id IS NULL AND NOT is_worker
+  GROUP BY process_id, instance, coalesce(task, thread, '-')
   HAVING count(DISTINCT group_id) = 1
 ), own_cluster AS (
   -- A JVM may have members in several clusters: MirrorMaker 2, an application that reads from two. Each prints its own cluster.
   SELECT process_id, instance, group_id, max(kafka_cluster_id) AS kafka_cluster
   FROM event WHERE kafka_cluster_id IS NOT NULL AND group_id IS NOT NULL AND client_kind IN ('Worker', 'Consumer')
-  GROUP BY process_id, instance, group_id HAVING count(DISTINCT kafka_cluster_id) = 1
+  GROUP BY process_id, instance, group_id
+  HAVING count(DISTINCT kafka_cluster_id) = 1
 ), logged_join AS (
   SELECT DISTINCT process_id, instance, is_worker, coalesce(client_id, task, thread, '-') AS who FROM member_event WHERE event IN ('joined', 'synced')
 ), logged_assignment AS (
   SELECT DISTINCT process_id, instance, coalesce(client_id, task, thread, '-') AS who FROM member_event WHERE event = 'partitions_assigned'
 )
-SELECT
-  e.event_id, coalesce(k.kafka_cluster, c.kafka_cluster) AS kafka_cluster, coalesce(e.group_id, w.group_id, o.only_one) AS group_id, e.process_id,
-  e.instance,
+SELECT e.event_id, coalesce(k.kafka_cluster, c.kafka_cluster) AS kafka_cluster, coalesce(e.group_id, w.group_id, o.only_one) AS group_id,
+  e.process_id, e.instance,
   -- Releases before 1.0 print no client id, so the task or the thread has to distinguish two consumers of one process.
   coalesce(e.client_id, w.client_id, e.task, e.thread, '-') AS client, e.is_worker, e.stream_pos, unix_millis(e.ts) AS at_ms, e.resolution_ms,
   -- If no line reports that a client joined or synced (0.9; later releases with INFO off), its DEBUG lines about the responses do. A KIP-848 consumer

@@ -30,9 +30,8 @@ WITH adjacent_line AS (
 ), nearest_event AS (
   SELECT s.process_id, s.stream_pos, max(CASE WHEN e.stream_pos < s.stream_pos THEN struct(e.stream_pos, e.event_id) END).event_id AS before_id,
     min(CASE WHEN e.stream_pos > s.stream_pos THEN struct(e.stream_pos, e.event_id) END).event_id AS event_id
-  FROM time_jump s JOIN event_row e ON e.process_id = s.process_id AND e.ts IS NOT NULL WHERE s.event_id IS NULL OR s.before_id IS NULL
-  GROUP BY s.process_id, s.stream_pos
+  FROM time_jump s JOIN event_row e ON e.process_id = s.process_id AND e.ts IS NOT NULL
+  WHERE s.event_id IS NULL OR s.before_id IS NULL GROUP BY s.process_id, s.stream_pos
 )
 SELECT s.process_id, s.stream_pos, coalesce(s.event_id, a.event_id) AS event_id, coalesce(s.before_id, a.before_id) AS before_id, s.by_ms
-FROM time_jump s
-LEFT JOIN nearest_event a ON a.process_id = s.process_id AND a.stream_pos = s.stream_pos
+FROM time_jump s LEFT JOIN nearest_event a ON a.process_id = s.process_id AND a.stream_pos = s.stream_pos

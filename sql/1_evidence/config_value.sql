@@ -25,14 +25,13 @@ WITH configured_client AS (
   -- Looked up once per configuration, not once per key.
   SELECT event_id, config['client.id'] AS client_id FROM event WHERE event = 'config_dumped' AND client_id IS NULL AND config['client.id'] IS NOT NULL
 )
-SELECT
-  e.process_id, e.instance, e.component, coalesce(e.client_id, n.client_id) AS client_id, e.task, e.connector, kv.key, kv.value, e.ts, e.event_id,
-  'log' AS source, CAST(NULL AS STRING) AS topic, e.path, e.line
-FROM event e
-LEFT JOIN configured_client n ON n.event_id = e.event_id
+SELECT e.process_id, e.instance, e.component, coalesce(e.client_id, n.client_id) AS client_id, e.task, e.connector, kv.key, kv.value, e.ts,
+  e.event_id, 'log' AS source, CAST(NULL AS STRING) AS topic, e.path, e.line
+FROM event e LEFT JOIN configured_client n ON n.event_id = e.event_id
 LATERAL VIEW explode(e.config) kv AS key, value
 WHERE e.event = 'config_dumped'
 UNION ALL
 SELECT NULL AS process_id, NULL AS instance, coalesce(s.component, 'topic') AS component, s.client_id, s.task, s.connector, kv.key, kv.value, s.ts,
   s.event_id, s.source_kind AS source, s.topic, s.path, s.line
-FROM snapshot s LATERAL VIEW explode(s.config) kv AS key, value
+FROM snapshot s
+LATERAL VIEW explode(s.config) kv AS key, value

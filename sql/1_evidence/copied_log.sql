@@ -17,8 +17,10 @@ WITH equal_line AS (
   SELECT xxhash64(unix_millis(ts), event, group_id, client_id, member_id, task, message) AS content, collect_set(process_id) AS processes,
     bool_or(member_id <> '' OR task IS NOT NULL OR size(assigned_tasks) > 0 OR size(partitions) > 0
       OR event IN ('group_stabilized', 'rebalance_preparing')) AS names_owner
-  FROM event_row WHERE ts IS NOT NULL AND category IN ('membership', 'assignment', 'task', 'connector', 'coordinator', 'broker_group')
-  GROUP BY xxhash64(unix_millis(ts), event, group_id, client_id, member_id, task, message) HAVING min(process_id) <> max(process_id)
+  FROM event_row
+  WHERE ts IS NOT NULL AND category IN ('membership', 'assignment', 'task', 'connector', 'coordinator', 'broker_group')
+  GROUP BY xxhash64(unix_millis(ts), event, group_id, client_id, member_id, task, message)
+  HAVING min(process_id) <> max(process_id)
 ), shared_join AS (
   -- A member joins a generation once, and a coordinator creates a member id once. That holds even if the clocks were read in two zones or the times
   -- are whole seconds.
@@ -26,23 +28,25 @@ WITH equal_line AS (
   FROM event_row
   WHERE member_id <> '' AND (event IN ('joined', 'synced') AND generation IS NOT NULL
     OR event = 'member_added' AND message LIKE '%reated a new member id%')
-  GROUP BY group_id, member_id, generation, event HAVING min(process_id) <> max(process_id)
+  GROUP BY group_id, member_id, generation, event
+  HAVING min(process_id) <> max(process_id)
 ), equal_line_process AS (
-  SELECT content, names_owner, false AS is_joined, processes, explode(processes) AS process_id FROM equal_line
+  SELECT content, names_owner, false AS is_joined, processes, explode(processes) AS process_id
+  FROM equal_line
   UNION ALL
-  SELECT CAST(NULL AS BIGINT) AS content, true AS names_owner, true AS is_joined, processes, explode(processes) AS process_id FROM shared_join
+  SELECT CAST(NULL AS BIGINT) AS content, true AS names_owner, true AS is_joined, processes, explode(processes) AS process_id
+  FROM shared_join
 ), log_pair AS (
   -- One row per process and another one whose log has some of the same lines, with the same time and text. Only lines about groups and tasks count,
   -- because two processes rarely print the same ones.
   SELECT process_id, other, count(content) AS equal_lines, coalesce(bool_or(names_owner), false) AS names_owner, bool_or(is_joined) AS is_joined
-  FROM (SELECT content, names_owner, is_joined, process_id, explode(processes) AS other FROM equal_line_process) WHERE process_id <> other
-  GROUP BY process_id, other
+  FROM (SELECT content, names_owner, is_joined, process_id, explode(processes) AS other FROM equal_line_process)
+  WHERE process_id <> other GROUP BY process_id, other
 ), group_line AS (
   -- Equal lines of one process in the same millisecond count once.
   SELECT r.process_id, xxhash64(unix_millis(r.ts), r.event, r.group_id, r.client_id, r.member_id, r.task, r.message) AS content,
     unix_millis(min(r.ts)) AS at_ms, max(r.group_id) AS group_id, max(r.resolution_ms) AS resolution_ms
-  FROM event_row r
-  LEFT SEMI JOIN (SELECT DISTINCT process_id FROM log_pair) p ON p.process_id = r.process_id
+  FROM event_row r LEFT SEMI JOIN (SELECT DISTINCT process_id FROM log_pair) p ON p.process_id = r.process_id
   WHERE r.ts IS NOT NULL AND r.category IN ('membership', 'assignment', 'task', 'connector', 'coordinator', 'broker_group')
   GROUP BY r.process_id, xxhash64(unix_millis(r.ts), r.event, r.group_id, r.client_id, r.member_id, r.task, r.message)
 ), multi_worker_log AS (

@@ -19,8 +19,7 @@ CREATE OR REPLACE TEMPORARY VIEW counted_line (
   last_line  COMMENT 'Its line number'
 )
 AS
-SELECT
-  process_id, event, date_trunc('MINUTE', ts) AS minute, count(*) AS records, min(ts) AS first_ts, max(ts) AS last_ts, min(stream_pos) AS first_pos,
-  max(stream_pos) AS last_pos, min_by(path, stream_pos) AS first_path, min_by(line, stream_pos) AS first_line, max_by(path, stream_pos) AS last_path,
-  max_by(line, stream_pos) AS last_line
+SELECT process_id, event, date_trunc('MINUTE', ts) AS minute, count(*) AS records, min(ts) AS first_ts, max(ts) AS last_ts,
+  min(stream_pos) AS first_pos, max(stream_pos) AS last_pos, min_by(path, stream_pos) AS first_path, min_by(line, stream_pos) AS first_line,
+  max_by(path, stream_pos) AS last_path, max_by(line, stream_pos) AS last_line
 FROM counted_row GROUP BY process_id, event, date_trunc('MINUTE', ts)

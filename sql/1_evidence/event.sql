@@ -9,8 +9,7 @@ CREATE OR REPLACE TEMPORARY VIEW event
 AS
 SELECT
   r.*, coalesce(s.starts_before + CASE WHEN s.starts IS NULL THEN 0 ELSE size(filter(s.starts, x -> x.stream_pos <= r.stream_pos)) END, 0) AS instance
-FROM event_row r
-LEFT JOIN process_start s ON s.process_id = r.process_id AND s.piece = r.stream_pos DIV 1048576
+FROM event_row r LEFT JOIN process_start s ON s.process_id = r.process_id AND s.piece = r.stream_pos DIV 1048576
 -- A copy of a log is not counted.
 LEFT ANTI JOIN copied_log c ON c.process_id = r.process_id
 WHERE r.category <> 'snapshot'

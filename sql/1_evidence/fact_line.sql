@@ -1,5 +1,5 @@
 -- One row per event that rules and causes use, apart from the members' own lines, with its Kafka cluster.
--- Reads: event, process_cluster, shared_log
+-- Reads: placed_event, shared_log
 -- Grain: event_id
 -- This view is narrow and small so that its readers do not scan all events. If a reader needs another event, add it to the list below.
 CREATE OR REPLACE TEMPORARY VIEW fact_line (
@@ -12,12 +12,11 @@ CREATE OR REPLACE TEMPORARY VIEW fact_line (
   root_error
 )
 AS
-SELECT e.event_id, c.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.level, e.event, e.message, e.group_id,
+SELECT e.event_id, e.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.level, e.event, e.message, e.group_id,
   e.client_kind, e.client_id, e.member_id, e.members, e.old_member_id, e.group_instance_id, e.task, e.connector, e.broker_id, e.node_id, e.topic,
   e.partition, e.replicas, e.replication_factor, e.required, e.brokers_alive, e.offset, e.config_offset, e.assigned_config_offset, e.generation,
   e.protocol_version, e.worker_url, e.duration_ms, e.text, coalesce(e.error, e.cause, e.reason) AS said, e.root_error
-FROM event e JOIN process_cluster c ON c.process_id = e.process_id
-  AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
+FROM placed_event e
 -- Without the lines of members that cannot be distinguished.
 LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND (s.is_worker OR s.client = coalesce(e.client_id, e.task, e.thread, '-'))
 WHERE e.event IN (

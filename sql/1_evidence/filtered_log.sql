@@ -18,8 +18,7 @@ CREATE OR REPLACE TEMPORARY VIEW filtered_log (
 AS
 WITH classified_line AS (
   SELECT process_id, unix_millis(ts) AS at_ms, event, category, client_kind, logger, group_id,
-    CASE
-      WHEN event = 'rebalance_preparing' AND old_generation > lag(old_generation) OVER in_group THEN 'rebalances_unended'
+    CASE WHEN event = 'rebalance_preparing' AND old_generation > lag(old_generation) OVER in_group THEN 'rebalances_unended'
       WHEN event = 'group_stabilized' AND generation > lag(generation) OVER in_group THEN 'rebalances_unprepared'
       -- Each member's own next round, because an excerpt may begin in the middle of a round.
       WHEN (event IN ('joined', 'synced') AND client_kind IN ('Consumer', 'Worker') OR event = 'worker_assigned')
@@ -29,9 +28,8 @@ WITH classified_line AS (
       WHEN event = 'heartbeat_failed' AND coalesce(error, cause, reason, '') RLIKE '(?i)rebalanc' THEN 'answers_unasked'
       WHEN event = 'task_starting' THEN 'starts_unmade'
       -- Some connectors and converters have no settings; clients, workers and brokers have dozens.
-      WHEN event = 'config_dumped' AND coalesce(size(config), 0) <= 0
-        AND component IN ('ConsumerConfig', 'ProducerConfig', 'AdminClientConfig', 'DistributedConfig', 'KafkaConfig') THEN 'settings_empty'
-    END AS sign,
+      WHEN event = 'config_dumped' AND coalesce(size(config), 0) <= 0 AND component
+        IN ('ConsumerConfig', 'ProducerConfig', 'AdminClientConfig', 'DistributedConfig', 'KafkaConfig') THEN 'settings_empty' END AS sign,
     coalesce(ts < lag(ts) OVER (PARTITION BY process_id ORDER BY stream_pos), false) AS is_earlier,
     event = 'worker_assigned' AND size(assigned_tasks) > 0
       AND lead(event) OVER (PARTITION BY process_id, instance, event ORDER BY stream_pos) IS NOT NULL AS is_given_work,
@@ -60,8 +58,7 @@ WITH classified_line AS (
   FROM classified_line GROUP BY process_id
 ), pattern_found AS (
   SELECT process_id, from_ms, to_ms,
-    CASE
-      WHEN earlier >= 10 AND earlier * 5 > line_count THEN 'unordered'
+    CASE WHEN earlier >= 10 AND earlier * 5 > line_count THEN 'unordered'
       WHEN prepared >= 2 AND ended = 0 THEN 'rebalances_unended'
       WHEN stabilized >= 2 AND preparing = 0 THEN 'rebalances_unprepared'
       WHEN rounds >= 2 AND asked = 0 THEN 'rounds_unasked'
@@ -70,16 +67,14 @@ WITH classified_line AS (
       WHEN given_work >= 2 AND work_lines = 0 THEN 'assignments_unstarted'
       WHEN starts >= 2 AND worker_given >= 2 AND made = 0 THEN 'starts_unmade'
       WHEN consumer_rounds >= 2 AND given = 0 OR worker_rounds >= 2 AND worker_given = 0 THEN 'rounds_unassigned'
-      WHEN empty_settings >= 2 THEN 'settings_empty'
-    END AS why
+      WHEN empty_settings >= 2 THEN 'settings_empty' END AS why
   FROM line_count
 ), filtered_file AS (
-  SELECT c.process_id, min(f.filtered) AS why, max(f.literal) AS literal FROM line_count c
+  SELECT c.process_id, min(f.filtered) AS why, max(f.literal) AS literal
+  FROM line_count c
   -- A file may contain the lines of several processes.
   JOIN evidence_file f ON f.filtered IS NOT NULL AND (c.process_id = f.process_id OR startswith(c.process_id, concat(f.process_id, '#')))
   GROUP BY c.process_id
 )
 SELECT s.process_id, coalesce(f.why, s.why) AS why, f.literal, s.from_ms, s.to_ms
-FROM pattern_found s
-LEFT JOIN filtered_file f ON f.process_id = s.process_id
-WHERE f.why IS NOT NULL OR s.why IS NOT NULL
+FROM pattern_found s LEFT JOIN filtered_file f ON f.process_id = s.process_id WHERE f.why IS NOT NULL OR s.why IS NOT NULL

@@ -46,10 +46,8 @@ WITH topic_names AS (
 )
 SELECT
   CASE WHEN event LIKE 'group\\_offset%' OR event LIKE 'offset\\_%' THEN 'offset' WHEN event LIKE 'member\\_%' THEN 'member' ELSE 'group' END AS what,
-  source_kind AS source, group_id,
-  CASE WHEN event LIKE '%\\_removed' THEN 'removed' ELSE group_state END AS state,
-  protocol_type, protocol, generation, leader_member_id, member_count, coordinator,
-  CASE WHEN event = 'group_described' THEN broker_id END AS coordinator_id,
+  source_kind AS source, group_id, CASE WHEN event LIKE '%\\_removed' THEN 'removed' ELSE group_state END AS state, protocol_type, protocol,
+  generation, leader_member_id, member_count, coordinator, CASE WHEN event = 'group_described' THEN broker_id END AS coordinator_id,
   offsets_partition, member_id, group_instance_id, client_id, client_host, worker_url, session_timeout_ms, rebalance_timeout_ms, member_epoch,
   try_cast(coalesce(columns['TARGET-EPOCH'], columns['TARGET-ASSIGNMENT-EPOCH']) AS BIGINT) AS target_epoch,
   CASE WHEN assigned_partitions IS NOT NULL OR assigned_connectors IS NOT NULL OR assigned_tasks IS NOT NULL THEN

@@ -1,5 +1,5 @@
 -- One row per member id that its own process names, with that process.
--- Reads: event, client_event, process_cluster, process_life, shared_log
+-- Reads: placed_event, client_event, process_life, shared_log
 -- Grain: group_id, member_id
 -- A release that prints no member id when it joins still prints it when it is refused. Member ids are unique even if the cluster's name is uncertain.
 CREATE OR REPLACE TEMPORARY VIEW member_place (
@@ -13,13 +13,11 @@ CREATE OR REPLACE TEMPORARY VIEW member_place (
 )
 AS
 WITH member_line AS (
-  SELECT c.kafka_cluster, coalesce(e.group_id, k.group_id) AS group_id, e.process_id, e.instance, e.stream_pos, e.event_id,
+  SELECT e.kafka_cluster, coalesce(e.group_id, k.group_id) AS group_id, e.process_id, e.instance, e.stream_pos, e.event_id,
     coalesce(e.client_id, e.task, e.thread, '-') AS client, e.client_id, e.task,
     CASE WHEN e.member_id IS NULL THEN 'refused' ELSE 'own_line' END AS known_how,
     coalesce(e.member_id, regexp_extract(coalesce(e.cause, e.error, e.reason, ''), 'member id ([^ ,]+) is not valid', 1)) AS member_id
-  FROM event e
-  JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
-    AND coalesce(e.stream_pos < c.to_pos, true)
+  FROM placed_event e
   -- Clients that print no client id (before 1.0, other libraries) are recognised by lines that only a member prints.
   LEFT JOIN client_event k ON k.event_id = e.event_id
   WHERE coalesce(e.group_id, k.group_id) IS NOT NULL AND e.broker_id IS NULL

@@ -21,29 +21,21 @@ WITH offset_event AS (
     CASE e.event
       WHEN 'partitions_assigned' THEN 'given' WHEN 'partitions_revoked' THEN 'taken' WHEN 'partitions_lost' THEN 'taken'
       WHEN 'offset_committed' THEN 'committed' WHEN 'commit_sent' THEN 'asked' WHEN 'task_committing' THEN 'asked'
-      WHEN 'commit_failed' THEN 'refused' WHEN 'task_commit_failed' THEN 'refused' ELSE 'start'
-    END AS kind,
-    CASE
-      WHEN e.event = 'position_set' THEN 'committed' WHEN e.event = 'position_reset' THEN 'reset'
-        WHEN e.event IN ('position_sought', 'sink_position_set') THEN 'sought'
+      WHEN 'commit_failed' THEN 'refused' WHEN 'task_commit_failed' THEN 'refused' ELSE 'start' END AS kind,
+    CASE WHEN e.event = 'position_set' THEN 'committed' WHEN e.event = 'position_reset' THEN 'reset'
+      WHEN e.event IN ('position_sought', 'sink_position_set') THEN 'sought'
       WHEN e.event = 'partitions_revoked' THEN 'revoked' WHEN e.event = 'partitions_lost' THEN 'lost'
-      WHEN e.message LIKE 'Synchronous auto-commit of offsets%' THEN 'automatic'
-    END AS how,
-    CASE
-      WHEN e.event NOT IN ('commit_failed', 'task_commit_failed') THEN NULL
+      WHEN e.message LIKE 'Synchronous auto-commit of offsets%' THEN 'automatic' END AS how,
+    CASE WHEN e.event NOT IN ('commit_failed', 'task_commit_failed') THEN NULL
       WHEN e.error RLIKE '(?i)group.instance.id' OR e.error RLIKE '(?i)fenc' AND e.error NOT RLIKE '(?i)epoch' THEN 'group.instance.id'
       WHEN e.error RLIKE '(?i)not aware of this member|unknown_?member|already rebalanced|not part of (an|the) active group'
-        OR e.error RLIKE '(?i)kicked out of the group|illegal.?generation|generation id|stale.?member|fenc'
-        THEN 'group'
-    END AS fenced_by,
-    CASE
-      WHEN e.event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost')
+        OR e.error RLIKE '(?i)kicked out of the group|illegal.?generation|generation id|stale.?member|fenc' THEN 'group' END AS fenced_by,
+    CASE WHEN e.event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost')
         THEN transform(e.partitions, p -> named_struct('resource', p, 'at_offset', CAST(NULL AS BIGINT)))
       WHEN e.`partition` IS NOT NULL THEN array(named_struct('resource', e.`partition`, 'at_offset', e.`offset`))
       WHEN e.offsets IS NOT NULL THEN transform(map_entries(e.offsets), x -> named_struct('resource', x.key, 'at_offset', x.value))
       -- A failed commit may name no partition.
-      ELSE array(named_struct('resource', CAST(NULL AS STRING), 'at_offset', CAST(NULL AS BIGINT)))
-    END AS positions
+      ELSE array(named_struct('resource', CAST(NULL AS STRING), 'at_offset', CAST(NULL AS BIGINT))) END AS positions
   FROM event e
   WHERE (e.client_kind IS NULL OR e.client_kind = 'Consumer') AND (
     e.event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost', 'offset_committed', 'commit_sent', 'commit_failed',
@@ -57,8 +49,7 @@ WITH offset_event AS (
   SELECT *, coalesce(given_to, lag(given_to) IGNORE NULLS OVER (PARTITION BY process_id, instance, resource ORDER BY stream_pos)) AS holder
   FROM (SELECT *, CASE WHEN kind = 'given' THEN struct(client, task, group_id) END AS given_to FROM partition_event)
 )
-SELECT process_id, instance,
-  CASE WHEN is_nameless THEN holder.client ELSE client END AS client,
+SELECT process_id, instance, CASE WHEN is_nameless THEN holder.client ELSE client END AS client,
   CASE WHEN is_nameless THEN holder.task ELSE task END AS task,
   coalesce(group_id, CASE WHEN is_nameless OR holder.client = client THEN holder.group_id END) AS group_id, resource, stream_pos, at_ms, event_id,
   kind, how, at_offset, fenced_by

@@ -25,5 +25,6 @@ UNION ALL
 SELECT kafka_cluster, try_cast(split(placed, ' -> ')[0] AS INT) AS offsets_partition,
   transform(split(regexp_extract(placed, '[(]([0-9, ]+)[)]', 1), ', *'), x -> trim(x)) AS replicas,
   size(split(regexp_extract(placed, '[(]([0-9, ]+)[)]', 1), ', *')) AS replication_factor, at_ms, event_id
-FROM topic_line LATERAL VIEW explode(regexp_extract_all(message, '([0-9]+ -> [A-Za-z]+[(][0-9, ]+[)])', 1)) p AS placed
+FROM topic_line
+LATERAL VIEW explode(regexp_extract_all(message, '([0-9]+ -> [A-Za-z]+[(][0-9, ]+[)])', 1)) p AS placed
 WHERE event = 'offsets_topic_created' AND replication_factor IS NULL

@@ -18,14 +18,12 @@ WITH consumer_line AS (
     owned_partitions, coalesce(protocol, lag(protocol) IGNORE NULLS OVER in_order, '') IN ('range', 'roundrobin', 'sticky') AS is_eager,
     coalesce(lead(event) OVER in_order = 'leaving', false) AS is_leaving,
     -- A consumer that prints such lists prints one before each assignment.
-    event = 'partitions_assigned' AND lag(CASE WHEN event IN ('partitions_assigned', 'assignment_updated', 'reconciling')
-      THEN event END) IGNORE NULLS OVER in_order = 'partitions_assigned'
-      AND count_if(event IN ('assignment_updated', 'reconciling')) OVER before > 0 AS is_unlisted
+    event = 'partitions_assigned' AND lag(CASE WHEN event IN ('partitions_assigned', 'assignment_updated', 'reconciling') THEN event END) IGNORE NULLS
+      OVER in_order = 'partitions_assigned' AND count_if(event IN ('assignment_updated', 'reconciling')) OVER before > 0 AS is_unlisted
   FROM event
   WHERE client_kind = 'Consumer' AND logger LIKE 'org.apache.kafka.%' AND event IN (
     'joining', 'joined', 'synced', 'leaving', 'partitions_assigned', 'partitions_lost', 'partitions_revoked', 'assignment_updated', 'reconciling')
-  WINDOW
-    in_order AS (PARTITION BY process_id, instance, coalesce(client_id, task, thread, '-') ORDER BY stream_pos),
+  WINDOW in_order AS (PARTITION BY process_id, instance, coalesce(client_id, task, thread, '-') ORDER BY stream_pos),
     before AS (PARTITION BY process_id, instance, coalesce(client_id, task, thread, '-') ORDER BY stream_pos
       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 )

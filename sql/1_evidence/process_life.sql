@@ -61,13 +61,10 @@ WITH run_span AS (
   LEFT JOIN run_start a ON a.process_id = s.process_id AND a.instance = s.instance
   LEFT JOIN run_start b ON b.process_id = s.process_id AND b.instance = s.instance + 1
 )
-SELECT o.process_id, o.instance,
-  CASE WHEN o.nth = 1 THEN least(o.first_ms, r.first_ms) ELSE o.first_ms END AS first_ms,
-  CASE
-    WHEN o.next_start.at_ms IS NULL THEN greatest(o.last_ms, r.last_ms)
+SELECT o.process_id, o.instance, CASE WHEN o.nth = 1 THEN least(o.first_ms, r.first_ms) ELSE o.first_ms END AS first_ms,
+  CASE WHEN o.next_start.at_ms IS NULL THEN greatest(o.last_ms, r.last_ms)
     -- The detected start is not always the first line of a new JVM. Only lines of its clients and tasks certainly belong to the old one.
-    ELSE coalesce(o.last_work_ms, o.last_ms)
-  END AS last_ms,
+    ELSE coalesce(o.last_work_ms, o.last_ms) END AS last_ms,
   o.stopping_ms, o.ending_ms, o.ending_id, o.ending_lo_ms, o.start.at_ms AS start_ms, o.start.event_id AS start_id,
   o.next_start.at_ms AS next_start_ms, o.next_start.event_id AS next_start_id, o.next_start.stream_pos AS next_start_pos,
   bool_or(coalesce(o.is_broker, false)) OVER (PARTITION BY o.process_id) AS is_broker,

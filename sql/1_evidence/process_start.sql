@@ -14,8 +14,7 @@ CREATE OR REPLACE TEMPORARY VIEW process_start (
 AS
 WITH start_or_work_line AS (
   SELECT process_id, stream_pos, unix_millis(ts) AS at_ms, event_id, event, coalesce(group_id, '-') AS group_id,
-    CASE
-      WHEN category = 'start' OR event IN ('process_started', 'config_dumped') THEN 'start'
+    CASE WHEN category = 'start' OR event IN ('process_started', 'config_dumped') THEN 'start'
       WHEN event = 'herder_starting' THEN 'herder'
       ELSE 'work' END AS kind
   FROM event_row
@@ -25,10 +24,10 @@ WITH start_or_work_line AS (
 ), line_sequence AS (
   SELECT *, lag(kind) OVER by_place AS last_kind,
     -- "Kafka Connect worker initializing" comes a moment before the line that every release prints. The run begins there.
-    CASE WHEN event = 'process_started' AND lag(event) OVER by_place = 'process_initializing' THEN lag(struct(stream_pos, at_ms, event_id))
-      OVER by_place
-      ELSE struct(stream_pos, at_ms, event_id) END AS at
-  FROM start_or_work_line WHERE kind <> 'herder' WINDOW by_place AS (PARTITION BY process_id ORDER BY stream_pos)
+    CASE WHEN event = 'process_started' AND lag(event) OVER by_place = 'process_initializing'
+      THEN lag(struct(stream_pos, at_ms, event_id)) OVER by_place ELSE struct(stream_pos, at_ms, event_id) END AS at
+  FROM start_or_work_line WHERE kind <> 'herder'
+  WINDOW by_place AS (PARTITION BY process_id ORDER BY stream_pos)
 ), start_line AS (
   -- The lines of one start, up to the first line of its work.
   SELECT *, count_if(kind = 'start' AND coalesce(last_kind, 'work') = 'work')
@@ -72,9 +71,11 @@ WITH start_or_work_line AS (
     SELECT process_id, stream_pos, at_ms, event_id, event FROM streams_start
   )
 ), log_piece AS (
-  SELECT process_id, stream_pos DIV 1048576 AS piece FROM event_row
+  SELECT process_id, stream_pos DIV 1048576 AS piece
+  FROM event_row
   UNION
-  SELECT process_id, stream_pos DIV 1048576 FROM counted_row
+  SELECT process_id, stream_pos DIV 1048576
+  FROM counted_row
 ), piece_start AS (
   SELECT process_id, piece, sort_array(collect_list(struct(stream_pos, at_ms, event_id, instance))) AS starts
   FROM numbered_process_start GROUP BY process_id, piece

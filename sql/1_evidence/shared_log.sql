@@ -48,7 +48,8 @@ WITH writer_line AS (
       - from_ms > clock_setback_ms + clock_jitter_ms AS is_earlier
     FROM writer_extent
   )
-  GROUP BY process_id HAVING bool_or(is_turned) OR bool_or(coalesce(is_earlier, false))
+  GROUP BY process_id
+  HAVING bool_or(is_turned) OR bool_or(coalesce(is_earlier, false))
 ), join_line AS (
   SELECT process_id, coalesce(client_id, task, thread, '-') AS client, group_id, client_kind <=> 'Worker' AS is_worker, member_id,
     unix_millis(ts) AS at_ms, stream_pos, generation,
@@ -65,13 +66,15 @@ WITH writer_line AS (
 ), shared_generation AS (
   SELECT j.process_id, j.client, j.group_id, j.generation
   FROM join_line j JOIN unique_generation o ON o.group_id = j.group_id AND o.generation = j.generation
-  GROUP BY j.process_id, j.client, j.group_id, j.generation HAVING count(DISTINCT j.member_id) > 1
+  GROUP BY j.process_id, j.client, j.group_id, j.generation
+  HAVING count(DISTINCT j.member_id) > 1
 ), member_stay AS (
   SELECT process_id, client, group_id, member_id, min(stream_pos) AS from_pos, min(at_ms) AS from_ms, max(at_ms) AS to_ms,
     min(generation) AS first_generation, max(generation) AS last_generation
   FROM join_line GROUP BY process_id, client, group_id, member_id
 ), appended_client AS (
-  SELECT process_id, client FROM shared_generation GROUP BY process_id, client HAVING count(*) > 1
+  SELECT process_id, client
+  FROM shared_generation GROUP BY process_id, client HAVING count(*) > 1
   UNION
   SELECT process_id, client
   FROM (
@@ -85,7 +88,8 @@ SELECT t.process_id, t.client, min(t.group_id) AS group_id, bool_or(t.is_worker)
 FROM member_turn t
 LEFT JOIN appended_client a ON a.process_id = t.process_id AND a.client = t.client
 LEFT ANTI JOIN merged_log m ON m.process_id = t.process_id
-GROUP BY t.process_id, t.client HAVING max(t.stretch) > 1 OR max(a.client) IS NOT NULL
+GROUP BY t.process_id, t.client
+HAVING max(t.stretch) > 1 OR max(a.client) IS NOT NULL
 UNION ALL
 SELECT process_id, CAST(NULL AS STRING) AS client, group_id, worker_count > 0 AS is_worker, worker_count AS member_count, broker_count, broker_ids,
   from_ms, to_ms

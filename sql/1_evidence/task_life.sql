@@ -27,9 +27,9 @@ WITH task_run AS (
   FROM task_run
 ), start_or_end AS (
   SELECT *, sum(more) OVER (PARTITION BY process_id, instance, connector ORDER BY at_pos RANGE UNBOUNDED PRECEDING) AS open
-  FROM ended_run LATERAL VIEW inline(array(
-    named_struct('at_pos', from_pos, 'more', 1), CASE WHEN ended IS NOT NULL THEN named_struct('at_pos', ended.pos, 'more', -1) END
-  )) e AS at_pos, more
+  FROM ended_run
+  LATERAL VIEW inline(array(named_struct('at_pos', from_pos, 'more', 1), CASE
+      WHEN ended IS NOT NULL THEN named_struct('at_pos', ended.pos, 'more', -1) END)) e AS at_pos, more
 )
 SELECT kafka_cluster, process_id, instance, connector, task, life, from_pos, ended, by_herder, more = -1 AND open = 0 AS is_last
 FROM start_or_end WHERE more = CASE WHEN ended IS NULL THEN 1 ELSE -1 END

@@ -1,5 +1,5 @@
 -- One row per line about one Connect task or connector in one worker, with the worker's next and previous marker lines.
--- Reads: event, process_cluster, worker_group, shared_log, quiet_log
+-- Reads: placed_event, worker_group, shared_log, quiet_log
 -- Grain: event_id
 -- `kind`: order (start requested), start (constructed), sign (the task's own thread or client was working), stop (stop requested), and the end lines.
 -- A start prints a dozen lines before its thread begins. The first of them that is in the log begins the run of the task, even if others are missing.
@@ -30,7 +30,7 @@ CREATE OR REPLACE TEMPORARY VIEW task_line (
 )
 AS
 WITH classified_line AS (
-  SELECT event_id, process_id, instance, stream_pos, unix_millis(ts) AS at_ms, event, app_kind, timeout_ms,
+  SELECT event_id, kafka_cluster, process_id, instance, stream_pos, unix_millis(ts) AS at_ms, event, app_kind, timeout_ms,
     coalesce(context LIKE '%|offsets', false) AS by_schedule, member_id, generation, client_kind,
     CASE WHEN client_kind = 'Consumer' AND task IS NOT NULL THEN member_id END AS own_member_id,
     -- A sink reads and writes nothing before its consumer has a partition: neither its start nor its consumer's lines about joining the group are
@@ -41,13 +41,12 @@ WITH classified_line AS (
         OR event = 'partitions_assigned' AND size(partitions) > 0) AS is_work,
     CASE WHEN is_connector_line THEN 'connector' WHEN task IS NOT NULL THEN 'task' END AS resource_kind,
     CASE WHEN is_connector_line THEN connector ELSE task END AS resource,
-    CASE
-      WHEN event = 'task_starting' THEN 'order'
+    CASE WHEN event = 'task_starting' THEN 'order'
       WHEN event IN ('task_creating', 'connector_creating') THEN 'start'
       -- Lines of clients are excluded: the task's own code may create clients of its own at any time.
       WHEN task IS NOT NULL AND (event = 'task_instantiated' OR event = 'other_connect' AND logger LIKE '%Worker'
         OR event = 'config_dumped' AND component IN ('TaskConfig', 'ConnectorConfig', 'EnrichedConnectorConfig', 'SourceConnectorConfig',
-          'SinkConnectorConfig')) THEN 'making'
+        'SinkConnectorConfig')) THEN 'making'
       WHEN event IN ('task_stopping', 'connector_stopping', 'connector_stop_scheduled') THEN 'stop'
       WHEN event = 'task_stop_failed' THEN 'failed_stop'
       WHEN event IN ('task_stop_succeeded', 'connector_stopped') THEN 'stopped'
@@ -60,12 +59,11 @@ WITH classified_line AS (
       WHEN event = 'task_committing' THEN CASE WHEN record_count > 0 OR is_sink THEN 'sign' END
       WHEN event IN ('task_started', 'task_executing', 'connector_started') THEN 'sign'
       -- The client belongs to the task: the worker creates it before the task's thread starts, and that thread closes it.
-      WHEN client_kind IN ('Consumer', 'Producer') AND event NOT IN ('config_dumped', 'kafka_version', 'client_started') THEN 'sign'
-    END AS line_kind
+      WHEN client_kind IN ('Consumer', 'Producer') AND event NOT IN ('config_dumped', 'kafka_version', 'client_started') THEN 'sign' END AS line_kind
   FROM (
     SELECT e.*, e.logger LIKE '%WorkerSinkTask' AS is_sink, e.event IN ('connector_creating', 'connector_started', 'connector_stopping',
       'connector_stop_scheduled', 'connector_stopped') AS is_connector_line
-    FROM event e LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND s.is_worker
+    FROM placed_event e LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND s.is_worker
     LEFT ANTI JOIN quiet_log q ON q.process_id = e.process_id AND q.client IS NULL
   )
   WHERE task IS NOT NULL OR event LIKE 'connector\\_%' OR event IN ('tasks_stopped', 'statuses_flushed', 'work_started', 'herder_stopped')
@@ -81,13 +79,11 @@ WITH classified_line AS (
     count_if(line_kind = 'failed_stop') OVER (PARTITION BY process_id, instance, resource_kind, resource
       ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) > 0 AS is_doubled
   FROM classified_line
-  WINDOW
-    in_order AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos),
+  WINDOW in_order AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos),
     in_reverse AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY -stream_pos)
 ), lifecycle_line AS (
   SELECT *,
-    CASE
-      WHEN line_kind IS NULL OR resource IS NULL THEN line_kind
+    CASE WHEN line_kind IS NULL OR resource IS NULL THEN line_kind
       -- A connector's only sign of construction is the line at its end.
       WHEN event = 'connector_started' AND coalesce(last_kind, '-') <> 'start' THEN 'start'
       -- The start request counts as the start if all lines of the construction are missing.
@@ -110,11 +106,8 @@ WITH classified_line AS (
   WINDOW before AS (PARTITION BY process_id, instance ORDER BY stream_pos), after AS (PARTITION BY process_id, instance ORDER BY -stream_pos)
 )
 SELECT
-  m.event_id, c.kafka_cluster, w.group_id, m.process_id, m.instance, m.resource_kind, m.resource, m.stream_pos, m.at_ms, m.event, m.kind, m.app_kind,
+  m.event_id, m.kafka_cluster, w.group_id, m.process_id, m.instance, m.resource_kind, m.resource, m.stream_pos, m.at_ms, m.event, m.kind, m.app_kind,
   m.timeout_ms, m.own_member_id, m.kind = 'sign' AND coalesce(m.is_work, false) OR m.kind = 'closing' AND m.timeout_ms > 0 AS is_work, m.by_schedule,
   m.life, m.worker_member_id AS member_id, m.worker_generation AS generation, m.tasks_stopped, m.statuses_flushed, m.work_started, m.herder_stopped
-FROM line_with_markers m
-JOIN process_cluster c ON c.process_id = m.process_id AND c.instance = m.instance
-  AND m.stream_pos >= c.from_pos AND coalesce(m.stream_pos < c.to_pos, true)
-LEFT JOIN worker_group w ON w.process_id = m.process_id AND w.instance = m.instance
+FROM line_with_markers m LEFT JOIN worker_group w ON w.process_id = m.process_id AND w.instance = m.instance
 WHERE m.kind <> 'making' AND m.resource IS NOT NULL

@@ -21,8 +21,8 @@ CREATE OR REPLACE TEMPORARY VIEW topic_partition (
 )
 AS
 WITH topic_description AS (
-  SELECT file_id, topic, max(topic_id) AS topic_id,
-    max_by(config, struct(line, event_id)) AS config FROM snapshot WHERE event = 'topic_described' GROUP BY file_id, topic
+  SELECT file_id, topic, max(topic_id) AS topic_id, max_by(config, struct(line, event_id)) AS config
+  FROM snapshot WHERE event = 'topic_described' GROUP BY file_id, topic
 )
 SELECT p.topic, try_cast(regexp_extract(p.partition, '-([0-9]+)$', 1) AS INT) AS partition, p.broker_id AS leader, p.replicas, p.isr,
   size(p.replicas) AS replication_factor, size(p.isr) < size(p.replicas) AS under_replicated,
@@ -30,6 +30,4 @@ SELECT p.topic, try_cast(regexp_extract(p.partition, '-([0-9]+)$', 1) AS INT) AS
   CASE WHEN p.columns['Removing Replicas'] <> '' THEN split(p.columns['Removing Replicas'], ',') END AS removing,
   CASE p.columns['Elr'] WHEN 'N/A' THEN NULL WHEN '' THEN CAST(array() AS ARRAY<STRING>) ELSE split(p.columns['Elr'], ',') END AS elr,
   coalesce(p.topic_id, t.topic_id) AS topic_id, t.config, p.ts AS taken_ts, p.path, p.line, p.event_id
-FROM snapshot p
-LEFT JOIN topic_description t ON t.file_id = p.file_id AND t.topic = p.topic
-WHERE p.event = 'partition_described'
+FROM snapshot p LEFT JOIN topic_description t ON t.file_id = p.file_id AND t.topic = p.topic WHERE p.event = 'partition_described'

@@ -43,15 +43,15 @@ WITH group_line AS (
     CASE WHEN e.event = 'member_expired' THEN CASE WHEN e.member_id IS NULL THEN 'rebalance_timeout'
       WHEN e.message LIKE 'Pending member%' THEN 'pending_timeout' ELSE 'session_timeout' END END AS expired_how,
     e.leader_member_id, e.reason, e.client_reason, e.member_count, e.resolution_ms
-  FROM event e JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
+  FROM event e
+  JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
+    AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.group_id IS NOT NULL
     AND e.event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'member_expired', 'group_died', 'group_emptied')
 ), line_with_phase AS (
   SELECT *,
     -- Lines of a rebalance before Stabilized belong to the coming generation, those after it to the current one.
-    count_if(event = 'group_stabilized') OVER (PARTITION BY process_id, kafka_cluster, group_id
-      ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
+    count_if(event = 'group_stabilized') OVER (PARTITION BY process_id, kafka_cluster, group_id ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
       + CASE WHEN event IN ('rebalance_preparing', 'member_expired') THEN 1 ELSE 0 END AS phase
   FROM group_line
 ), line_of_generation AS (
@@ -84,20 +84,20 @@ WITH group_line AS (
     bool_or(event = 'group_emptied') AS emptied_after, bool_or(event = 'group_died') AS died_after, max(resolution_ms) AS resolution_ms
   FROM line_of_generation GROUP BY kafka_cluster, process_id, group_id, phase
 ), prepared_rebalance AS (
-  SELECT
-    l.kafka_cluster, l.process_id, l.group_id, l.offsets_partition, l.at_ms, l.event_id, l.member_id, l.reason, l.client_reason, l.old_generation,
-    l.old_generation + 1 AS generation, l.stream_pos, l.resolution_ms,
+  SELECT l.kafka_cluster, l.process_id, l.group_id, l.offsets_partition, l.at_ms, l.event_id, l.member_id, l.reason, l.client_reason,
+    l.old_generation, l.old_generation + 1 AS generation, l.stream_pos, l.resolution_ms,
     lead(l.old_generation) OVER (PARTITION BY l.process_id, l.kafka_cluster, l.group_id ORDER BY l.stream_pos) AS next_generation
-  FROM group_line l
-  LEFT SEMI JOIN filtered_log f ON f.process_id = l.process_id
+  FROM group_line l LEFT SEMI JOIN filtered_log f ON f.process_id = l.process_id
   WHERE l.event = 'rebalance_preparing' AND l.old_generation IS NOT NULL
 ), last_joined_generation AS (
   SELECT c.kafka_cluster, e.group_id, max(e.generation) AS generation
-  FROM event e JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
+  FROM event e
+  JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
+    AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.event IN ('joined', 'synced', 'worker_assigned') GROUP BY c.kafka_cluster, e.group_id
 ), reached_generation AS (
-  SELECT * FROM join_phase WHERE generation IS NOT NULL
+  SELECT *
+  FROM join_phase WHERE generation IS NOT NULL
   UNION ALL
   SELECT p.kafka_cluster, p.process_id, p.group_id, CAST(NULL AS BIGINT) AS phase, p.offsets_partition, p.at_ms, p.event_id, p.member_id, p.reason,
     p.client_reason, p.old_generation, p.generation, NULL, NULL, p.stream_pos, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false, false,
@@ -137,18 +137,14 @@ WITH group_line AS (
 ), numbered_incarnation AS (
   SELECT *, count_if(is_new_incarnation) OVER so_far AS incarnation, coalesce(start_why, lag(start_why) IGNORE NULLS OVER time) AS incarnation_why
   FROM (
-    SELECT b.*, CASE WHEN is_new_incarnation THEN CASE
-      WHEN last_generation IS NULL THEN CASE WHEN coalesce(old_generation, generation - 1) = 0 THEN 'first' ELSE 'unknown' END
-      WHEN coalesce(old_generation, generation - 1) > 0 THEN 'ghost'
-      WHEN died_before THEN CASE WHEN emptied_before THEN 'expired_empty' ELSE 'deleted' END
-      WHEN f.process_id IS NOT NULL THEN 'unknown'
-      ELSE 'metadata_lost'
-    END END AS start_why
-    FROM ordered_generation b
-    LEFT JOIN filtered_log f ON f.process_id = b.process_id
+    SELECT b.*,
+      CASE WHEN is_new_incarnation THEN CASE WHEN last_generation IS NULL THEN CASE WHEN coalesce(old_generation, generation - 1) = 0 THEN 'first'
+        ELSE 'unknown' END WHEN coalesce(old_generation, generation - 1) > 0 THEN 'ghost'
+        WHEN died_before THEN CASE WHEN emptied_before THEN 'expired_empty' ELSE 'deleted' END WHEN f.process_id IS NOT NULL THEN 'unknown'
+        ELSE 'metadata_lost' END END AS start_why
+    FROM ordered_generation b LEFT JOIN filtered_log f ON f.process_id = b.process_id
   )
-  WINDOW
-    time AS (PARTITION BY kafka_cluster, group_id ORDER BY order_ms, process_id, pos),
+  WINDOW time AS (PARTITION BY kafka_cluster, group_id ORDER BY order_ms, process_id, pos),
     so_far AS (PARTITION BY kafka_cluster, group_id ORDER BY order_ms, process_id, pos ROWS UNBOUNDED PRECEDING)
 ), group_timer AS (
   -- Timeouts printed in any log of the case, and Kafka's defaults.
@@ -166,9 +162,7 @@ WITH group_line AS (
   SELECT l.kafka_cluster, l.group_id, l.incarnation, l.generation, l.process_id, l.prepared_ms, l.expired_ms,
     CASE WHEN l.expired_how <> 'rebalance_timeout' THEN l.expired_ms - l.prepared_ms <= t.session_ms + heartbeat_late_ms
       ELSE exists(t.rebalance_ms, x -> abs(l.expired_ms - l.prepared_ms - x) <= heartbeat_late_ms) END AS is_timed
-  FROM numbered_incarnation l
-  CROSS JOIN group_timer t
-  WHERE l.expired_ms - l.prepared_ms >= coordinator_silent_ms
+  FROM numbered_incarnation l CROSS JOIN group_timer t WHERE l.expired_ms - l.prepared_ms >= coordinator_silent_ms
 ), silent_wait AS (
   SELECT DISTINCT w.kafka_cluster, w.group_id, w.incarnation, w.generation
   FROM member_wait w

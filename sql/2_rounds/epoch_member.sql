@@ -1,5 +1,5 @@
 -- One row per member and epoch of a group whose broker assigns partitions (KIP-848), from the log of the member or the coordinator.
--- Reads: event, process_cluster, epoch_generation, topic_name
+-- Reads: placed_event, epoch_generation, topic_name
 -- Grain: kafka_cluster, group_id, incarnation, generation, member_id
 -- A member reaches the group epoch after it has revoked what it must. Up to 3.8 its own log prints no epoch at INFO, and from 4.0 on the
 -- coordinator's log does not, so either may be missing. The coordinator prints partitions by topic id, which other lines may resolve.
@@ -19,23 +19,20 @@ CREATE OR REPLACE TEMPORARY VIEW epoch_member (
 )
 AS
 WITH member_line AS (
-  SELECT c.kafka_cluster, e.group_id, e.process_id, e.client_id, e.task, e.group_instance_id, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id,
+  SELECT e.kafka_cluster, e.group_id, e.process_id, e.client_id, e.task, e.group_instance_id, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id,
     e.event, e.member_id, e.member_epoch, e.state_from, e.state_to, e.assigned_partitions, e.partitions, e.revoked_partitions, e.resolution_ms,
     e.broker_id IS NOT NULL AS is_broker
-  FROM event e JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
+  FROM placed_event e
   WHERE e.group_id IS NOT NULL AND (
     e.event IN ('member_state_changed', 'reconciling', 'member_fenced') AND e.member_id IS NOT NULL
     OR e.event IN ('partitions_revoked', 'partitions_assigned') AND e.client_kind = 'Consumer'
     OR e.event = 'member_assignment_changed' AND e.broker_id IS NOT NULL)
 ), client_line AS (
-  SELECT
-    *, coalesce(own_member, lag(own_member) IGNORE NULLS OVER w) AS at_member, coalesce(own_epoch, lag(own_epoch) IGNORE NULLS OVER w) AS at_epoch,
-    coalesce(own_joining, lag(own_joining) IGNORE NULLS OVER w) AS last_joining,
+  SELECT *, coalesce(own_member, lag(own_member) IGNORE NULLS OVER w) AS at_member,
+    coalesce(own_epoch, lag(own_epoch) IGNORE NULLS OVER w) AS at_epoch, coalesce(own_joining, lag(own_joining) IGNORE NULLS OVER w) AS last_joining,
     lag(CASE WHEN event = 'member_state_changed' THEN struct(state_to, member_epoch) END) IGNORE NULLS OVER w AS before
   FROM (
-    SELECT *,
-      CASE WHEN event IN ('member_state_changed', 'member_fenced') THEN member_id END AS own_member,
+    SELECT *, CASE WHEN event IN ('member_state_changed', 'member_fenced') THEN member_id END AS own_member,
       CASE WHEN event IN ('member_state_changed', 'member_fenced') THEN coalesce(member_epoch, 0) END AS own_epoch,
       CASE WHEN state_to = 'JOINING' THEN struct(at_ms, event_id) END AS own_joining
     FROM member_line WHERE NOT is_broker
@@ -68,7 +65,8 @@ WITH member_line AS (
     max_by(struct(at_ms, event_id), struct(process_id, stream_pos)) FILTER (WHERE upper(state_to) = 'STABLE') AS settled,
     max_by(assigned_partitions, struct(process_id, stream_pos)) AS assigned, max_by(revoked_partitions, struct(process_id, stream_pos)) AS revoked,
     max(resolution_ms) AS resolution_ms, slice(transform(sort_array(collect_list(struct(stream_pos, event_id))), x -> x.event_id), 1, 20) AS witness
-  FROM member_line WHERE is_broker AND member_id IS NOT NULL AND member_epoch > 0 GROUP BY kafka_cluster, group_id, member_id, member_epoch
+  FROM member_line WHERE is_broker AND member_id IS NOT NULL AND member_epoch > 0
+  GROUP BY kafka_cluster, group_id, member_id, member_epoch
 ), member_epoch_row AS (
   SELECT t.kafka_cluster, t.group_id, t.member_id, t.epoch, t.process_id, t.client_id, t.group_instance_id, t.task, t.state, t.joining, t.reached,
     t.settled, g.assigned, t.revoked, t.resolution_ms, t.witness
@@ -84,8 +82,8 @@ WITH member_line AS (
   CROSS JOIN (SELECT map_from_entries(sort_array(collect_list(struct(topic_id, topic)))) AS names FROM topic_name) n
   LEFT ANTI JOIN client_epoch t ON t.kafka_cluster = b.kafka_cluster AND t.group_id = b.group_id AND t.member_id = b.member_id AND t.epoch = b.epoch
 ), epoch_incarnation AS (
-  SELECT kafka_cluster, group_id, generation,
-    sort_array(collect_list(struct(incarnation, bumped_ms))) AS lives FROM epoch_generation GROUP BY kafka_cluster, group_id, generation
+  SELECT kafka_cluster, group_id, generation, sort_array(collect_list(struct(incarnation, bumped_ms))) AS lives
+  FROM epoch_generation GROUP BY kafka_cluster, group_id, generation
 )
 SELECT b.kafka_cluster, b.group_id,
   -- If several incarnations have this epoch, the nearest in time is chosen.

@@ -1,5 +1,5 @@
 -- One row per group: its protocol type and mode, from any line of the case.
--- Reads: join_round, event, process_cluster
+-- Reads: join_round, placed_event
 -- Grain: kafka_cluster, group_id
 CREATE OR REPLACE TEMPORARY VIEW group_facts (
   kafka_cluster, group_id,
@@ -9,19 +9,15 @@ CREATE OR REPLACE TEMPORARY VIEW group_facts (
 )
 AS
 WITH group_line AS (
-  SELECT kafka_cluster, group_id,
-    CASE WHEN is_worker THEN 'connect' ELSE 'consumer' END AS kind,
-    protocol,
+  SELECT kafka_cluster, group_id, CASE WHEN is_worker THEN 'connect' ELSE 'consumer' END AS kind, protocol,
     -- Only the incremental protocol prints the revocations of an assignment.
     is_worker AND size(revoked) > 0 AS is_cooperative
   FROM join_round
   UNION ALL
   -- A share group and another group cannot have the same name.
-  SELECT c.kafka_cluster, e.group_id,
-    CASE WHEN e.client_kind = 'ShareConsumer' OR e.protocol_type = 'share' THEN 'share' ELSE 'streams' END,
+  SELECT e.kafka_cluster, e.group_id, CASE WHEN e.client_kind = 'ShareConsumer' OR e.protocol_type = 'share' THEN 'share' ELSE 'streams' END,
     CAST(NULL AS STRING), false
-  FROM event e JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
+  FROM placed_event e
   WHERE e.group_id IS NOT NULL AND (e.client_kind = 'ShareConsumer' OR e.broker_id IS NOT NULL AND e.protocol_type IN ('share', 'streams')
     OR e.logger LIKE '%StreamsMembershipManager')
 )

@@ -47,12 +47,10 @@ AS
 WITH round_event AS (
   SELECT *,
     -- Up to 2.2 the Connect herder printed no generation, so its assignment belongs to the previous sync.
-    CASE
-      WHEN event = 'joined' THEN generation
+    CASE WHEN event = 'joined' THEN generation
       -- A sync response names no generation, so it belongs to the previous join.
       WHEN event = 'synced' THEN coalesce(generation, lag(CASE WHEN event = 'joined' THEN generation END) IGNORE NULLS OVER life)
-      WHEN event = 'worker_assigned' THEN coalesce(generation, lag(CASE WHEN event = 'synced' THEN generation END) IGNORE NULLS OVER life)
-    END AS got
+      WHEN event = 'worker_assigned' THEN coalesce(generation, lag(CASE WHEN event = 'synced' THEN generation END) IGNORE NULLS OVER life) END AS got
   FROM client_event
   WHERE event IN ('coordinator_discovered', 'joining', 'joined', 'synced', 'assignment_computed', 'assignment_received', 'worker_assigned',
     'rejoin_requested', 'heartbeat_failed', 'partitions_assigned', 'partitions_revoked', 'partitions_lost', 'leaving')
@@ -64,8 +62,7 @@ WITH round_event AS (
     lag(CASE WHEN got IS NOT NULL THEN instance END) IGNORE NULLS OVER in_order AS last_instance,
     coalesce(bool_or(event = 'coordinator_discovered') OVER before, false) AS is_found
   FROM round_event
-  WINDOW
-    in_order AS (PARTITION BY process_id, group_id, client ORDER BY stream_pos),
+  WINDOW in_order AS (PARTITION BY process_id, group_id, client ORDER BY stream_pos),
     before AS (PARTITION BY process_id, group_id, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), round_start AS (
   -- A member that asks again in a stable group receives its current generation. That does not start a new round.
@@ -81,15 +78,13 @@ WITH round_event AS (
   FROM round_start
 ), event_of_round AS (
   SELECT *,
-    CASE
-      WHEN got IS NOT NULL THEN got_round
+    CASE WHEN got IS NOT NULL THEN got_round
       WHEN event IN ('assignment_received', 'partitions_assigned') OR event = 'assignment_computed'
         AND (generation = last_got OR generation IS NULL AND last_got_by = 'joined')
         THEN lag(got_round) IGNORE NULLS OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos)
       -- Up to 2.6.0 the leader's assignment is printed before the only line with the generation.
       ELSE lag(CASE WHEN got IS NOT NULL THEN CASE WHEN is_new_round = 1 THEN got_round ELSE 0 END END) IGNORE NULLS
-        OVER (PARTITION BY process_id, instance, group_id, client ORDER BY -stream_pos)
-    END AS round,
+        OVER (PARTITION BY process_id, instance, group_id, client ORDER BY -stream_pos) END AS round,
     -- The kind of the next line: one with a generation, or one that follows from a generation whose line is missing.
     lag(CASE WHEN got IS NOT NULL THEN 'got' WHEN event IN ('assignment_received', 'partitions_assigned') THEN 'given' END) IGNORE NULLS
       OVER (PARTITION BY process_id, instance, group_id, client ORDER BY -stream_pos) AS next_kind
@@ -106,7 +101,8 @@ WITH round_event AS (
   FROM (SELECT *, max(CASE WHEN event = 'joining' THEN stream_pos END) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance,
     client, round) AS last_asked, max(got) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client, round) AS got_of_round
     FROM event_of_round)
-  WHERE round IS NOT NULL AND round > 0 WINDOW one AS (PARTITION BY kafka_cluster, group_id, process_id, instance, client, round)
+  WHERE round IS NOT NULL AND round > 0
+  WINDOW one AS (PARTITION BY kafka_cluster, group_id, process_id, instance, client, round)
 ), round AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, max(client_id) AS client_id, max(is_worker) AS is_worker,
     max(group_instance_id) AS group_instance_id, max(task) AS task, round, max(got) AS generation,
@@ -135,10 +131,8 @@ WITH round_event AS (
     min_by(at_ms, stream_pos) FILTER (WHERE event = 'synced') AS synced_ms, min_by(event_id, stream_pos) FILTER (WHERE event = 'synced') AS synced_id,
     min_by(at_ms, stream_pos) FILTER (WHERE event = 'worker_assigned') AS worker_assigned_ms,
     min_by(event_id, stream_pos) FILTER (WHERE event = 'worker_assigned') AS worker_assigned_id,
-    max_by(CASE
-      WHEN event = 'worker_assigned' THEN concat(coalesce(assigned_connectors, array()), coalesce(assigned_tasks, array()))
-      ELSE partitions
-      END, stream_pos) FILTER (WHERE event IN ('worker_assigned', 'assignment_received')) AS assigned,
+    max_by(CASE WHEN event = 'worker_assigned' THEN concat(coalesce(assigned_connectors, array()), coalesce(assigned_tasks, array()))
+      ELSE partitions END, stream_pos) FILTER (WHERE event IN ('worker_assigned', 'assignment_received')) AS assigned,
     max_by(concat(coalesce(revoked_connectors, array()), coalesce(revoked_tasks, array())), stream_pos)
       FILTER (WHERE event = 'worker_assigned') AS revoked,
     max_by(delay_ms, stream_pos) FILTER (WHERE event = 'worker_assigned') AS delay_ms,

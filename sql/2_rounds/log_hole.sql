@@ -31,7 +31,8 @@ WITH round AS (
   -- line (fenced, left, generation reset) or in a new process run. A change without either means that such a line is missing. A member that was
   -- paused or cut off while its group continued prints errors when it returns, so a skipped generation without such an error is a gap. Membership
   -- without a join request is a gap too.
-  SELECT process_id, instance, last_member_pos AS from_pos, from_pos AS to_pos, true AS is_wide, 'member_changed' AS why, event_id FROM round
+  SELECT process_id, instance, last_member_pos AS from_pos, from_pos AS to_pos, true AS is_wide, 'member_changed' AS why, event_id
+  FROM round
   -- A member that learns only from the coordinator's response that its id is no longer valid asks again.
   WHERE member_id <> last_member AND NOT coalesce(CASE WHEN joining_count > 1 THEN trouble_pos ELSE loss_pos END > last_member_pos, false)
   UNION ALL
@@ -42,7 +43,8 @@ WITH round AS (
     AND r.from_pos = e.round_pos
   WHERE e.event = 'leaving' AND e.member_id <> r.member_id AND NOT coalesce(e.loss_pos > r.from_pos, false)
   UNION ALL
-  SELECT process_id, instance, last_pos AS from_pos, from_pos AS to_pos, true AS is_wide, 'generation_skipped' AS why, event_id FROM round
+  SELECT process_id, instance, last_pos AS from_pos, from_pos AS to_pos, true AS is_wide, 'generation_skipped' AS why, event_id
+  FROM round
   -- Up to 2.6.0 a round that failed after the join is not printed, only the next join request.
   WHERE generation - last_generation > CASE WHEN prints_joins THEN 1 ELSE greatest(joining_count, 1) END
     AND NOT coalesce(trouble_pos > last_pos, false)
@@ -91,15 +93,14 @@ WITH round AS (
 ), unheard_generation AS (
   -- One row per membership that the coordinator counted in a later generation than the member's own log: lines in between are missing.
   SELECT k.process_id, k.instance, k.from_pos, k.last.stream_pos AS to_pos, k.last.event_id
-  FROM final_round k
-  JOIN coordinator_generation n ON n.group_id = k.group_id AND n.member_id = k.member_id
+  FROM final_round k JOIN coordinator_generation n ON n.group_id = k.group_id AND n.member_id = k.member_id
   -- A member whose join was never answered may be in that generation without knowing it.
   WHERE n.generation - k.generation > k.asked_count
 ), join_timeout AS (
-  SELECT process_id, component = 'DistributedConfig' AS is_worker,
-    CASE WHEN component = 'ConsumerConfig' THEN client_id END AS client,
+  SELECT process_id, component = 'DistributedConfig' AS is_worker, CASE WHEN component = 'ConsumerConfig' THEN client_id END AS client,
     max(try_cast(value AS BIGINT)) AS timeout_ms
-  FROM setting WHERE component = 'DistributedConfig' AND key = 'rebalance.timeout.ms' OR component = 'ConsumerConfig' AND key = 'max.poll.interval.ms'
+  FROM setting
+  WHERE component = 'DistributedConfig' AND key = 'rebalance.timeout.ms' OR component = 'ConsumerConfig' AND key = 'max.poll.interval.ms'
   GROUP BY process_id, component = 'DistributedConfig', CASE WHEN component = 'ConsumerConfig' THEN client_id END
 ), unanswered_join AS (
   -- One row per join request without an answer, although the coordinator answers when the rebalance timeout has passed, and a client that has lost
@@ -123,18 +124,22 @@ WITH round AS (
 ), filtered_line AS (
   SELECT e.process_id, e.instance, e.stream_pos, e.event_id,
     coalesce(lag(e.stream_pos) OVER (PARTITION BY e.process_id, e.instance ORDER BY e.stream_pos), e.stream_pos - 1) AS last_pos
-  FROM event e
-  LEFT SEMI JOIN filtered_log f ON f.process_id = e.process_id
+  FROM event e LEFT SEMI JOIN filtered_log f ON f.process_id = e.process_id
 ), gap AS (
-  SELECT process_id, instance, from_pos, to_pos, is_wide, why, event_id FROM membership_hole
+  SELECT process_id, instance, from_pos, to_pos, is_wide, why, event_id
+  FROM membership_hole
   UNION ALL
-  SELECT process_id, instance, from_pos, to_pos, true, 'coordinator_ahead', event_id FROM unheard_generation
+  SELECT process_id, instance, from_pos, to_pos, true, 'coordinator_ahead', event_id
+  FROM unheard_generation
   UNION ALL
-  SELECT process_id, instance, from_pos, to_pos, true, 'join_unanswered', event_id FROM unanswered_join
+  SELECT process_id, instance, from_pos, to_pos, true, 'join_unanswered', event_id
+  FROM unanswered_join
   UNION ALL
-  SELECT process_id, instance, from_pos, to_pos, is_wide, why, event_id FROM work_hole
+  SELECT process_id, instance, from_pos, to_pos, is_wide, why, event_id
+  FROM work_hole
   UNION ALL
-  SELECT process_id, instance, last_pos, stream_pos, true, 'filtered', event_id FROM filtered_line
+  SELECT process_id, instance, last_pos, stream_pos, true, 'filtered', event_id
+  FROM filtered_line
   UNION ALL
   SELECT process_id, instance, max(stream_pos), max(stream_pos) + 1, true, 'filtered', max_by(event_id, stream_pos)
   FROM filtered_line GROUP BY process_id, instance

@@ -88,12 +88,14 @@ WITH named_round AS (
   FROM named_round r
   JOIN named_round l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id AND l.generation = r.generation AND l.process_id <> r.process_id
   LEFT ANTI JOIN count_offset k ON k.kafka_cluster = r.kafka_cluster AND k.group_id = r.group_id AND k.process_id = r.process_id
-  WHERE l.roster IS NOT NULL AND r.member_id IS NOT NULL GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.seen, l.process_id, l.seen
+  WHERE l.roster IS NOT NULL AND r.member_id IS NOT NULL
+  GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.seen, l.process_id, l.seen
 ), absent_process AS (
   SELECT kafka_cluster, group_id, process_id, seen, min(leader_ms) AS other_ms
   FROM leader_comparison GROUP BY kafka_cluster, group_id, process_id, seen HAVING NOT bool_or(is_listed)
 ), separate_process AS (
-  SELECT * FROM absent_process
+  SELECT *
+  FROM absent_process
   UNION ALL
   SELECT r.kafka_cluster, r.group_id, r.process_id, r.seen, min(s.other_ms)
   FROM leader_comparison r
@@ -132,15 +134,13 @@ WITH named_round AS (
   FROM coordinator_generation GROUP BY kafka_cluster, group_id
 ), round_incarnation AS (
   SELECT p.kafka_cluster, p.group_id, p.process_id, p.client, p.round,
-    CASE
-      WHEN NOT p.is_matched THEN p.history
+    CASE WHEN NOT p.is_matched THEN p.history
       WHEN n.logged IS NOT NULL THEN array_min(transform(n.logged, x -> struct(abs(p.at_ms - x.at_ms) AS far, x.incarnation))).incarnation
       -- The coordinator's log does not have it: the last incarnation that had begun by this number.
       WHEN h.incarnations IS NOT NULL THEN coalesce(array_max(filter(h.incarnations, x -> x.from_generation <= p.generation)),
         array_min(h.incarnations)).incarnation
       WHEN p.history < 1 THEN p.history
-      ELSE l.incarnation + p.history - l.history
-    END AS incarnation
+      ELSE l.incarnation + p.history - l.history END AS incarnation
   FROM round_history p
   LEFT JOIN history_generation n ON n.kafka_cluster = p.kafka_cluster AND n.group_id = p.group_id AND n.history = p.history
     AND n.generation = p.generation

@@ -29,7 +29,8 @@ WITH one_herder_line AS (
   FROM one_herder_line GROUP BY process_id, instance, resource, life
 ), consecutive_runs AS (
   SELECT process_id, instance, start_pos, start_id, lag(last_pos) OVER w AS last_pos, lag(is_ended) OVER w AS was_ended, lag(life) OVER w AS last_life
-  FROM task_run WINDOW w AS (PARTITION BY process_id, instance, resource ORDER BY life)
+  FROM task_run
+  WINDOW w AS (PARTITION BY process_id, instance, resource ORDER BY life)
 ), line_with_history AS (
   -- Each line with the earlier lines of the same run of its task.
   SELECT process_id, instance, kind, event, app_kind, timeout_ms, by_schedule, life, stream_pos, event_id,
@@ -71,7 +72,8 @@ WITH one_herder_line AS (
     lag(CASE WHEN kind <> 'synced' THEN struct(stream_pos, kind, CASE WHEN kind = 'list' THEN array() ELSE partitions END AS partitions)
       END) IGNORE NULLS OVER in_order AS owned,
     lag(CASE WHEN kind = 'synced' THEN struct(stream_pos, next_pos) END) IGNORE NULLS OVER in_order AS synced
-  FROM assignment_line WINDOW in_order AS (PARTITION BY process_id, instance, client ORDER BY stream_pos)
+  FROM assignment_line
+  WINDOW in_order AS (PARTITION BY process_id, instance, client ORDER BY stream_pos)
 ), mismatched_list AS (
   -- An eager consumer prints its assignment right after its generation. If the assignment is missing, it belongs there.
   SELECT process_id, instance, event_id, stream_pos, owned.stream_pos AS owned_pos, owned.kind = 'list' AS gave_up,
@@ -115,10 +117,9 @@ LEFT JOIN client_event a ON a.process_id = u.process_id AND a.instance = u.insta
   AND a.stream_pos < u.to_pos AND NOT array_contains(coalesce(a.assigned_tasks, array()), u.resource)
 GROUP BY u.process_id, u.instance, u.resource, u.to_pos, u.event_id
 UNION ALL
-SELECT process_id, instance,
-  CASE WHEN gave_up THEN coalesce(synced_pos, owned_pos) ELSE owned_pos END AS from_pos,
-  CASE WHEN synced_pos IS NOT NULL THEN least(next_pos, stream_pos) ELSE stream_pos END AS to_pos,
-  NOT gave_up OR synced_pos IS NULL AS is_wide, 'lists_differ' AS why, event_id
+SELECT process_id, instance, CASE WHEN gave_up THEN coalesce(synced_pos, owned_pos) ELSE owned_pos END AS from_pos,
+  CASE WHEN synced_pos IS NOT NULL THEN least(next_pos, stream_pos) ELSE stream_pos END AS to_pos, NOT gave_up OR synced_pos IS NULL AS is_wide,
+  'lists_differ' AS why, event_id
 FROM mismatched_list
 UNION ALL
 -- A consumer that lost its membership prints its partitions as lost, not as revoked, unless it joined again.

@@ -26,12 +26,11 @@ WITH bound AS (
   LEFT JOIN (SELECT DISTINCT process_id FROM clock_setback) s ON s.process_id = a.f OR s.process_id = a.t
   WHERE a.hi_ms + b.hi_ms < 0 OR s.process_id IS NOT NULL
 ), pair_edge AS (
-  SELECT p.x, p.y,
-    CASE WHEN e.from_process_id = p.x THEN e.from_event_id ELSE e.to_event_id END AS x_event,
+  SELECT p.x, p.y, CASE WHEN e.from_process_id = p.x THEN e.from_event_id ELSE e.to_event_id END AS x_event,
     CASE WHEN e.from_process_id = p.x THEN e.to_event_id ELSE e.from_event_id END AS y_event,
-    CASE WHEN e.from_process_id = p.x THEN CAST(NULL AS BIGINT) ELSE -e.hi_ms END AS lo,
-    CASE WHEN e.from_process_id = p.x THEN e.hi_ms END AS hi
-  FROM contradicted_pair p JOIN clock_edge e ON e.from_process_id = p.x AND e.to_process_id = p.y OR e.from_process_id = p.y AND e.to_process_id = p.x
+    CASE WHEN e.from_process_id = p.x THEN CAST(NULL AS BIGINT) ELSE -e.hi_ms END AS lo, CASE WHEN e.from_process_id = p.x THEN e.hi_ms END AS hi
+  FROM contradicted_pair p
+  JOIN clock_edge e ON e.from_process_id = p.x AND e.to_process_id = p.y OR e.from_process_id = p.y AND e.to_process_id = p.x
 ), setback_position AS (
   SELECT process_id, array_sort(collect_list(stream_pos)) AS at FROM clock_setback GROUP BY process_id
 ), pair_edge_position AS (
@@ -76,14 +75,11 @@ WITH bound AS (
   FROM combined_bound h JOIN pair_edge l ON l.x = h.x AND l.y = h.y GROUP BY h.x, h.y
 )
 SELECT b.f AS from_process_id, b.t AS to_process_id,
-  CASE
-    WHEN h.x IS NULL THEN b.hi_ms
+  CASE WHEN h.x IS NULL THEN b.hi_ms
     WHEN h.has_empty_era AND NOT coalesce(b.hi_ms + back.hi_ms < -clock_jitter_ms, false) THEN NULL
     WHEN b.f = h.x THEN h.hull.hi
-    ELSE -h.hull.lo
-  END AS hi_ms,
-  b.hi_ms AS least_ms, b.constraints,
-  CASE WHEN h.x IS NULL THEN b.witness WHEN b.f = h.x THEN w.high ELSE w.low END AS witness,
+    ELSE -h.hull.lo END AS hi_ms,
+  b.hi_ms AS least_ms, b.constraints, CASE WHEN h.x IS NULL THEN b.witness WHEN b.f = h.x THEN w.high ELSE w.low END AS witness,
   b.witness AS least_witness, coalesce(b.hi_ms + back.hi_ms < -clock_jitter_ms, false) AS impossible
 FROM bound b
 LEFT JOIN bound back ON back.f = b.t AND back.t = b.f

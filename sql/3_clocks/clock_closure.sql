@@ -10,7 +10,8 @@ CREATE OR REPLACE TEMPORARY VIEW clock_closure (
 )
 AS
 WITH bound AS (
-  SELECT b.from_process_id AS f, b.to_process_id AS t, b.hi_ms, b.witness FROM clock_bound b
+  SELECT b.from_process_id AS f, b.to_process_id AS t, b.hi_ms, b.witness
+  FROM clock_bound b
   -- A pair whose lines contradict each other has a bound for both sides of the step. The others of a clock that stepped may have lines on only one
   -- side.
   LEFT ANTI JOIN clock_suspect s ON s.process_id = b.from_process_id AND s.how = 'contradicted' AND NOT b.impossible
@@ -20,11 +21,10 @@ WITH bound AS (
   -- Of equally short chains the first by its lines is chosen. The lines are joined to a text because not every engine compares an array inside a
   -- struct. Each process is linked to itself.
   SELECT e.f, e.t, min(struct(e.d, e.n, e.k, e.w)) AS best
-  FROM bound b LATERAL VIEW inline(array(
-    named_struct('f', f, 't', t, 'd', hi_ms, 'n', 1, 'k', array_join(witness, ','), 'w', witness),
-    named_struct('f', f, 't', f, 'd', 0L, 'n', 0, 'k', '', 'w', CAST(array() AS ARRAY<STRING>)),
-    named_struct('f', t, 't', t, 'd', 0L, 'n', 0, 'k', '', 'w', CAST(array() AS ARRAY<STRING>))
-  )) e AS f, t, d, n, k, w
+  FROM bound b
+  LATERAL VIEW inline(array(named_struct('f', f, 't', t, 'd', hi_ms, 'n', 1, 'k', array_join(witness, ','), 'w', witness),
+      named_struct('f', f, 't', f, 'd', 0L, 'n', 0, 'k', '', 'w', CAST(array() AS ARRAY<STRING>)),
+      named_struct('f', t, 't', t, 'd', 0L, 'n', 0, 'k', '', 'w', CAST(array() AS ARRAY<STRING>)))) e AS f, t, d, n, k, w
   GROUP BY e.f, e.t
 ), path_2 AS (
   SELECT a.f, b.t,
@@ -67,4 +67,5 @@ WITH bound AS (
   WHERE circle.from_process_id = circle.to_process_id AND circle.hi_ms < 0
 )
 SELECT p.from_process_id, p.to_process_id, p.hi_ms, p.witness
-FROM clock_path p LEFT ANTI JOIN contradictory_path s ON s.from_process_id = p.from_process_id AND s.to_process_id = p.to_process_id
+FROM clock_path p
+LEFT ANTI JOIN contradictory_path s ON s.from_process_id = p.from_process_id AND s.to_process_id = p.to_process_id

@@ -26,21 +26,24 @@ WITH process_role AS (
   LEFT JOIN clock_suspect d ON d.process_id = q
   GROUP BY p
 ), island_pair AS (
-  SELECT p AS process_id, reference AS reference_process_id, true AS is_island_reference FROM process_island
+  SELECT p AS process_id, reference AS reference_process_id, true AS is_island_reference
+  FROM process_island
   UNION
-  SELECT process_id, process_id, true FROM process_role r LEFT ANTI JOIN process_island i ON i.p = r.process_id
+  SELECT process_id, process_id, true
+  FROM process_role r LEFT ANTI JOIN process_island i ON i.p = r.process_id
 ), direct_pair AS (
   SELECT DISTINCT greatest(from_process_id, to_process_id) AS process_id, least(from_process_id, to_process_id) AS reference_process_id, false
   FROM clock_bound
 ), any_pair AS (
-  SELECT * FROM island_pair
+  SELECT *
+  FROM island_pair
   UNION ALL
-  SELECT d.* FROM direct_pair d LEFT ANTI JOIN island_pair p
-    ON p.process_id = d.process_id AND p.reference_process_id = d.reference_process_id
+  SELECT d.*
+  FROM direct_pair d
+  LEFT ANTI JOIN island_pair p ON p.process_id = d.process_id AND p.reference_process_id = d.reference_process_id
     OR p.process_id = d.reference_process_id AND p.reference_process_id = d.process_id
 ), pair_bound AS (
-  SELECT e.process_id, e.reference_process_id,
-    CASE WHEN e.process_id = e.reference_process_id THEN 0L ELSE -back.hi_ms END AS lo_ms,
+  SELECT e.process_id, e.reference_process_id, CASE WHEN e.process_id = e.reference_process_id THEN 0L ELSE -back.hi_ms END AS lo_ms,
     CASE WHEN e.process_id = e.reference_process_id THEN 0L ELSE forth.hi_ms END AS hi_ms,
     coalesce(df.constraints, 0) + coalesce(db.constraints, 0) AS constraints, coalesce(df.impossible, false) OR s.process_id IS NOT NULL AS stepped,
     e.is_island_reference
@@ -52,11 +55,9 @@ WITH process_role AS (
   LEFT JOIN clock_suspect s ON s.process_id = e.process_id
 )
 SELECT process_id, reference_process_id, lo_ms, hi_ms, constraints, stepped,
-  CASE
-    WHEN NOT stepped AND ceil(lo_ms / 900000) <= floor(hi_ms / 900000) AND ceil(lo_ms / 900000) % 96 <> 0 AND hi_ms - lo_ms < 900000
-      THEN concat(
-        CASE WHEN ceil(lo_ms / 900000) < 0 THEN '-' ELSE '+' END,
-        lpad(CAST(abs(ceil(lo_ms / 900000)) DIV 4 AS STRING), 2, '0'), ':', lpad(CAST(abs(ceil(lo_ms / 900000)) % 4 * 15 AS STRING), 2, '0'))
-  END AS suspect_time_zone,
+  CASE WHEN NOT stepped AND ceil(lo_ms / 900000) <= floor(hi_ms / 900000) AND ceil(lo_ms / 900000) % 96 <> 0
+      AND hi_ms - lo_ms < 900000 THEN concat(CASE WHEN ceil(lo_ms / 900000) < 0 THEN '-' ELSE '+' END,
+      lpad(CAST(abs(ceil(lo_ms / 900000)) DIV 4 AS STRING), 2, '0'), ':', lpad(CAST(abs(ceil(lo_ms / 900000)) % 4 * 15 AS STRING), 2,
+      '0')) END AS suspect_time_zone,
   is_island_reference
 FROM pair_bound

@@ -20,7 +20,8 @@ WITH contradicting_event AS (
   JOIN clock_bound b ON b.from_process_id = a.to_process_id AND b.to_process_id = a.from_process_id
 ), step_range AS (
   SELECT c.process_id, c.partner, min(e.stream_pos) AS before_pos, max(e.stream_pos) AS after_pos
-  FROM contradicting_event c JOIN event_row e ON e.event_id = c.event_id AND e.process_id = c.process_id GROUP BY c.process_id, c.partner
+  FROM contradicting_event c JOIN event_row e ON e.event_id = c.event_id AND e.process_id = c.process_id
+  GROUP BY c.process_id, c.partner
 ), step_edge AS (
   -- An upper bound on this clock against the partner's, or on the partner's against this one.
   SELECT p.process_id, p.partner, p.before_pos, p.after_pos, e.to_process_id = p.process_id AS is_ahead, e.hi_ms,
@@ -34,17 +35,14 @@ WITH contradicting_event AS (
     min(CASE WHEN e.stream_pos <= l.before_pos AND NOT l.is_ahead THEN l.hi_ms END) AS before_behind,
     min(CASE WHEN e.stream_pos >= l.after_pos AND l.is_ahead THEN l.hi_ms END) AS after_ahead,
     min(CASE WHEN e.stream_pos >= l.after_pos AND NOT l.is_ahead THEN l.hi_ms END) AS after_behind
-  FROM step_edge l
-  JOIN event_row e ON e.event_id = l.event_id
-  GROUP BY l.process_id, l.partner, l.before_pos, l.after_pos
+  FROM step_edge l JOIN event_row e ON e.event_id = l.event_id GROUP BY l.process_id, l.partner, l.before_pos, l.after_pos
 ), step_size AS (
   SELECT p.process_id, p.partner, p.before_pos, p.after_pos, -s.after_behind - s.before_ahead AS lo_ms, s.after_ahead + s.before_behind AS hi_ms
   FROM step_range p LEFT JOIN bound_per_side s ON s.process_id = p.process_id AND s.partner = p.partner
 )
 SELECT process_id, concat('partner ', partner) AS step, before_pos, after_pos,
   -- Bounds that contradict each other mean several steps.
-  CASE WHEN coalesce(lo_ms <= hi_ms, true) THEN lo_ms END AS lo_ms,
-  CASE WHEN coalesce(lo_ms <= hi_ms, true) THEN hi_ms END AS hi_ms
+  CASE WHEN coalesce(lo_ms <= hi_ms, true) THEN lo_ms END AS lo_ms, CASE WHEN coalesce(lo_ms <= hi_ms, true) THEN hi_ms END AS hi_ms
 FROM step_size
 UNION ALL
 SELECT process_id, concat('set back ', stream_pos) AS step, stream_pos - 1 AS before_pos, stream_pos AS after_pos, CAST(NULL AS BIGINT) AS lo_ms,

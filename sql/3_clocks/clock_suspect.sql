@@ -23,10 +23,12 @@ WITH agreement AS (
   JOIN agreement theirs ON theirs.process_id = a.to_process_id
   WHERE a.impossible AND mine.partners <= theirs.partners
   UNION ALL
-  SELECT process_id, 'set_back', CAST(NULL AS STRING), by_ms, filter(array(before_id, event_id), x -> x IS NOT NULL) FROM clock_setback
+  SELECT process_id, 'set_back', CAST(NULL AS STRING), by_ms, filter(array(before_id, event_id), x -> x IS NOT NULL)
+  FROM clock_setback
 ), worst_suspicion AS (
   SELECT process_id, max(struct(how, by_ms IS NOT NULL AS is_known, by_ms, array_join(witness, ',') AS ids, witness, partner)) AS evidence
   FROM suspicion GROUP BY process_id
 )
 SELECT w.process_id, w.evidence.how AS how, w.evidence.partner AS partner, w.evidence.by_ms AS by_ms, count(*) AS times, w.evidence.witness AS witness
-FROM worst_suspicion w JOIN suspicion d ON d.process_id = w.process_id AND d.how = w.evidence.how GROUP BY w.process_id, w.evidence
+FROM worst_suspicion w JOIN suspicion d ON d.process_id = w.process_id AND d.how = w.evidence.how
+GROUP BY w.process_id, w.evidence

@@ -18,8 +18,7 @@ WITH reference_offset AS (
 ), setback_position AS (
   SELECT process_id, array_sort(collect_list(stream_pos)) AS set_back FROM clock_setback GROUP BY process_id
 )
-SELECT o.process_id,
-  CASE WHEN o.is_close THEN o.reference_process_id ELSE o.process_id END AS clock_id,
+SELECT o.process_id, CASE WHEN o.is_close THEN o.reference_process_id ELSE o.process_id END AS clock_id,
   CASE WHEN o.is_close THEN (o.lo_ms + o.hi_ms) DIV 2 ELSE 0L END AS ahead_ms,
   NOT CASE WHEN o.is_close THEN coalesce(r.stepped, false) ELSE o.stepped END AS is_steady, s.set_back,
   CASE WHEN d.how = 'contradicted' THEN d.by_ms END AS step_ms

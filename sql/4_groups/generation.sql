@@ -59,16 +59,14 @@ WITH both_sides AS (
   LEFT JOIN common_clock k ON k.process_id = b.process_id
 ), generation_with_previous AS (
   SELECT *,
-    CASE
-      WHEN asked RLIKE 'metadata has changed' THEN 'topic_metadata_changed'
+    CASE WHEN asked RLIKE 'metadata has changed' THEN 'topic_metadata_changed'
       WHEN asked RLIKE 'subscription has changed|received assignment' THEN 'subscription_changed'
       WHEN asked RLIKE 'revoke partitions' THEN 'partitions_to_revoke'
       WHEN asked RLIKE 'enforced by user' THEN 'enforced'
       WHEN asked RLIKE 'tasks corrupted' THEN 'tasks_corrupted'
       WHEN asked RLIKE 'probing rebalance' THEN 'probing'
       WHEN asked RLIKE 'followup rebalance' THEN 'followup'
-      WHEN asked RLIKE 'shutdown requested' THEN 'shutdown'
-    END AS asked_why,
+      WHEN asked RLIKE 'shutdown requested' THEN 'shutdown' END AS asked_why,
     -- A member whose request is missing may have asked later.
     CASE WHEN askers >= coalesce(member_count, listed_members, members) THEN last_joiner END AS last_of_all,
     lag(leader_member_id) OVER w AS previous_leader, lag(members) OVER w AS previous_members, lag(listed_members) OVER w AS previous_listed,
@@ -89,8 +87,7 @@ WITH both_sides AS (
       max(e.settled.at_ms - (o.lo_ms + o.hi_ms) DIV 2) AS settled_ms, count(DISTINCT e.member_id) AS members,
       count(DISTINCT CASE WHEN e.process_id IS NOT NULL THEN e.member_id END) AS seen,
       slice(array_sort(collect_list(e.reached.event_id)), 1, 50) AS witness
-    FROM epoch_member e
-    LEFT JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
+    FROM epoch_member e LEFT JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
     GROUP BY e.kafka_cluster, e.group_id, e.incarnation, e.generation
   ) m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id AND m.incarnation = g.incarnation AND m.generation = g.generation
 )
@@ -98,19 +95,16 @@ SELECT o.kafka_cluster, o.group_id, o.incarnation,
   coalesce(o.incarnation_why, CASE WHEN o.incarnation = 1 THEN 'first' ELSE 'unknown' END) AS incarnation_why, o.generation,
   coalesce(f.protocol_type, CASE WHEN o.is_worker THEN 'connect' WHEN o.is_worker IS NOT NULL THEN 'consumer' END) AS protocol_type,
   'classic' AS group_protocol,
-  CASE
-    WHEN coalesce(o.protocol, f.protocol) IN ('compatible', 'sessioned') OR coalesce(o.protocol, f.protocol) LIKE 'cooperative%' THEN 'cooperative'
+  CASE WHEN coalesce(o.protocol, f.protocol) IN ('compatible', 'sessioned') OR coalesce(o.protocol, f.protocol) LIKE 'cooperative%' THEN 'cooperative'
     WHEN coalesce(o.protocol, f.protocol) IN ('default', 'range', 'roundrobin', 'sticky') THEN 'eager'
-    ELSE f.rebalance_mode
-  END AS rebalance_mode,
+    ELSE f.rebalance_mode END AS rebalance_mode,
   coalesce(o.protocol, f.protocol) AS assignor, o.broker AS coordinator, timestamp_millis(o.prepared_ms) AS prepared_ts,
   timestamp_millis(o.stabilized_ms) AS stabilized_ts, timestamp_millis(o.assigned_ms) AS assigned_ts, timestamp_millis(o.asked_ms) AS first_asked_ts,
   timestamp_millis(o.joined_ms) AS first_joined_ts, timestamp_millis(o.synced_ms) AS last_synced_ts, o.stabilized_ms - o.prepared_ms AS join_ms,
   o.assigned_ms - o.stabilized_ms AS sync_ms, coalesce(coalesce(o.assigned_ms, o.stabilized_ms) - o.prepared_ms, o.span_ms) AS duration_ms,
   coalesce(o.broker_leader, o.leader_member_id) AS leader_member_id, coalesce(o.member_count, o.listed_members, o.members) AS member_count,
   coalesce(o.member_count, o.listed_members) IS NOT NULL AS is_count_told,
-  CASE
-    WHEN o.reason RLIKE '(?i)^adding new member' THEN 'member_joined'
+  CASE WHEN o.reason RLIKE '(?i)^adding new member' THEN 'member_joined'
     WHEN o.reason RLIKE '(?i)heartbeat expiration' THEN 'member_expired'
     WHEN o.reason RLIKE '(?i)leavegroup' THEN 'member_left'
     WHEN o.reason RLIKE '(?i)^leader .*(re-)?joining' THEN 'leader_rejoined'
@@ -128,8 +122,7 @@ SELECT o.kafka_cluster, o.group_id, o.incarnation,
     WHEN o.member_count IS NULL AND o.listed_members < o.previous_listed THEN 'member_gone'
     WHEN coalesce(o.member_count, o.members) > coalesce(o.previous_count, o.previous_members) THEN 'member_joined'
     WHEN coalesce(o.member_count, o.members) < coalesce(o.previous_count, o.previous_members) THEN 'member_gone'
-    ELSE 'unknown'
-  END AS trigger,
+    ELSE 'unknown' END AS trigger,
   o.reason IS NULL AS trigger_inferred,
   coalesce(o.prepared_member, CASE WHEN o.reason IS NULL AND NOT o.is_expired_later THEN o.expired_member END) AS trigger_member_id, o.asked_why,
   CASE WHEN o.asked_why IS NOT NULL THEN coalesce(o.prepared_member, o.asked_first.member_id) END AS asked_member_id,
@@ -142,8 +135,7 @@ SELECT o.kafka_cluster, o.group_id, o.incarnation,
     WHEN o.last_of_all IS NOT NULL THEN 'last_joiner' END AS waited_why,
   o.stabilized_ms IS NOT NULL AS seen_by_broker, coalesce(o.members, 0) AS seen_by_members,
   filter(array_distinct(concat(array(o.prepared_id, o.stabilized_id, o.assigned_id), coalesce(o.witness, array()))), e -> e IS NOT NULL) AS witness
-FROM generation_with_previous o
-LEFT JOIN group_facts f ON f.kafka_cluster = o.kafka_cluster AND f.group_id = o.group_id
+FROM generation_with_previous o LEFT JOIN group_facts f ON f.kafka_cluster = o.kafka_cluster AND f.group_id = o.group_id
 -- Members of the classic protocol join an epoch as if it were a generation: the epoch's row counts them.
 LEFT ANTI JOIN epoch_row e ON o.broker IS NULL AND e.kafka_cluster = o.kafka_cluster AND e.group_id = o.group_id
   AND e.incarnation = o.incarnation AND e.generation = o.generation

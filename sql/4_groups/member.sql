@@ -1,5 +1,5 @@
 -- One row per member id of a group.
--- Reads: member_round, join_round, epoch_member, event, process_cluster, member_place, worker_group
+-- Reads: member_round, join_round, epoch_member, event, placed_event, member_place, worker_group
 -- Grain: kafka_cluster, group_id, member_id
 -- Public: yes
 -- A Connect worker's member id has the address that it advertises (3.7 and later); for an earlier leader, others print it with the id. A process that
@@ -28,19 +28,20 @@ WITH own_identity AS (
   FROM epoch_member WHERE process_id IS NOT NULL GROUP BY kafka_cluster, group_id, member_id
   UNION ALL
   -- Up to 3.8 a KIP-848 member prints its id and not its epoch.
-  SELECT c.kafka_cluster, e.group_id, e.member_id, min(e.process_id), max(e.client_id), max(e.task), max(e.group_instance_id)
-  FROM event e JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
-  LEFT ANTI JOIN epoch_member m ON m.kafka_cluster = c.kafka_cluster AND m.group_id = e.group_id AND m.member_id = e.member_id
+  SELECT e.kafka_cluster, e.group_id, e.member_id, min(e.process_id), max(e.client_id), max(e.task), max(e.group_instance_id)
+  FROM placed_event e
+  LEFT ANTI JOIN epoch_member m ON m.kafka_cluster = e.kafka_cluster AND m.group_id = e.group_id AND m.member_id = e.member_id
     AND m.process_id IS NOT NULL
-  WHERE e.event = 'reconciling' AND e.member_id IS NOT NULL AND e.group_id IS NOT NULL GROUP BY c.kafka_cluster, e.group_id, e.member_id
+  WHERE e.event = 'reconciling' AND e.member_id IS NOT NULL AND e.group_id IS NOT NULL
+  GROUP BY e.kafka_cluster, e.group_id, e.member_id
 ), worker_address AS (
   SELECT w.group_id, u.address, max(u.process_id) AS process_id
   FROM (SELECT DISTINCT process_id, regexp_extract(worker_url, '://([^/]+)', 1) AS address FROM event WHERE event = 'worker_url_advertised') u
   JOIN (SELECT DISTINCT process_id, group_id FROM worker_group) w ON w.process_id = u.process_id
   LEFT JOIN (SELECT DISTINCT group_id, process_id FROM own_identity UNION SELECT DISTINCT group_id, process_id FROM member_place) o
     ON o.group_id = w.group_id AND o.process_id = u.process_id
-  WHERE u.address <> '' AND NOT u.address RLIKE '^(localhost|127[.].*|0[.]0[.]0[.]0|\\[[0:]*1?\\]):' GROUP BY w.group_id, u.address
+  WHERE u.address <> '' AND NOT u.address RLIKE '^(localhost|127[.].*|0[.]0[.]0[.]0|\\[[0:]*1?\\]):'
+  GROUP BY w.group_id, u.address
   HAVING count(DISTINCT u.process_id) = 1 AND count(o.process_id) = 0
 ), addressed_worker AS (
   SELECT t.group_id, t.member_id, max(a.process_id) AS process_id
@@ -52,31 +53,27 @@ WITH own_identity AS (
     FROM event WHERE member_id LIKE 'connect-%:%'
   ) t
   JOIN worker_address a ON a.group_id = t.group_id AND a.address = t.address
-  GROUP BY t.group_id, t.member_id HAVING count(DISTINCT a.process_id) = 1
+  GROUP BY t.group_id, t.member_id
+  HAVING count(DISTINCT a.process_id) = 1
 ), member_summary AS (
-  SELECT c.kafka_cluster, e.group_id, who AS member_id, min(e.ts) AS first_ts, max(e.ts) AS last_ts, max(e.client_id) AS client_id,
+  SELECT e.kafka_cluster, e.group_id, who AS member_id, min(e.ts) AS first_ts, max(e.ts) AS last_ts, max(e.client_id) AS client_id,
     max(e.client_host) AS client_host, max(e.group_instance_id) AS group_instance_id,
-    CASE
-      WHEN bool_or(e.event = 'member_fenced') THEN 'fenced'
+    CASE WHEN bool_or(e.event = 'member_fenced') THEN 'fenced'
       WHEN bool_or(e.event = 'leaving' AND e.reason LIKE '%poll timeout%') THEN 'poll_timeout'
       WHEN bool_or(e.event = 'leaving') THEN 'left'
-      WHEN bool_or(e.event = 'heartbeat_failed'
-        AND coalesce(e.error, e.cause, e.reason) RLIKE 'UNKNOWN_MEMBER_ID|member id ([^ ]+ )?is not valid') THEN 'expired'
-      WHEN bool_or(e.client_kind IS NOT NULL) THEN 'unknown'
-    END AS left_client,
-    CASE
-      WHEN bool_or(e.event = 'member_fenced_by_broker') THEN 'fenced'
+      WHEN bool_or(e.event = 'heartbeat_failed' AND coalesce(e.error, e.cause, e.reason) RLIKE 'UNKNOWN_MEMBER_ID|member id ([^ ]+ )?is not valid')
+        THEN 'expired'
+      WHEN bool_or(e.client_kind IS NOT NULL) THEN 'unknown' END AS left_client,
+    CASE WHEN bool_or(e.event = 'member_fenced_by_broker') THEN 'fenced'
       WHEN bool_or(e.event = 'member_expired') THEN 'expired'
       WHEN bool_or(e.event = 'member_left') THEN 'left'
-      WHEN bool_or(e.broker_id IS NOT NULL) THEN 'unknown'
-    END AS left_broker
+      WHEN bool_or(e.broker_id IS NOT NULL) THEN 'unknown' END AS left_broker
   FROM (
     -- Members that did not join in time are named in a list.
-    SELECT *, explode(CASE WHEN event = 'member_expired' AND member_id IS NULL THEN members ELSE array(member_id) END) AS who FROM event
+    SELECT *, explode(CASE WHEN event = 'member_expired' AND member_id IS NULL THEN members ELSE array(member_id) END) AS who FROM placed_event
       WHERE group_id IS NOT NULL
-  ) e JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
-  WHERE who <> '' GROUP BY c.kafka_cluster, e.group_id, who
+  ) e
+  WHERE who <> '' GROUP BY e.kafka_cluster, e.group_id, who
 )
 SELECT l.kafka_cluster, l.group_id, l.member_id, coalesce(o.process_id, p.process_id, w.process_id) AS process_id,
   coalesce(o.client_id, l.client_id, p.client_id) AS client_id, l.client_host,

@@ -1,5 +1,5 @@
 -- One row per member whose session expired at its coordinator: until when its process was certainly alive.
--- Reads: event, process_cluster, member, member_setting, clock_closure, process_resolution
+-- Reads: event, placed_event, member, member_setting, clock_closure, process_resolution
 -- Grain: kafka_cluster, group_id, member_id
 -- A session expires one session timeout after the member's last request. But the coordinator itself restarts the timer when a join phase ends, an
 -- assignment arrives or the group is loaded. So the lines of the last generation must be in the log and be older than that request, and a later line
@@ -19,11 +19,9 @@ CREATE OR REPLACE TEMPORARY VIEW member_heard (
 )
 AS
 WITH coordinator_line AS (
-  SELECT
-    c.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.group_id, e.member_id, e.generation,
-    e.old_generation, e.message
-  FROM event e JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
+  SELECT e.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.group_id, e.member_id,
+    e.generation, e.old_generation, e.message
+  FROM placed_event e
   WHERE e.broker_id IS NOT NULL AND e.group_id IS NOT NULL AND e.ts IS NOT NULL
     AND e.event IN ('group_stabilized', 'assignment_from_leader', 'rebalance_preparing', 'group_loaded', 'group_unloaded', 'member_expired')
 ), session_removal AS (
@@ -45,10 +43,11 @@ WITH coordinator_line AS (
   SELECT broker, instance, at_ms - heartbeat_late_ms, 1, stream_pos, CAST(NULL AS STRUCT<at_ms: BIGINT, event_id: STRING>), event_id
   FROM session_removal
 ), broker_activity AS (
-  SELECT removed_id, line FROM (
-    SELECT
-      removed_id, is_mark, lag(line) IGNORE NULLS OVER (PARTITION BY process_id, instance ORDER BY at_ms, is_mark, stream_pos, removed_id) AS line
-    FROM broker_moment
+  SELECT removed_id, line
+  FROM (
+  SELECT
+    removed_id, is_mark, lag(line) IGNORE NULLS OVER (PARTITION BY process_id, instance ORDER BY at_ms, is_mark, stream_pos, removed_id) AS line
+  FROM broker_moment
   )
   WHERE is_mark = 1 AND line IS NOT NULL
 ), generation_line AS (
@@ -61,9 +60,11 @@ WITH coordinator_line AS (
     FROM coordinator_line WHERE event <> 'member_expired'
   )
 ), generation_moment AS (
-  SELECT kafka_cluster, group_id, process_id, instance, stream_pos, at_ms, is_mark, removed_id, line FROM generation_line
+  SELECT kafka_cluster, group_id, process_id, instance, stream_pos, at_ms, is_mark, removed_id, line
+  FROM generation_line
   UNION ALL
-  SELECT kafka_cluster, group_id, broker, instance, stream_pos, due_ms, 1, event_id, NULL FROM session_removal
+  SELECT kafka_cluster, group_id, broker, instance, stream_pos, due_ms, 1, event_id, NULL
+  FROM session_removal
 ), surrounding_line AS (
   -- The group's last line before the request, and the first one after it.
   SELECT removed_id, is_mark,
@@ -89,11 +90,9 @@ WITH coordinator_line AS (
     p.heard_ms, p.event_id, p.assigned.generation AS generation, p.process_id, p.broker, p.session_ms, p.at_ms, p.heard_ms - c.hi_ms AS alive_ms,
     array(p.assigned.stabilized.event_id, p.assigned.event_id, p.awake.event_id, p.event_id, p.still.event_id, p.session_id) || c.witness AS witness
   )) AS best
-  FROM valid_request p
-  JOIN clock_closure c ON c.from_process_id = p.process_id AND c.to_process_id = p.broker
+  FROM valid_request p JOIN clock_closure c ON c.from_process_id = p.process_id AND c.to_process_id = p.broker
   GROUP BY p.kafka_cluster, p.group_id, p.member_id
 )
-SELECT
-  kafka_cluster, group_id, member_id, best.generation, best.process_id, best.broker, best.session_ms, best.heard_ms AS heard_lo_ms, best.alive_ms,
-  best.at_ms AS removed_ms, best.event_id AS removed_id, best.witness
+SELECT kafka_cluster, group_id, member_id, best.generation, best.process_id, best.broker, best.session_ms, best.heard_ms AS heard_lo_ms,
+  best.alive_ms, best.at_ms AS removed_ms, best.event_id AS removed_id, best.witness
 FROM latest_request

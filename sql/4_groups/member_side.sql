@@ -45,10 +45,9 @@ WITH round_on_common_clock AS (
   LEFT JOIN clock_offset k ON k.process_id = r.broker AND k.is_island_reference AND NOT k.stepped AND k.reference_process_id = o.reference_process_id
   LEFT JOIN process_resolution s ON s.process_id = r.broker
 ), timed_round AS (
-  SELECT *,
-    CASE WHEN NOT is_late THEN joining_first.at_ms - ahead_ms END AS asked_ms,
-    CASE WHEN NOT is_late THEN joining_last.at_ms - ahead_ms END AS joining_ms,
-    CASE WHEN NOT is_late THEN joined.at_ms - ahead_ms END AS joined_ms, CASE WHEN NOT is_late THEN synced.at_ms - ahead_ms END AS synced_ms
+  SELECT *, CASE WHEN NOT is_late THEN joining_first.at_ms - ahead_ms END AS asked_ms,
+    CASE WHEN NOT is_late THEN joining_last.at_ms - ahead_ms END AS joining_ms, CASE WHEN NOT is_late THEN joined.at_ms - ahead_ms END AS joined_ms,
+    CASE WHEN NOT is_late THEN synced.at_ms - ahead_ms END AS synced_ms
   FROM round_on_common_clock
 ), generation_island AS (
   SELECT
@@ -61,8 +60,9 @@ WITH round_on_common_clock AS (
   GROUP BY kafka_cluster, group_id, incarnation, generation
 ), round_in_island AS (
   SELECT t.*, i.islands, i.span_ms, t.island = i.island AS is_timed
-  FROM timed_round t JOIN generation_island i ON i.kafka_cluster = t.kafka_cluster AND i.group_id = t.group_id
-    AND i.incarnation = t.incarnation AND i.generation = t.generation
+  FROM timed_round t
+  JOIN generation_island i ON i.kafka_cluster = t.kafka_cluster AND i.group_id = t.group_id AND i.incarnation = t.incarnation
+    AND i.generation = t.generation
 )
 SELECT kafka_cluster, group_id, incarnation, generation, bool_or(is_worker) AS is_worker, max(protocol) AS protocol,
   coalesce(max(leader_member_id), max(member_id) FILTER (WHERE is_leader)) AS leader_member_id, max(CASE WHEN is_timed THEN island END) AS island,

@@ -31,7 +31,8 @@ WITH kafka_release AS (
     2.7.1 2.7.2 2.8.0 2.8.1 2.8.2 3.0.0 3.0.1 3.0.2 3.1.0 3.1.1 3.1.2 3.2.0 3.2.1 3.2.2 3.2.3 3.3.0 3.3.1 3.3.2 3.4.0 3.4.1 3.5.0
     3.5.1 3.5.2 3.6.0 3.6.1 3.6.2 3.7.0 3.7.1 3.8.0 3.8.1 3.9.0 3.9.1 4.0.0 4.1.1 4.2.0 4.3.1
     ', '\\s+')) AS release
-  ) WHERE release <> ''
+  )
+  WHERE release <> ''
 ), last_run AS (
   SELECT process_id, max(instance) AS instance FROM process_line GROUP BY process_id
 ), hint AS (
@@ -78,14 +79,11 @@ WITH kafka_release AS (
 ), process_host AS (
   SELECT process_id, max(host) AS host FROM evidence_file WHERE process_id IS NOT NULL GROUP BY process_id
 )
-SELECT l.process_id, p.host,
-  CASE WHEN l.is_broker THEN 'broker' WHEN l.is_worker THEN 'connect_worker' ELSE 'client' END AS role,
+SELECT l.process_id, p.host, CASE WHEN l.is_broker THEN 'broker' WHEN l.is_worker THEN 'connect_worker' ELSE 'client' END AS role,
   coalesce(f.kafka_version, if(size(v.releases) = 1, v.releases[0], NULL)) AS kafka_version,
-  CASE
-    WHEN f.kafka_version RLIKE '-c(cs|e)' THEN 'confluent'
+  CASE WHEN f.kafka_version RLIKE '-c(cs|e)' THEN 'confluent'
     WHEN f.kafka_version IS NOT NULL THEN 'printed'
-    WHEN v.releases IS NOT NULL THEN 'fingerprint'
-  END AS version_how,
+    WHEN v.releases IS NOT NULL THEN 'fingerprint' END AS version_how,
   CASE
     -- Confluent has its own release numbers: 5.x is 2.x of Apache Kafka, 6.0 to 6.2 are 2.6 to 2.8, 7.x is 3.x, 8.x is 4.x.
     WHEN f.kafka_version RLIKE '^5[.][0-9]+.*-c(cs|e)' THEN concat('2.', split(f.kafka_version, '[.]')[1], '.x')
@@ -93,8 +91,7 @@ SELECT l.process_id, p.host,
     WHEN f.kafka_version RLIKE '^[0-9]+[.][0-9]+.*-c(cs|e)' THEN concat(try_cast(split(f.kafka_version, '[.]')[0] AS INT) - 4, '.',
       split(f.kafka_version, '[.]')[1], '.x')
     WHEN f.kafka_version IS NOT NULL THEN f.kafka_version
-    ELSE v.version_range
-  END AS version_range,
+    ELSE v.version_range END AS version_range,
   c.kafka_cluster, a.kafka_clusters, f.worker_url, f.group_ids, coalesce(f.instances, 0) AS instances, o.reference_process_id AS clock_island,
   o.reference_process_id, timestamp_millis(l.first_ms) AS first_ts, timestamp_millis(l.last_ms) AS last_ts
 FROM process_span l

@@ -46,8 +46,7 @@ WITH broker_setting AS (
     CASE WHEN g.protocol_type = 'connect' THEN 'rebalance.timeout.ms' ELSE 'max.poll.interval.ms' END AS poll_setting,
     -- No member is reported as the last if their clocks cannot be compared, or if a member's request is missing.
     CASE WHEN a.clocks = 1 AND NOT a.is_set_back THEN a.first_request.at_ms END AS first_ms, a.first_answer.at_ms AS joined_ms,
-    a.first_request.event_id AS first_id, a.first_answer.event_id AS joined_id,
-    CASE WHEN a.clocks = 1 THEN a.last_request.at_ms END AS last_ms,
+    a.first_request.event_id AS first_id, a.first_answer.event_id AS joined_id, CASE WHEN a.clocks = 1 THEN a.last_request.at_ms END AS last_ms,
     CASE WHEN a.clocks = 1 AND a.askers >= coalesce(g.member_count, 1) THEN a.last_request END AS last,
     -- How late the last member asked, if its clock and the coordinator's can be compared.
     CASE WHEN a.clocks = 1 AND a.askers >= coalesce(g.member_count, 1) AND a.clock_id = k.clock_id
@@ -66,8 +65,7 @@ WITH broker_setting AS (
   SELECT *, lag(delay_ms) OVER (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation) AS last_delay_ms,
     -- Descending, because a frame that ends at the partition's end is recomputed for each row.
     max_by(CASE WHEN delay_ms = 0 THEN struct(settled_ms, settled_by) END, CASE WHEN delay_ms = 0 THEN -generation END)
-      OVER (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-      AS undelayed
+      OVER (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS undelayed
   FROM rebalance_facts
 ), rebalance_part AS (
   SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'detection' AS part, CAST(NULL AS BIGINT) AS from_ms, prepared_ms AS to_ms,
@@ -78,9 +76,8 @@ WITH broker_setting AS (
     array(CASE WHEN coalesce(expired_member = trigger_member_id, true) THEN expired_id END, prepared_id) AS witness
   FROM rebalance_with_next WHERE trigger = 'member_expired'
   UNION ALL
-  SELECT
-    t.kafka_cluster, t.group_id, t.incarnation, t.generation, t.poll_setting, 'detection', NULL, t.prepared_ms, t.trigger_member_id, t.poll_setting,
-    t.coordinator, t.reason NOT LIKE '%poll timeout%', NULL, array(t.prepared_id)
+  SELECT t.kafka_cluster, t.group_id, t.incarnation, t.generation, t.poll_setting, 'detection', NULL, t.prepared_ms, t.trigger_member_id,
+    t.poll_setting, t.coordinator, t.reason NOT LIKE '%poll timeout%', NULL, array(t.prepared_id)
   FROM rebalance_with_next t
   JOIN member m ON m.kafka_cluster = t.kafka_cluster AND m.group_id = t.group_id AND m.member_id = t.trigger_member_id
   WHERE t.trigger = 'member_left' AND (m.left_client = 'poll_timeout' OR t.reason LIKE '%poll timeout%')
@@ -89,13 +86,11 @@ WITH broker_setting AS (
     -- The join phase ends when the last member has asked: if it does not, it waits for a member without log lines, or one that has gone.
     CASE WHEN from_empty OR is_silent THEN NULL WHEN has_waited_in_vain THEN expired_member
       WHEN coalesce(stabilized_ms - prepared_ms - late_ms <= heartbeat_late_ms, true) THEN last.member_id END,
-    CASE
-      WHEN from_empty THEN 'group.initial.rebalance.delay.ms'
+    CASE WHEN from_empty THEN 'group.initial.rebalance.delay.ms'
       WHEN is_silent THEN NULL
       WHEN has_waited_in_vain AND expired_how IN ('session_timeout', 'pending_timeout') THEN 'session.timeout.ms'
       WHEN has_waited_in_vain THEN poll_setting
-      WHEN stabilized_ms - prepared_ms - late_ms <= heartbeat_late_ms THEN 'heartbeat.interval.ms'
-    END,
+      WHEN stabilized_ms - prepared_ms - late_ms <= heartbeat_late_ms THEN 'heartbeat.interval.ms' END,
     coordinator, NOT (from_empty OR has_waited_in_vain), late_ms,
     array(prepared_id, CASE WHEN has_waited_in_vain THEN expired_id WHEN NOT from_empty THEN last.event_id END, stabilized_id)
   FROM rebalance_with_next WHERE prepared_ms IS NOT NULL AND stabilized_ms IS NOT NULL
@@ -106,9 +101,8 @@ WITH broker_setting AS (
     coordinator, true, last_ms - first_ms, array(first_id, last.event_id, joined_id)
   FROM rebalance_with_next WHERE (prepared_ms IS NULL OR stabilized_ms IS NULL) AND joined_ms >= first_ms
   UNION ALL
-  SELECT
-    kafka_cluster, group_id, incarnation, generation, poll_setting, 'sync', stabilized_ms, assigned_ms, leader_member_id, NULL, coordinator, false,
-    NULL, array(stabilized_id, assigned_id)
+  SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'sync', stabilized_ms, assigned_ms, leader_member_id, NULL, coordinator,
+    false, NULL, array(stabilized_id, assigned_id)
   FROM rebalance_with_next WHERE stabilized_ms IS NOT NULL AND assigned_ms IS NOT NULL
   UNION ALL
   SELECT kafka_cluster, group_id, incarnation, generation, poll_setting, 'scheduled_delay', settled_ms,
@@ -138,29 +132,25 @@ WITH broker_setting AS (
 ), decided_part AS (
   SELECT kafka_cluster, group_id, incarnation, generation, part, to_ms, member_id, process_id, late_ms, inferred, witness,
     CASE WHEN part = 'detection' THEN to_ms - value_ms ELSE from_ms END AS from_ms,
-    CASE WHEN part = 'detection' THEN value_ms ELSE to_ms - from_ms END AS ms,
-    CASE WHEN is_busy THEN poll_setting ELSE setting END AS setting,
-    CASE WHEN is_busy THEN limit_ms ELSE value_ms END AS value_ms,
-    CASE WHEN is_busy THEN limit_how ELSE value_how END AS value_how,
+    CASE WHEN part = 'detection' THEN value_ms ELSE to_ms - from_ms END AS ms, CASE WHEN is_busy THEN poll_setting ELSE setting END AS setting,
+    CASE WHEN is_busy THEN limit_ms ELSE value_ms END AS value_ms, CASE WHEN is_busy THEN limit_how ELSE value_how END AS value_how,
     CASE WHEN is_busy THEN limit_id ELSE value_id END AS value_id
   FROM part_with_limit
 ), compared_part AS (
   -- The first of these values that is below the one in force.
   SELECT *,
-    CASE
-      WHEN setting = 'session.timeout.ms' THEN
-        CASE WHEN value_ms > other_session_ms THEN other_session_ms WHEN value_ms > least_session_ms THEN least_session_ms END
+    CASE WHEN setting = 'session.timeout.ms' THEN CASE WHEN value_ms > other_session_ms THEN other_session_ms
+        WHEN value_ms > least_session_ms THEN least_session_ms END
       WHEN setting = 'group.consumer.session.timeout.ms' THEN CASE WHEN value_ms > least_consumer_session_ms THEN least_consumer_session_ms END
       WHEN setting IN ('max.poll.interval.ms', 'rebalance.timeout.ms') THEN CASE WHEN value_ms > other_poll_ms THEN other_poll_ms END
       WHEN setting = 'heartbeat.interval.ms' THEN CASE WHEN value_ms > other_heartbeat_ms THEN other_heartbeat_ms END
       WHEN setting = 'group.initial.rebalance.delay.ms' THEN CASE WHEN value_ms > 0 THEN 0L END
-      WHEN setting = 'scheduled.rebalance.max.delay.ms' THEN CASE WHEN value_ms > other_delay_ms THEN other_delay_ms WHEN value_ms > 0 THEN 0L END
-    END AS other_ms
+      WHEN setting = 'scheduled.rebalance.max.delay.ms' THEN CASE WHEN value_ms > other_delay_ms THEN other_delay_ms
+        WHEN value_ms > 0 THEN 0L END END AS other_ms
   FROM decided_part
 ), coded_part AS (
   SELECT *,
-    CASE
-      WHEN setting = 'session.timeout.ms' AND value_ms IS NOT NULL AND other_ms IS NULL THEN 'least_session'
+    CASE WHEN setting = 'session.timeout.ms' AND value_ms IS NOT NULL AND other_ms IS NULL THEN 'least_session'
       WHEN other_ms IS NULL THEN NULL
       WHEN part = 'detection' AND setting IN ('session.timeout.ms', 'group.consumer.session.timeout.ms') THEN 'silence_noticed_sooner'
       WHEN part = 'detection' THEN 'stuck_noticed_sooner'
@@ -169,8 +159,7 @@ WITH broker_setting AS (
       WHEN part = 'waiting' AND setting = 'session.timeout.ms' THEN 'silent_put_out_sooner'
       WHEN part = 'waiting' AND setting IN ('max.poll.interval.ms', 'rebalance.timeout.ms') AND ms > other_ms THEN 'busy_put_out_sooner'
       WHEN part = 'waiting' AND setting IN ('max.poll.interval.ms', 'rebalance.timeout.ms') THEN 'busy_came_in_time'
-      WHEN part = 'scheduled_delay' AND coalesce(ms, value_ms) > other_ms THEN 'tasks_given_sooner'
-    END AS code
+      WHEN part = 'scheduled_delay' AND coalesce(ms, value_ms) > other_ms THEN 'tasks_given_sooner' END AS code
   FROM compared_part
 )
 SELECT kafka_cluster, group_id, incarnation, generation, part, timestamp_millis(from_ms) AS from_ts, timestamp_millis(to_ms) AS to_ts, ms, member_id,
@@ -182,7 +171,6 @@ SELECT kafka_cluster, group_id, incarnation, generation, part, timestamp_millis(
     WHEN 'silent_put_out_sooner' THEN least(ms, value_ms - other_ms)
     WHEN 'busy_put_out_sooner' THEN ms - other_ms
     -- A longer time also has other reasons.
-    WHEN 'tasks_given_sooner' THEN least(ms, value_ms) - other_ms
-  END AS sooner_ms,
+    WHEN 'tasks_given_sooner' THEN least(ms, value_ms) - other_ms END AS sooner_ms,
   CAST(NULL AS STRING) AS what_if, code, inferred, filter(array_distinct(concat(witness, array(value_id))), e -> e IS NOT NULL) AS witness
 FROM coded_part

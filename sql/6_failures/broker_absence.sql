@@ -21,9 +21,8 @@ AS
 WITH completed_start AS (
   SELECT DISTINCT process_id, instance FROM event WHERE event IN ('broker_started', 'coordinator_elected', 'broker_unfenced')
 ), shutdown_line AS (
-  SELECT process_id, instance, min(at_ms) AS at_ms,
-    min_by(event_id, struct(at_ms IS NOT NULL, at_ms, event_id)) AS event_id FROM fact_line WHERE event = 'process_stopping' GROUP BY process_id,
-    instance
+  SELECT process_id, instance, min(at_ms) AS at_ms, min_by(event_id, struct(at_ms IS NOT NULL, at_ms, event_id)) AS event_id
+  FROM fact_line WHERE event = 'process_stopping' GROUP BY process_id, instance
 ), single_broker AS (
   -- In a log with the lines of several brokers it is unknown which of them was down.
   SELECT process_id, min(broker_id) AS only_id

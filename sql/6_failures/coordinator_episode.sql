@@ -60,7 +60,8 @@ WITH coordinator_line AS (
   FROM episode_with_end e
   LEFT JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
   LEFT JOIN common_clock c ON c.process_id = e.process_id
-  WHERE e.losses > 0 WINDOW of_group AS (PARTITION BY e.kafka_cluster, e.group_id)
+  WHERE e.losses > 0
+  WINDOW of_group AS (PARTITION BY e.kafka_cluster, e.group_id)
 ), episode_interval AS (
   -- Losses within that time of each other are in the same interval or the next; so are those before another member's coordinator was found.
   SELECT *, explode(sequence(stretch, least(greatest(stretch, to_hi_ms DIV (episodes_together_ms + 1)),
@@ -70,9 +71,8 @@ WITH coordinator_line AS (
     coalesce(CASE WHEN NOT is_doubted THEN lost_hi_ms + found_ms - lost_ms END, lost_hi_ms) AS to_hi_ms
     FROM episode_on_clock)
 ), concurrent_loss AS (
-  SELECT
-    process_id, group_id, client, lost_ms, bool_or(is_of_group AND is_sure) AS others_of_group, bool_or(NOT is_of_group AND is_sure) AS other_groups,
-    bool_or(is_of_group) AS maybe_of_group
+  SELECT process_id, group_id, client, lost_ms, bool_or(is_of_group AND is_sure) AS others_of_group,
+    bool_or(NOT is_of_group AND is_sure) AS other_groups, bool_or(is_of_group) AS maybe_of_group
   FROM (
     SELECT a.process_id, a.group_id, a.client, a.lost_ms, b.group_id = a.group_id AS is_of_group,
       greatest(b.lost_hi_ms - a.lost_lo_ms, a.lost_hi_ms - b.lost_lo_ms) <= episodes_together_ms
@@ -87,8 +87,7 @@ WITH coordinator_line AS (
 )
 SELECT p.kafka_cluster, p.group_id, p.process_id, p.client, p.broker, p.broker_id, timestamp_millis(p.lost_ms) AS lost_ts,
   timestamp_millis(p.lost_lo_ms) AS lost_lo, timestamp_millis(p.lost_hi_ms) AS lost_hi, timestamp_millis(p.found_ms) AS found_ts,
-  timestamp_millis(p.closed_ms) AS closed_ts,
-  CASE WHEN NOT p.is_doubted THEN p.found_ms - p.lost_ms END AS duration_ms, p.losses, p.cause,
+  timestamp_millis(p.closed_ms) AS closed_ts, CASE WHEN NOT p.is_doubted THEN p.found_ms - p.lost_ms END AS duration_ms, p.losses, p.cause,
   CASE WHEN a.other_groups THEN 'broker' WHEN a.others_of_group THEN 'group'
     WHEN NOT coalesce(a.maybe_of_group OR p.is_apart, false) THEN 'member' END AS scope,
   transform(slice(p.lines, 1, 20), l -> l.event_id) AS witness

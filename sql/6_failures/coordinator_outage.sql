@@ -38,8 +38,8 @@ WITH client_close AS (
   SELECT kafka_cluster, group_id, process_id, instance, client_id AS client, stream_pos, at_ms
   FROM fact_line WHERE client_id IS NOT NULL AND group_id IS NOT NULL AND event IN ('client_closed', 'subscribed')
   UNION ALL
-  SELECT kafka_cluster, group_id, process_id, instance, client, stream_pos,
-    at_ms FROM client_event WHERE event = 'leaving' AND reason LIKE '%being closed%'
+  SELECT kafka_cluster, group_id, process_id, instance, client, stream_pos, at_ms
+  FROM client_event WHERE event = 'leaving' AND reason LIKE '%being closed%'
   UNION ALL
   -- The metrics line of a closed client has no group, and its client id is that of the task.
   SELECT e.kafka_cluster, g.group_id, e.process_id, e.instance, e.client_id, e.stream_pos, e.at_ms
@@ -70,25 +70,22 @@ WITH client_close AS (
 ), coordinator_line AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, at_ms, event_id, event, coordinator,
     coordinator_node, reason, coalesce(cause, error, reason) AS error_text,
-    CASE
-      WHEN event = 'coordinator_lost' THEN 'lost'
+    CASE WHEN event = 'coordinator_lost' THEN 'lost'
       WHEN event = 'coordinator_discovered' THEN 'found'
       WHEN event = 'coordinator_cleared' THEN 'cleared'
       WHEN event = 'join_failed' AND error LIKE 'Broker: Not coordinator%' THEN 'refused'
       WHEN event IN ('joined', 'synced', 'worker_assigned', 'assignment_computed') THEN 'answered'
       WHEN event = 'rejoin_requested' AND reason LIKE '%already rebalancing%' THEN 'answered'
-      WHEN event IN ('heartbeat_failed', 'join_failed', 'sync_failed')
-        AND NOT coalesce(cause, error, reason, '') RLIKE '(?i)coordinator|disconnect|timed out|not available' THEN 'answered'
-    END AS kind
+      WHEN event IN ('heartbeat_failed', 'join_failed', 'sync_failed') AND NOT coalesce(cause, error, reason,
+        '') RLIKE '(?i)coordinator|disconnect|timed out|not available' THEN 'answered' END AS kind
   FROM client_event
   UNION ALL
   SELECT kafka_cluster, group_id, process_id, instance, client, NULL, NULL, NULL, stream_pos, at_ms, NULL, NULL, NULL, NULL, NULL, NULL, 'closed'
   FROM client_close
   UNION ALL
   -- A member that goes on sending heartbeats has had responses.
-  SELECT DISTINCT
-    c.kafka_cluster, h.group_id, h.process_id, h.instance, h.client, c.client_id, false, c.task, h.stream_pos, h.at_ms, h.event_id, h.event, NULL,
-    NULL, NULL, NULL, 'beating'
+  SELECT DISTINCT c.kafka_cluster, h.group_id, h.process_id, h.instance, h.client, c.client_id, false, c.task, h.stream_pos, h.at_ms, h.event_id,
+    h.event, NULL, NULL, NULL, NULL, 'beating'
   FROM heartbeat h
   JOIN client_event c ON c.process_id = h.process_id AND c.instance = h.instance AND c.group_id = h.group_id AND NOT c.is_worker
     AND c.client = h.client AND c.event = 'coordinator_discovered'
@@ -117,14 +114,16 @@ WITH client_close AS (
 ), outage_line AS (
   SELECT
     *, max(CASE WHEN kind = 'lost' THEN stream_pos END) OVER o AS outage_last_lost, min(CASE WHEN kind = 'lost' THEN at_ms END) OVER o AS outage_ms
-  FROM numbered_line WINDOW o AS (PARTITION BY process_id, instance, group_id, client, outage)
+  FROM numbered_line
+  WINDOW o AS (PARTITION BY process_id, instance, group_id, client, outage)
 ), outage_with_recovery AS (
   SELECT *, min(CASE WHEN stream_pos > outage_last_lost AND kind IN ('found', 'answered') THEN stream_pos END) OVER o AS found_pos,
     min(CASE WHEN stream_pos > outage_last_lost AND kind IN ('found', 'answered') THEN at_ms END) OVER o AS found_ms,
     min(CASE WHEN stream_pos > outage_last_lost AND kind = 'closed' THEN stream_pos END) OVER o AS closed_pos,
     min(CASE WHEN stream_pos > outage_last_lost AND kind = 'closed' THEN at_ms END) OVER o AS closed_ms,
     min(CASE WHEN stream_pos > outage_last_lost AND event IN ('synced', 'worker_assigned') THEN stream_pos END) OVER o AS synced_pos
-  FROM outage_line WHERE outage > 0 WINDOW o AS (PARTITION BY process_id, instance, group_id, client, outage)
+  FROM outage_line WHERE outage > 0
+  WINDOW o AS (PARTITION BY process_id, instance, group_id, client, outage)
 ), outage_with_end AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, at_ms, event_id, event, coordinator,
     coordinator_node, reason, error_text, kind, is_refused, was_member, outage, outage_ms, outage_last_lost, closed_ms, is_closed,
@@ -139,11 +138,9 @@ WITH client_close AS (
       min_by(coordinator_node, stream_pos) FILTER (WHERE kind = 'cleared')) AS broker_id,
     coalesce(min_by(coordinator, stream_pos) FILTER (WHERE kind = 'lost'), min_by(coordinator, stream_pos) FILTER (WHERE kind = 'cleared')) AS broker,
     2147483647 - coalesce(max_by(coordinator_node, stream_pos) FILTER (WHERE kind = 'found' AND stream_pos = found_pos),
-      CASE WHEN bool_or(is_refused AND kind = 'lost') THEN max_by(coordinator_node, stream_pos) FILTER (WHERE kind = 'found') END)
-      AS new_broker_id,
+      CASE WHEN bool_or(is_refused AND kind = 'lost') THEN max_by(coordinator_node, stream_pos) FILTER (WHERE kind = 'found') END) AS new_broker_id,
     coalesce(bool_or(is_refused AND kind = 'lost'), false) AS is_refused, min(at_ms) FILTER (WHERE kind = 'lost') AS lost_ms,
-    min(found_ms) AS found_ms,
-    CASE WHEN bool_or(is_closed) THEN min(closed_ms) END AS closed_ms,
+    min(found_ms) AS found_ms, CASE WHEN bool_or(is_closed) THEN min(closed_ms) END AS closed_ms,
     min(at_ms) FILTER (WHERE event IN ('synced', 'worker_assigned') AND stream_pos > outage_last_lost
       AND (at_ms - found_ms <= outage_back_ms OR rejoined_soon)) AS back_ms,
     count_if(kind = 'lost' AND NOT is_refused) AS losses, min(stream_pos) FILTER (WHERE kind = 'lost') AS lost_pos, min(found_pos) AS found_pos,
@@ -155,8 +152,7 @@ WITH client_close AS (
     coalesce(bool_or(affected AND event IN ('leaving', 'poll_timeout') AND (event = 'poll_timeout' OR reason LIKE '%poll timeout%')),
       false) AS left_group,
     -- The first loss, its effects, and the line that ended it.
-    filter(array_distinct(array(
-      min_by(event_id, stream_pos) FILTER (WHERE kind = 'lost'),
+    filter(array_distinct(array(min_by(event_id, stream_pos) FILTER (WHERE kind = 'lost'),
       min_by(event_id, stream_pos) FILTER (WHERE affected AND event IN ('worker_revoking', 'partitions_lost')),
       min_by(event_id, stream_pos) FILTER (WHERE affected AND event IN ('leaving', 'poll_timeout', 'generation_reset', 'heartbeat_failed')),
       max_by(event_id, stream_pos) FILTER (WHERE kind = 'lost'), min_by(event_id, stream_pos) FILTER (WHERE stream_pos = found_pos),
@@ -164,8 +160,7 @@ WITH client_close AS (
   FROM (
     -- The effects of an outage on a member appear at the latest when it returns.
     SELECT *, at_ms >= outage_ms AND (found_ms IS NULL OR at_ms - found_ms <= outage_affected_ms) AS affected,
-      coalesce(bool_or(event = 'joining' AND stream_pos > outage_last_lost
-        AND at_ms - found_ms <= outage_rejoined_ms)
+      coalesce(bool_or(event = 'joining' AND stream_pos > outage_last_lost AND at_ms - found_ms <= outage_rejoined_ms)
         OVER (PARTITION BY process_id, instance, group_id, client, outage), false) AS rejoined_soon
     FROM outage_with_end
   )
@@ -181,7 +176,8 @@ WITH client_close AS (
 ), logging_process AS (
   -- Processes whose consumer internals log at INFO, so that their silence is evidence.
   SELECT DISTINCT process_id
-  FROM event WHERE logger LIKE '%.clients.consumer.internals.%' AND NOT coalesce(level, '') RLIKE '(?i)warn|error|fatal|severe|critical'
+  FROM event
+  WHERE logger LIKE '%.clients.consumer.internals.%' AND NOT coalesce(level, '') RLIKE '(?i)warn|error|fatal|severe|critical'
 ), disconnected_client AS (
   SELECT DISTINCT process_id, client_id FROM event WHERE event IN ('connection_failed', 'bootstrap_failed', 'node_disconnected')
 ), unknown_group AS (
@@ -214,7 +210,8 @@ WITH client_close AS (
   WHERE a.is_worker OR coalesce(s.process_id, x.process_id, b.group_id) IS NOT NULL
   GROUP BY a.kafka_cluster, a.process_id, a.instance, a.group_id, a.client_id, a.is_worker, a.task, a.at_ms, a.event_id
 ), any_outage AS (
-  SELECT * FROM member_outage
+  SELECT *
+  FROM member_outage
   UNION ALL
   SELECT kafka_cluster, group_id, process_id, instance, client_id, client_id, is_worker, task, true, false, NULL, NULL, NULL, false, at_ms, NULL,
     closed_ms, NULL, 0, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), array(), false, false, false, array(event_id)
@@ -232,12 +229,11 @@ WITH client_close AS (
   LEFT JOIN filtered_log f ON f.process_id = e.process_id
   LEFT JOIN (SELECT DISTINCT process_id, client FROM heartbeat) h ON h.process_id = e.process_id AND h.client = e.client
 )
-SELECT
-  kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, never, was_member, broker_id, broker, new_broker_id, is_refused,
-  lost_ms, found_ms, closed_ms, back_ms, coalesce(stopping_ms, end_ms) AS last_ms, lost_ms - hi_ms AS lost_lo_ms, lost_ms - lo_ms AS lost_hi_ms,
-  coalesce(found_ms, closed_ms) - lo_ms AS found_hi_ms, reference_process_id,
-  CASE WHEN NOT is_doubted THEN coalesce(found_ms, closed_ms, stopping_ms, end_ms) - lost_ms END AS duration_ms,
-  losses, causes, revoked, thrown_out, left_group, witness
+SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, never, was_member, broker_id, broker, new_broker_id,
+  is_refused, lost_ms, found_ms, closed_ms, back_ms, coalesce(stopping_ms, end_ms) AS last_ms, lost_ms - hi_ms AS lost_lo_ms,
+  lost_ms - lo_ms AS lost_hi_ms, coalesce(found_ms, closed_ms) - lo_ms AS found_hi_ms, reference_process_id,
+  CASE WHEN NOT is_doubted THEN coalesce(found_ms, closed_ms, stopping_ms, end_ms) - lost_ms END AS duration_ms, losses, causes, revoked, thrown_out,
+  left_group, witness
 FROM outage_on_clock
 -- Losing the coordinator during shutdown is normal.
 WHERE stopping_ms IS NULL OR lost_ms < stopping_ms

@@ -1,7 +1,6 @@
 -- One row for each period of a process's time that the evidence covers or lacks, and per process that others name but whose log is missing.
 -- Reads: range_row, unrecognised_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log
--- Reads: filtered_log, log_hole, event, client_event, common_clock, process_cluster
--- Reads: ownership_pair, ownership
+-- Reads: filtered_log, log_hole, event, placed_event, client_event, common_clock, ownership_pair, ownership
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
 -- Public: yes
@@ -33,7 +32,8 @@ WITH file_range AS (
   FROM (SELECT r.process_id, explode(gaps) AS quiet FROM range_row r LEFT ANTI JOIN copied_log c ON c.process_id = r.process_id)
   UNION ALL
   -- Between the ranges and files of one process.
-  SELECT process_id, last_to_ts, first_ts FROM range_with_previous
+  SELECT process_id, last_to_ts, first_ts
+  FROM range_with_previous
 ), innermost_gap AS (
   -- Of several nested ones, the narrowest shows where the lines are missing.
   SELECT process_id, from_pos, event_id, why,
@@ -46,22 +46,17 @@ WITH file_range AS (
   SELECT kafka_cluster, group_id FROM generation GROUP BY kafka_cluster, group_id HAVING max(member_count - seen_by_members) <= 0
 ), member_without_log AS (
   SELECT m.group_id, m.member_id, m.client_id, m.client_host, m.first_ts, m.last_ts
-  FROM member m
-  LEFT ANTI JOIN complete_group w ON w.kafka_cluster = m.kafka_cluster AND w.group_id = m.group_id
+  FROM member m LEFT ANTI JOIN complete_group w ON w.kafka_cluster = m.kafka_cluster AND w.group_id = m.group_id
   -- A process on that host has a log, but without the lines of that client.
-  LEFT ANTI JOIN (
-    SELECT q.client, h.client_host FROM quiet_log q JOIN member h ON h.process_id = q.process_id AND h.client_host IS NOT NULL
-  ) q ON q.client = m.client_id AND q.client_host = m.client_host
+  LEFT ANTI JOIN (SELECT q.client, h.client_host FROM quiet_log q JOIN member h ON h.process_id = q.process_id AND h.client_host IS NOT NULL) q
+    ON q.client = m.client_id AND q.client_host = m.client_host
   WHERE m.process_id IS NULL AND m.left_client IS NULL
 ), coordinated_generation AS (
   -- Only coordinators print these. If one line of a generation is lost, another may remain: the line with which a rebalance begins names the
   -- generation before.
-  SELECT DISTINCT c.kafka_cluster, e.group_id,
+  SELECT DISTINCT e.kafka_cluster, e.group_id,
     explode(array(e.generation, CASE WHEN e.event = 'rebalance_preparing' THEN e.old_generation + 1 ELSE e.old_generation END)) AS generation
-  FROM event e
-  JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
-    AND coalesce(e.stream_pos < c.to_pos, true)
-  WHERE e.event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'group_emptied')
+  FROM placed_event e WHERE e.event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'group_emptied')
 ), complete_client_log AS (
   -- An application does not log its start. A log that begins with a client's settings, release or subscription, and has one of these for each
   -- consumer, is complete.
@@ -73,8 +68,7 @@ WITH file_range AS (
   ) m ON m.process_id = e.process_id AND m.client_id = e.client_id
   GROUP BY e.process_id
   HAVING (min_by(e.event, struct(e.stream_pos, e.event_id)) IN ('kafka_version', 'subscribed')
-    OR min_by(e.event, struct(e.stream_pos, e.event_id)) = 'config_dumped'
-    AND min_by(coalesce(e.component, ''), struct(e.stream_pos, e.event_id))
+      OR min_by(e.event, struct(e.stream_pos, e.event_id)) = 'config_dumped' AND min_by(coalesce(e.component, ''), struct(e.stream_pos, e.event_id))
       IN ('ConsumerConfig', 'ProducerConfig', 'AdminClientConfig', 'StreamsConfig'))
     AND NOT bool_or(coalesce(e.client_kind = 'Consumer' AND e.group_id IS NOT NULL AND m.client_id IS NULL, false))
 ), known_member AS (
@@ -120,7 +114,8 @@ WITH file_range AS (
   LEFT ANTI JOIN member_generation o ON o.kafka_cluster = g.kafka_cluster AND o.group_id = g.group_id AND o.generation = g.generation
     AND o.member_id = g.member_id AND o.process_id IS NOT NULL
 ), any_generation AS (
-  SELECT kafka_cluster, group_id, generation, seen_by_broker, first_joined_ts, last_synced_ts FROM generation
+  SELECT kafka_cluster, group_id, generation, seen_by_broker, first_joined_ts, last_synced_ts
+  FROM generation
   UNION ALL
   -- A coordinator prints a line for each generation, even an empty one: it also coordinated those between two of its own.
   SELECT kafka_cluster, group_id, explode(sequence(last_generation + 1, generation - 1)), false, last_ts, began_ts
@@ -151,13 +146,12 @@ WITH file_range AS (
   SELECT s.process_id, s.from_ts, s.to_ts, 'gap', 'gap' AS code,
     CASE WHEN c.step_ms IS NULL OR unix_millis(s.to_ts) - unix_millis(s.from_ts) < c.step_ms THEN unix_millis(s.to_ts) - unix_millis(s.from_ts) END,
     NULL, NULL
-  FROM quiet_interval s LEFT JOIN common_clock c ON c.process_id = s.process_id WHERE unix_millis(s.to_ts) - unix_millis(s.from_ts) >= gap_ms
+  FROM quiet_interval s LEFT JOIN common_clock c ON c.process_id = s.process_id
+  WHERE unix_millis(s.to_ts) - unix_millis(s.from_ts) >= gap_ms
   UNION ALL
   -- If the log ends with the line that shows a gap, the missing lines are after it.
-  SELECT process_id,
-    CASE WHEN is_at_end THEN to_ts ELSE from_ts END,
-    CASE WHEN NOT is_at_end THEN to_ts END,
-    'missing_lines', 'missing_lines' AS code, NULL, min(CASE WHEN is_at_end THEN 'coordinator_went_on' ELSE why END), NULL
+  SELECT process_id, CASE WHEN is_at_end THEN to_ts ELSE from_ts END, CASE WHEN NOT is_at_end THEN to_ts END, 'missing_lines',
+    'missing_lines' AS code, NULL, min(CASE WHEN is_at_end THEN 'coordinator_went_on' ELSE why END), NULL
   FROM (
     SELECT h.process_id, b.ts AS from_ts, a.ts AS to_ts, h.why,
       h.why = 'coordinator_ahead' AND coalesce(l.last_ms <= unix_millis(a.ts), false) AS is_at_end
@@ -172,9 +166,7 @@ WITH file_range AS (
   -- The remaining lines of a filtered log show that the process ended somewhere between two of them.
   SELECT l.process_id, timestamp_millis(l.last_ms), timestamp_millis(l.next_start_ms), 'missing_lines', 'missing_lines' AS code, NULL,
     'started_again', NULL
-  FROM process_life l
-  LEFT SEMI JOIN filtered_log f ON f.process_id = l.process_id
-  WHERE l.next_start_ms IS NOT NULL
+  FROM process_life l LEFT SEMI JOIN filtered_log f ON f.process_id = l.process_id WHERE l.next_start_ms IS NOT NULL
   UNION ALL
   SELECT l.process_id, timestamp_millis(l.first_ms), timestamp_millis(l.first_ms), 'truncated', 'truncated' AS code, NULL, NULL, NULL
   FROM process_life l
@@ -182,7 +174,8 @@ WITH file_range AS (
   LEFT ANTI JOIN filtered_log f ON f.process_id = l.process_id
   WHERE l.instance = 0
   UNION ALL
-  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'filtered', 'filtered' AS code, NULL, literal, why FROM filtered_log
+  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'filtered', 'filtered' AS code, NULL, literal, why
+  FROM filtered_log
   UNION ALL
   SELECT coalesce(process_id, path), NULL, NULL, 'unreadable', 'unreadable' AS code, NULL, path, note
   FROM evidence_file WHERE status = 'unreadable' OR (status = 'read' AND note IS NOT NULL)
@@ -208,9 +201,8 @@ WITH file_range AS (
   GROUP BY client, host, group_id
   UNION ALL
   -- All consumers of an application may have one name: their number is that of one generation.
-  SELECT
-    concat('member ', g.client), min(g.from_ts), max(g.to_ts), 'missing_process', 'missing_member' AS code, CAST(nullif(max(g.members), 1) AS BIGINT),
-    g.group_id, NULL
+  SELECT concat('member ', g.client), min(g.from_ts), max(g.to_ts), 'missing_process', 'missing_member' AS code,
+    CAST(nullif(max(g.members), 1) AS BIGINT), g.group_id, NULL
   FROM (
     SELECT group_id, client, min(from_ts) AS from_ts, max(to_ts) AS to_ts, count(DISTINCT member_id) AS members
     FROM member_named_by_leader GROUP BY group_id, client, generation
@@ -237,9 +229,7 @@ WITH file_range AS (
   HAVING count_if(is_longest) >= greatest(10, count(*) / 2) AND count(DISTINCT CASE WHEN is_longest THEN first_word END) >= 4
   UNION ALL
   SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'no_info', 'no_info' AS code, NULL, NULL, NULL
-  FROM quiet_log q
-  LEFT ANTI JOIN filtered_log f ON f.process_id = q.process_id
-  WHERE q.client IS NULL
+  FROM quiet_log q LEFT ANTI JOIN filtered_log f ON f.process_id = q.process_id WHERE q.client IS NULL
   UNION ALL
   SELECT c.process_id, timestamp_millis(min(c.from_ms)), timestamp_millis(max(c.to_ms)), 'no_info', 'no_client_info' AS code, count(*),
     array_join(slice(array_sort(collect_list(c.client)), 1, 3), ', '), NULL
@@ -252,9 +242,7 @@ WITH file_range AS (
   UNION ALL
   SELECT o.process_id, NULL, NULL, 'many_owners', 'many_owners' AS code, sum(p.left_out), o.group_id,
     array_join(slice(array_sort(collect_set(o.resource)), 1, 3), ', ')
-  FROM ownership_pair p
-  JOIN ownership o ON o.ownership_id = p.a_id
-  WHERE p.left_out > 0 GROUP BY o.process_id, o.group_id
+  FROM ownership_pair p JOIN ownership o ON o.ownership_id = p.a_id WHERE p.left_out > 0 GROUP BY o.process_id, o.group_id
 )
 SELECT process_id, from_ts, to_ts, kind, CAST(NULL AS STRING) AS note, code,
   named_struct(

@@ -34,30 +34,29 @@ WITH connection_line AS (
     FROM line_with_answers WHERE is_failure WINDOW w AS (PARTITION BY process_id, instance ORDER BY at_ms, event_id)
   )
 ), failure_span AS (
-  SELECT
-    kafka_cluster, process_id, instance, stretch, min(at_ms) AS from_ms, max(at_ms) AS to_ms, min_by(event_id, struct(at_ms, event_id)) AS first_id,
-    max_by(event_id, struct(at_ms, event_id)) AS last_id
+  SELECT kafka_cluster, process_id, instance, stretch, min(at_ms) AS from_ms, max(at_ms) AS to_ms,
+    min_by(event_id, struct(at_ms, event_id)) AS first_id, max_by(event_id, struct(at_ms, event_id)) AS last_id
   FROM failure_stretch GROUP BY kafka_cluster, process_id, instance, stretch HAVING max(at_ms) - min(at_ms) >= unreachable_ms
 ), connection_outage AS (
   -- One row for each time in which a member's process repeatedly failed to connect to brokers for long. Failures in close succession are one stretch,
   -- unless a coordinator answers one of the process's members in between. A single or brief failure proves nothing.
-  SELECT
-    s.kafka_cluster, s.process_id, s.instance, s.stretch, s.from_ms, s.to_ms, s.from_ms - o.hi_ms AS from_lo_ms, s.from_ms - o.lo_ms AS from_hi_ms,
-    s.to_ms - o.hi_ms AS to_lo_ms, s.to_ms - o.lo_ms AS to_hi_ms, o.lo_ms AS clock_lo_ms, o.hi_ms AS clock_hi_ms, o.reference_process_id, s.first_id,
-    s.last_id
+  SELECT s.kafka_cluster, s.process_id, s.instance, s.stretch, s.from_ms, s.to_ms, s.from_ms - o.hi_ms AS from_lo_ms,
+    s.from_ms - o.lo_ms AS from_hi_ms, s.to_ms - o.hi_ms AS to_lo_ms, s.to_ms - o.lo_ms AS to_hi_ms, o.lo_ms AS clock_lo_ms, o.hi_ms AS clock_hi_ms,
+    o.reference_process_id, s.first_id, s.last_id
   FROM failure_span s
   JOIN clock_offset o ON o.process_id = s.process_id AND o.is_island_reference
   JOIN process_life l ON l.process_id = s.process_id AND l.instance = s.instance AND NOT l.is_broker
 ), broker_response AS (
   -- Lines that follow from a broker's response.
-  SELECT process_id, instance, at_ms FROM fact_line WHERE event = 'kafka_cluster_id'
+  SELECT process_id, instance, at_ms
+  FROM fact_line WHERE event = 'kafka_cluster_id'
   UNION ALL
-  SELECT process_id, instance, at_ms FROM client_event WHERE event IN ('coordinator_discovered', 'joined', 'synced', 'heartbeat_failed')
+  SELECT process_id, instance, at_ms
+  FROM client_event WHERE event IN ('coordinator_discovered', 'joined', 'synced', 'heartbeat_failed')
 ), surrounding_response AS (
   SELECT u.process_id, u.instance, u.from_ms, max(CASE WHEN k.at_ms < u.from_ms THEN k.at_ms END) AS before_ms,
     min(CASE WHEN k.at_ms > u.to_ms THEN k.at_ms END) AS after_ms
-  FROM connection_outage u
-  JOIN broker_response k ON k.process_id = u.process_id AND k.instance = u.instance
+  FROM connection_outage u JOIN broker_response k ON k.process_id = u.process_id AND k.instance = u.instance
   GROUP BY u.process_id, u.instance, u.from_ms
 ), member_response AS (
   -- The last response that a member received in each round, by its own clock.
@@ -87,11 +86,11 @@ WITH connection_line AS (
   JOIN unaffected_since w ON w.process_id = u.process_id AND w.instance = u.instance AND w.from_ms = u.from_ms
   JOIN failure_stretch f ON f.process_id = u.process_id AND f.instance = u.instance AND f.stretch = u.stretch
     AND f.at_ms - u.clock_lo_ms >= w.since_ms
-  GROUP BY u.process_id, u.instance, u.from_ms, w.since_ms HAVING max(f.at_ms) - min(f.at_ms) >= unreachable_ms
+  GROUP BY u.process_id, u.instance, u.from_ms, w.since_ms
+  HAVING max(f.at_ms) - min(f.at_ms) >= unreachable_ms
 )
-SELECT
-  u.kafka_cluster, u.process_id, u.instance, u.from_ms, u.to_ms, i.before_ms - u.clock_hi_ms AS before_lo_ms, w.since_ms AS from_hi_ms, u.to_lo_ms,
-  i.after_ms - u.clock_lo_ms AS after_hi_ms, u.reference_process_id, u.first_id, u.last_id
+SELECT u.kafka_cluster, u.process_id, u.instance, u.from_ms, u.to_ms, i.before_ms - u.clock_hi_ms AS before_lo_ms, w.since_ms AS from_hi_ms,
+  u.to_lo_ms, i.after_ms - u.clock_lo_ms AS after_hi_ms, u.reference_process_id, u.first_id, u.last_id
 FROM connection_outage u
 JOIN lone_outage w ON w.process_id = u.process_id AND w.instance = u.instance AND w.from_ms = u.from_ms
 JOIN surrounding_response i ON i.process_id = u.process_id AND i.instance = u.instance AND i.from_ms = u.from_ms AND i.before_ms IS NOT NULL

@@ -38,9 +38,11 @@ CREATE OR REPLACE TEMPORARY VIEW group_outage (
 )
 AS
 WITH coordinator_contact AS (
-  SELECT process_id, instance, group_id, client, at_ms FROM client_event WHERE event IN ('joined', 'synced')
+  SELECT process_id, instance, group_id, client, at_ms
+  FROM client_event WHERE event IN ('joined', 'synced')
   UNION ALL
-  SELECT process_id, instance, group_id, client, found_ms FROM coordinator_outage WHERE found_ms IS NOT NULL
+  SELECT process_id, instance, group_id, client, found_ms
+  FROM coordinator_outage WHERE found_ms IS NOT NULL
 ), recovery_by_other_client AS (
   -- A client that lost its coordinator once, and whose log shows no recovery. Its process could reach the coordinator when that answered another
   -- client of the process.
@@ -48,14 +50,14 @@ WITH coordinator_contact AS (
   FROM coordinator_outage o
   JOIN coordinator_contact a ON a.process_id = o.process_id AND a.instance = o.instance AND a.group_id = o.group_id AND a.client <> o.client
     AND a.at_ms >= o.lost_ms
-  WHERE NOT o.never AND o.losses = 1 AND o.found_ms IS NULL AND o.closed_ms IS NULL GROUP BY o.process_id, o.instance, o.group_id, o.client, o.lost_ms
+  WHERE NOT o.never AND o.losses = 1 AND o.found_ms IS NULL AND o.closed_ms IS NULL
+  GROUP BY o.process_id, o.instance, o.group_id, o.client, o.lost_ms
 ), outage_with_settings AS (
-  SELECT
-    o.kafka_cluster, o.group_id, o.process_id, o.instance, o.client, o.client_id, o.is_worker, o.task, o.never, o.was_member, o.broker_id, o.broker,
-    o.new_broker_id, o.lost_ms, coalesce(o.found_ms, f.answered_ms) AS found_ms, o.closed_ms, o.back_ms, o.last_ms, o.lost_lo_ms, o.lost_hi_ms,
-    coalesce(o.found_hi_ms, f.answered_ms - o.lost_ms + o.lost_hi_ms) AS found_hi_ms,
-    CASE WHEN o.duration_ms IS NOT NULL THEN coalesce(f.answered_ms - o.lost_ms, o.duration_ms) END AS duration_ms,
-    o.losses, o.causes, o.revoked, o.thrown_out, o.left_group, o.witness,
+  SELECT o.kafka_cluster, o.group_id, o.process_id, o.instance, o.client, o.client_id, o.is_worker, o.task, o.never, o.was_member, o.broker_id,
+    o.broker, o.new_broker_id, o.lost_ms, coalesce(o.found_ms, f.answered_ms) AS found_ms, o.closed_ms, o.back_ms, o.last_ms, o.lost_lo_ms,
+    o.lost_hi_ms, coalesce(o.found_hi_ms, f.answered_ms - o.lost_ms + o.lost_hi_ms) AS found_hi_ms,
+    CASE WHEN o.duration_ms IS NOT NULL THEN coalesce(f.answered_ms - o.lost_ms, o.duration_ms) END AS duration_ms, o.losses, o.causes, o.revoked,
+    o.thrown_out, o.left_group, o.witness,
     -- A client that never found a coordinator has no reference clock; such clients of one group form one outage.
     CASE WHEN o.never THEN '-' ELSE o.reference_process_id END AS reference_process_id,
     coalesce(try_cast(s.value AS BIGINT), w.session_ms, least_session_default_ms) AS session_ms,
@@ -69,7 +71,8 @@ WITH coordinator_contact AS (
   LEFT JOIN setting s ON s.process_id = o.process_id AND s.component = 'ConsumerConfig' AND s.key = 'session.timeout.ms' AND s.client_id = o.client_id
   LEFT JOIN setting b ON b.process_id = o.process_id AND b.component = 'ConsumerConfig' AND b.key = 'bootstrap.servers' AND b.client_id = o.client_id
 ), relevant_outage AS (
-  SELECT * FROM outage_with_settings
+  SELECT *
+  FROM outage_with_settings
   -- A client that closes while it waits for its first coordinator counts only if it waited long.
   WHERE (was_member OR found_ms IS NULL AND (closed_ms IS NULL OR duration_ms > session_ms))
     -- A worker revokes its work one heartbeat interval after it notices the loss, long before the session expires.
@@ -81,8 +84,10 @@ WITH coordinator_contact AS (
   WINDOW before AS (PARTITION BY kafka_cluster, group_id, reference_process_id, never
     ORDER BY lost_lo_ms, process_id, instance, client ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), numbered_outage AS (
-  SELECT *, count_if(is_first) OVER (PARTITION BY kafka_cluster, group_id, reference_process_id, never
-    ORDER BY lost_lo_ms, process_id, instance, client ROWS UNBOUNDED PRECEDING) AS n FROM outage_with_start
+  SELECT *,
+    count_if(is_first) OVER (PARTITION BY kafka_cluster, group_id, reference_process_id, never
+    ORDER BY lost_lo_ms, process_id, instance, client ROWS UNBOUNDED PRECEDING) AS n
+  FROM outage_with_start
 ), outage_with_id AS (
   SELECT *, left(sha2(concat_ws('|', kafka_cluster, group_id, reference_process_id, never, n), 256), 16) AS outage_id,
     min(CASE WHEN found_ms IS NOT NULL THEN found_hi_ms END) OVER (PARTITION BY kafka_cluster, group_id, reference_process_id, never, n) AS served_ms

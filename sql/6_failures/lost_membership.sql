@@ -65,8 +65,7 @@ WITH covered_generation AS (
     -- The refusal came after the removal; a new client of the same name may have been in a later generation before.
     CASE WHEN l.replaced_ms IS NOT NULL THEN least(l.replaced_ms, l.refused.at_ms) END, NULL, false, NULL, NULL, NULL, l.noticed,
     l.last_lost_ms, l.found_ms, l.first_found_ms, l.answered_ms, l.is_joining, l.refused, l.back_ms, l.back_id
-  FROM membership_end l
-  JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
+  FROM membership_end l JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
   -- The coordinator's log would show a removal, so a member that is refused without one had left. The log must contain the last generation of the
   -- membership and the following one; a log that begins later or ends earlier proves nothing.
   LEFT JOIN covered_generation b ON b.group_id = l.group_id AND (coalesce(l.last_generation, l.generation) IS NULL
@@ -111,13 +110,13 @@ WITH covered_generation AS (
   FROM any_loss r
   JOIN event e ON e.process_id = r.process_id AND e.instance = r.instance AND e.event = 'request_cancelled'
     AND e.duration_ms > e.timeout_ms + heartbeat_late_ms AND abs(unix_millis(e.ts) - r.noticed.at_ms) <= loss_noticed_ms
-  GROUP BY r.loss_id HAVING count(DISTINCT e.client_id) > 1
+  GROUP BY r.loss_id
+  HAVING count(DISTINCT e.client_id) > 1
 ), coordinator_loss AS (
   SELECT group_id, process_id, lost_lo_ms, lost_hi_ms, lost_hi_ms - lost_lo_ms <= coordinator_together_ms AS is_close, reference_process_id
   FROM coordinator_outage WHERE was_member
 ), loss_on_clock AS (
-  SELECT r.*,
-    CASE WHEN r.refused.at_ms >= coalesce(r.own_lo_ms, r.refused.at_ms) THEN r.refused.at_ms END AS refused_ms,
+  SELECT r.*, CASE WHEN r.refused.at_ms >= coalesce(r.own_lo_ms, r.refused.at_ms) THEN r.refused.at_ms END AS refused_ms,
     r.noticed.at_ms AS noticed_ms, r.noticed.at_ms - o.hi_ms AS noticed_lo_ms, r.noticed.at_ms - o.lo_ms AS noticed_hi_ms,
     r.noticed.event AS noticed_event
   FROM any_loss r

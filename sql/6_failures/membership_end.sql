@@ -1,5 +1,5 @@
 -- One row per membership that its client was refused or was removed from, with the client's lines about it.
--- Reads: client_event, removed_member, event, process_cluster, member_round, join_round, clock_offset
+-- Reads: client_event, removed_member, placed_event, member_round, join_round, clock_offset
 -- Grain: group_id, process_id, instance, client, membership
 -- A membership begins when the client becomes a member, and lasts until it becomes a member again. A seat is a client of a group in one process run.
 CREATE OR REPLACE TEMPORARY VIEW membership_end (
@@ -27,29 +27,23 @@ CREATE OR REPLACE TEMPORARY VIEW membership_end (
 AS
 WITH classified_event AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, is_worker, at_ms, stream_pos, event_id, event, member_id, generation,
-    CASE
-      WHEN event IN ('joined', 'synced', 'worker_assigned', 'partitions_assigned') THEN 'in'
+    CASE WHEN event IN ('joined', 'synced', 'worker_assigned', 'partitions_assigned') THEN 'in'
       WHEN event = 'coordinator_lost' THEN 'lost'
       WHEN event = 'coordinator_discovered' THEN 'found'
       WHEN event = 'joining' THEN 'asked'
-      WHEN event = 'member_fenced' AND group_instance_id IS NULL
-        OR event IN ('heartbeat_failed', 'join_failed', 'sync_failed', 'generation_reset')
-          AND coalesce(cause, error, reason, '') RLIKE 'UNKNOWN_MEMBER|not aware of this member|member id|is unknown|FENCED_MEMBER' THEN 'refused'
-    END AS kind
+      WHEN event = 'member_fenced' AND group_instance_id IS NULL OR event IN ('heartbeat_failed', 'join_failed', 'sync_failed', 'generation_reset')
+        AND coalesce(cause, error, reason, '') RLIKE 'UNKNOWN_MEMBER|not aware of this member|member id|is unknown|FENCED_MEMBER'
+        THEN 'refused' END AS kind
   FROM client_event WHERE at_ms IS NOT NULL AND group_id IS NOT NULL
   UNION ALL
   -- A member of a share group owns no partition: its membership begins when it is stable.
-  SELECT
-    c.kafka_cluster, e.group_id, e.process_id, e.instance, coalesce(e.client_id, e.thread, '-'), false, unix_millis(e.ts), e.stream_pos, e.event_id,
-    e.event, e.member_id, CAST(NULL AS BIGINT), 'in'
-  FROM event e
-  JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
+  SELECT e.kafka_cluster, e.group_id, e.process_id, e.instance, coalesce(e.client_id, e.thread, '-'), false, unix_millis(e.ts), e.stream_pos,
+    e.event_id, e.event, e.member_id, CAST(NULL AS BIGINT), 'in'
+  FROM placed_event e
   WHERE e.client_kind = 'ShareConsumer' AND e.event = 'member_state_changed' AND e.state_to = 'STABLE' AND e.ts IS NOT NULL AND e.group_id IS NOT NULL
 ), seat_event AS (
-  SELECT
-    concat_ws('|', group_id, process_id, CAST(instance AS STRING), client) AS seat, kafka_cluster, group_id, process_id, instance, client, is_worker,
-    at_ms, stream_pos, event_id, event, member_id, generation, kind, 0L AS session_ms
+  SELECT concat_ws('|', group_id, process_id, CAST(instance AS STRING), client) AS seat, kafka_cluster, group_id, process_id, instance, client,
+    is_worker, at_ms, stream_pos, event_id, event, member_id, generation, kind, 0L AS session_ms
   FROM classified_event WHERE kind IS NOT NULL
   UNION ALL
   -- The coordinator's log may have another name for the cluster, or none.
@@ -103,9 +97,7 @@ WITH classified_event AS (
   -- Recovery after the last loss, the first recovery, and the last loss before that.
   SELECT s.seat, s.membership, min(CASE WHEN n.kind IN ('found', 'refused') AND n.at_ms >= s.last_lost_ms THEN n.at_ms END) AS found_ms,
     min(CASE WHEN n.kind IN ('found', 'refused') AND n.at_ms >= s.noticed.at_ms THEN n.at_ms END) AS first_found_ms
-  FROM loss_summary s
-  JOIN membership_mark n ON n.seat = s.seat AND n.membership = s.membership
-  GROUP BY s.seat, s.membership
+  FROM loss_summary s JOIN membership_mark n ON n.seat = s.seat AND n.membership = s.membership GROUP BY s.seat, s.membership
 ), timed_round AS (
   SELECT
     concat_ws('|', r.group_id, r.process_id, CAST(j.instance AS STRING), r.client) AS seat, r.kafka_cluster, r.group_id, r.incarnation, r.generation,
@@ -127,8 +119,7 @@ WITH classified_event AS (
       FROM timed_round WHERE at_ms IS NOT NULL
       UNION ALL
       SELECT s.seat, s.membership, s.let_in_asked_ms, s.noticed.at_ms, NULL, NULL, NULL, NULL
-      FROM loss_summary s
-      JOIN ended_membership e ON e.seat = s.seat AND e.membership = s.membership AND e.removed_id IS NULL
+      FROM loss_summary s JOIN ended_membership e ON e.seat = s.seat AND e.membership = s.membership AND e.removed_id IS NULL
     )
     WINDOW so_far AS (PARTITION BY seat ORDER BY at_ms, membership NULLS FIRST, incarnation, generation)
   )

@@ -29,21 +29,19 @@ WITH unidentified_removal AS (
     AND b.removed_lo_ms <= n.removed_hi_ms
   GROUP BY n.removed_id, n.member_id
 ), possible_client AS (
-  SELECT
-    c.kafka_cluster, c.group_id, c.client_id, c.process_id, c.instance, c.client, min(CASE WHEN c.event = 'joining' THEN c.at_ms END) AS asked_ms,
-    max_by(struct(c.at_ms, c.event, c.event_id), c.stream_pos) AS last
+  SELECT c.kafka_cluster, c.group_id, c.client_id, c.process_id, c.instance, c.client,
+    min(CASE WHEN c.event = 'joining' THEN c.at_ms END) AS asked_ms, max_by(struct(c.at_ms, c.event, c.event_id), c.stream_pos) AS last
   FROM client_event c
   LEFT SEMI JOIN (SELECT DISTINCT group_id, client_id FROM unidentified_removal) n ON n.group_id = c.group_id AND n.client_id = c.client_id
   -- A client with a known id is another member, and a client that left was not removed.
   LEFT ANTI JOIN member_place p ON p.group_id = c.group_id AND p.process_id = c.process_id AND p.instance = c.instance AND p.client = c.client
-  GROUP BY c.kafka_cluster, c.group_id, c.client_id, c.process_id, c.instance, c.client HAVING NOT bool_or(c.event = 'leaving')
+  GROUP BY c.kafka_cluster, c.group_id, c.client_id, c.process_id, c.instance, c.client
+  HAVING NOT bool_or(c.event = 'leaving')
 ), candidate AS (
-  SELECT
-    n.kafka_cluster, n.group_id, n.member_id, n.removed_id, c.process_id, c.instance, c.client, c.last.at_ms AS last_ms, c.last.event AS last_event,
-    c.last.event_id AS last_id,
+  SELECT n.kafka_cluster, n.group_id, n.member_id, n.removed_id, c.process_id, c.instance, c.client, c.last.at_ms AS last_ms,
+    c.last.event AS last_event, c.last.event_id AS last_id,
     (l.ending_ms IS NOT NULL OR coalesce(l.last_ms - o.hi_ms > n.removed_hi_ms, false))
-      AND c.last.event NOT IN ('coordinator_lost', 'heartbeat_failed', 'join_failed', 'member_fenced', 'poll_timeout', 'sync_failed')
-      AS went_on,
+      AND c.last.event NOT IN ('coordinator_lost', 'heartbeat_failed', 'join_failed', 'member_fenced', 'poll_timeout', 'sync_failed') AS went_on,
     m.members
   FROM unidentified_removal n
   JOIN removal_count m ON m.removed_id = n.removed_id AND m.member_id = n.member_id
@@ -54,4 +52,5 @@ WITH unidentified_removal AS (
 )
 SELECT kafka_cluster, group_id, member_id, removed_id, process_id, instance, client, last_ms, last_event, last_id, went_on, members,
   bool_and(went_on) OVER of_removed AND count(*) OVER of_removed >= members AS all_went_on
-FROM candidate WINDOW of_removed AS (PARTITION BY removed_id, member_id)
+FROM candidate
+WINDOW of_removed AS (PARTITION BY removed_id, member_id)

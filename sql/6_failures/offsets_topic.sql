@@ -31,21 +31,22 @@ WITH topic_placement AS (
   WHERE s.component = 'KafkaConfig' AND s.key IN ('offsets.topic.replication.factor', 'min.insync.replicas') AND s.value RLIKE '^[0-9]+$'
   GROUP BY c.kafka_cluster
 ), topic_failure AS (
-  SELECT
-    e.kafka_cluster, count_if(e.event = 'offsets_topic_failed') AS failures, min(e.at_ms) FILTER (WHERE e.event = 'offsets_topic_failed') AS from_ms,
-    max(e.at_ms) FILTER (WHERE e.event = 'offsets_topic_failed') AS to_ms,
+  SELECT e.kafka_cluster, count_if(e.event = 'offsets_topic_failed') AS failures,
+    min(e.at_ms) FILTER (WHERE e.event = 'offsets_topic_failed') AS from_ms, max(e.at_ms) FILTER (WHERE e.event = 'offsets_topic_failed') AS to_ms,
     max(coalesce(e.required, e.replication_factor)) FILTER (WHERE e.event = 'offsets_topic_failed') AS required,
     max_by(e.brokers_alive, struct(e.at_ms IS NOT NULL, e.at_ms, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed') AS alive,
-    filter(array_distinct(array(
-      min_by(e.event_id, struct(e.at_ms IS NOT NULL, e.at_ms, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed'),
+    filter(array_distinct(array(min_by(e.event_id, struct(e.at_ms IS NOT NULL, e.at_ms, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed'),
       max_by(e.event_id, struct(e.at_ms IS NOT NULL, e.at_ms, e.event_id)) FILTER (WHERE e.event = 'offsets_topic_failed'))),
       x -> x IS NOT NULL) AS ids,
     bool_or(e.event IN ('coordinator_elected', 'partition_loaded', 'group_loaded')) AS there
-  FROM fact_line e WHERE e.event IN ('offsets_topic_failed', 'coordinator_elected', 'partition_loaded', 'group_loaded') GROUP BY e.kafka_cluster
+  FROM fact_line e WHERE e.event IN ('offsets_topic_failed', 'coordinator_elected', 'partition_loaded', 'group_loaded')
+  GROUP BY e.kafka_cluster
 ), cluster_in_use AS (
-  SELECT DISTINCT kafka_cluster FROM generation
+  SELECT DISTINCT kafka_cluster
+  FROM generation
   UNION
-  SELECT DISTINCT kafka_cluster FROM client_event WHERE event = 'coordinator_discovered'
+  SELECT DISTINCT kafka_cluster
+  FROM client_event WHERE event = 'coordinator_discovered'
 ), broker_count AS (
   SELECT kafka_cluster, count(*) AS n FROM cluster_broker GROUP BY kafka_cluster
 )

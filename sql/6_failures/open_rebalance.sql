@@ -1,5 +1,5 @@
 -- One row per group whose last rebalance had not ended when the logs end.
--- Reads: event, process_cluster, process_life, client_event, fact_line, task_life, member_round, member_generation, member, generation
+-- Reads: placed_event, process_life, client_event, fact_line, task_life, member_round, member_generation, member, generation
 -- Reads: clock_offset, filtered_log
 -- Grain: kafka_cluster, group_id
 -- Public: yes
@@ -46,17 +46,15 @@ WITH latest_generation AS (
   LEFT ANTI JOIN filtered_log f ON f.process_id = l.process_id
   WHERE l.next_start_ms IS NULL
 ), last_coordinator_line AS (
-  SELECT c.kafka_cluster, e.group_id, e.process_id,
+  SELECT e.kafka_cluster, e.group_id, e.process_id,
     max_by(struct(e.event, e.instance, unix_millis(e.ts) AS at_ms, e.event_id, e.old_generation, e.reason, e.client_reason, e.member_id),
       e.stream_pos) AS last
-  FROM event e
-  JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
-    AND coalesce(e.stream_pos < c.to_pos, true)
+  FROM placed_event e
   WHERE e.group_id IS NOT NULL AND e.event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'group_emptied',
     'group_died', 'group_unloaded',
     -- The group changed to a protocol without rebalances while it was in one (KIP-848).
     'group_converted', 'group_epoch_bumped')
-  GROUP BY c.kafka_cluster, e.group_id, e.process_id
+  GROUP BY e.kafka_cluster, e.group_id, e.process_id
 ), open_preparation AS (
   SELECT w.kafka_cluster, w.group_id, w.process_id, w.last.at_ms AS at_ms, w.last.event_id AS event_id, w.last.member_id AS member_id,
     nullif(concat_ws('; client reason: ', w.last.reason, nullif(w.last.client_reason, '')), '') AS reason, l.last_ms, l.lo_ms, l.hi_ms, l.stepped,
@@ -89,8 +87,7 @@ WITH latest_generation AS (
   FROM member_round GROUP BY kafka_cluster, group_id, process_id, client
 ), last_settlement AS (
   SELECT n.kafka_cluster, n.group_id, n.settled.at_ms - o.lo_ms AS hi_ms, o.reference_process_id
-  FROM latest_generation n
-  JOIN clock_offset o ON o.process_id = n.settled.coordinator AND o.is_island_reference
+  FROM latest_generation n JOIN clock_offset o ON o.process_id = n.settled.coordinator AND o.is_island_reference
   UNION ALL
   -- Without its coordinator's log, as its members print it.
   SELECT n.kafka_cluster, n.group_id, max(coalesce(r.synced.at_ms, r.joined.at_ms) - o.lo_ms), o.reference_process_id
@@ -115,14 +112,12 @@ WITH latest_generation AS (
     AND (n.last IS NULL OR h.last.incarnation = n.last.incarnation AND h.last.generation = n.last.generation
       OR coalesce(s.last.at_ms - l.hi_ms > e.hi_ms, false))
 ), any_evidence AS (
-  SELECT
-    kafka_cluster, group_id, true AS is_broker, process_id, CAST(NULL AS STRING) AS name, at_ms, event_id, member_id, reason, last_ms, lo_ms, hi_ms,
-    stepped, reference_process_id, false AS is_closed
+  SELECT kafka_cluster, group_id, true AS is_broker, process_id, CAST(NULL AS STRING) AS name, at_ms, event_id, member_id, reason, last_ms, lo_ms,
+    hi_ms, stepped, reference_process_id, false AS is_closed
   FROM open_preparation
   UNION ALL
-  SELECT
-    kafka_cluster, group_id, false, process_id, concat_ws(' ', process_id, coalesce(task, client_id)), at_ms, event_id, NULL, NULL, last_ms, lo_ms,
-    hi_ms, stepped, reference_process_id, is_closed
+  SELECT kafka_cluster, group_id, false, process_id, concat_ws(' ', process_id, coalesce(task, client_id)), at_ms, event_id, NULL, NULL, last_ms,
+    lo_ms, hi_ms, stepped, reference_process_id, is_closed
   FROM join_request
 ), evidence AS (
   -- Closed members show how long it lasts only if no other member does.
@@ -136,15 +131,12 @@ WITH latest_generation AS (
 ), rebalance_summary AS (
   SELECT s.kafka_cluster, s.group_id, max(f.began) AS began,
     max(CASE WHEN s.reference_process_id = f.began.reference_process_id THEN s.until_ms - s.hi_ms END) AS to_ms,
-    max(CASE
-      WHEN s.process_id = f.began.process_id THEN s.until_ms - f.began.at_ms
-      WHEN s.reference_process_id = f.began.reference_process_id THEN s.until_ms - s.hi_ms - (f.began.at_ms - f.began.lo_ms)
-    END) AS lasted_ms,
+    max(CASE WHEN s.process_id = f.began.process_id THEN s.until_ms - f.began.at_ms
+      WHEN s.reference_process_id = f.began.reference_process_id THEN s.until_ms - s.hi_ms - (f.began.at_ms - f.began.lo_ms) END) AS lasted_ms,
     bool_or(s.stepped) AS is_stepped, bool_or(s.is_given_up) AS is_given_up, max(CASE WHEN s.is_broker THEN s.process_id END) AS coordinator,
     max(s.reason) AS reason, max(s.member_id) AS member_id, array_sort(collect_set(s.name)) AS asked,
     sort_array(collect_list(struct(NOT s.is_broker AS is_member, s.at_ms, s.event_id))) AS lines
-  FROM evidence s
-  JOIN first_evidence f ON f.kafka_cluster = s.kafka_cluster AND f.group_id = s.group_id
+  FROM evidence s JOIN first_evidence f ON f.kafka_cluster = s.kafka_cluster AND f.group_id = s.group_id
   GROUP BY s.kafka_cluster, s.group_id
 ), awaited_member AS (
   SELECT g.kafka_cluster, g.group_id,
@@ -166,9 +158,8 @@ SELECT t.kafka_cluster, t.group_id, n.last.incarnation AS incarnation, n.last.ge
   timestamp_millis(t.began.at_ms - (t.began.lo_ms + t.began.hi_ms) DIV 2) AS from_ts,
   timestamp_millis(greatest(t.to_ms, t.began.at_ms - (t.began.lo_ms + t.began.hi_ms) DIV 2)) AS to_ts,
   t.began.at_ms - (t.began.lo_ms + t.began.hi_ms) DIV 2 AS from_ms, greatest(t.to_ms, t.began.at_ms - (t.began.lo_ms + t.began.hi_ms) DIV 2) AS to_ms,
-  t.began.reference_process_id AS reference_process_id,
-  CASE WHEN NOT t.is_stepped THEN greatest(t.lasted_ms, 0L) END AS lasted_ms,
-  t.reason, t.member_id, t.asked, coalesce(a.awaited, CAST(array() AS ARRAY<STRING>)) AS awaited,
+  t.began.reference_process_id AS reference_process_id, CASE WHEN NOT t.is_stepped THEN greatest(t.lasted_ms, 0L) END AS lasted_ms, t.reason,
+  t.member_id, t.asked, coalesce(a.awaited, CAST(array() AS ARRAY<STRING>)) AS awaited,
   coalesce(a.awaited_processes, CAST(array() AS ARRAY<STRING>)) AS awaited_processes, c.group_id IS NOT NULL AS has_member_logs, t.is_given_up,
   transform(slice(t.lines, 1, 16), l -> l.event_id) AS witness
 FROM rebalance_summary t

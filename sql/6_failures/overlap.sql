@@ -89,7 +89,8 @@ WITH owner AS (
   FROM position_line
 ), activity_line AS (
   -- Activity of the resource itself: other lines of the process, and those of a client that is being closed, do not prove work.
-  SELECT process_id, resource_kind, resource, concat_ws('/', instance, life) AS owner, at_ms AS since_ms, at_ms, event_id FROM task_line WHERE is_work
+  SELECT process_id, resource_kind, resource, concat_ws('/', instance, life) AS owner, at_ms AS since_ms, at_ms, event_id
+  FROM task_line WHERE is_work
   UNION ALL
   -- Between two lines a consumer read records of a partition. A commit alone does not show the position: several may be in flight, and records that
   -- were read before a pause may be committed after it. An automatic commit always has the complete position.
@@ -105,22 +106,22 @@ WITH owner AS (
   GROUP BY s.a_id, s.b_id, s.side
 ), member_round_line AS (
   -- A worker owns a task, and its client is the only one of that group in the process. A partition's owner is a client.
-  SELECT m.*, explode(array('', m.client)) AS owner FROM member_round m
+  SELECT m.*, explode(array('', m.client)) AS owner
+  FROM member_round m
   -- Clocks assign generations to incarnations if there are only members' logs.
   LEFT ANTI JOIN (SELECT DISTINCT kafka_cluster, group_id FROM member_round WHERE incarnation > 1) x ON x.kafka_cluster = m.kafka_cluster
     AND x.group_id = m.group_id
 ), wanted_line AS (
   -- `stop`: the next request or assignment after an end; `start`: the last join, or assignment received, before a start.
   SELECT m.kafka_cluster, m.group_id, m.process_id, m.owner, m.generation, CAST(NULL AS STRING) AS ownership_id, l.side, l.how, l.event_id
-  FROM member_round_line m LATERAL VIEW inline(array(
-    struct('stop' AS side, 'request' AS how, CASE WHEN m.is_fresh THEN m.joining_last.event_id END AS event_id),
-    struct('stop' AS side, 'assignment' AS how, CASE WHEN m.is_leader THEN m.computed.event_id END AS event_id),
-    struct('start' AS side, 'request' AS how, m.joined.event_id AS event_id),
-    struct('start' AS side, 'assignment' AS how, m.synced.event_id AS event_id))) l AS side, how, event_id
+  FROM member_round_line m
+  LATERAL VIEW inline(array(struct('stop' AS side, 'request' AS how, CASE WHEN m.is_fresh THEN m.joining_last.event_id END AS event_id),
+      struct('stop' AS side, 'assignment' AS how, CASE WHEN m.is_leader THEN m.computed.event_id END AS event_id),
+      struct('start' AS side, 'request' AS how, m.joined.event_id AS event_id),
+      struct('start' AS side, 'assignment' AS how, m.synced.event_id AS event_id))) l AS side, how, event_id
   UNION ALL
-  SELECT h.kafka_cluster, h.group_id, h.process_id,
-    CASE WHEN h.resource_kind = 'partition' THEN h.owner ELSE '' END,
-    NULL, h.ownership_id, l.side, w.how, l.event_id
+  SELECT h.kafka_cluster, h.group_id, h.process_id, CASE WHEN h.resource_kind = 'partition' THEN h.owner ELSE '' END, NULL, h.ownership_id, l.side,
+    w.how, l.event_id
   FROM owner h
   LATERAL VIEW inline(array(struct('stop' AS side, h.stop_id AS event_id), struct('start' AS side, h.start_id AS event_id))) l AS side, event_id
   LATERAL VIEW explode(array('request', 'assignment')) w AS how
@@ -131,15 +132,16 @@ WITH owner AS (
       lag(CASE WHEN w.ownership_id IS NULL THEN struct(w.generation, w.event_id) END) IGNORE NULLS OVER (
         PARTITION BY w.side, w.how, w.process_id, w.kafka_cluster, w.group_id, w.owner
         ORDER BY CASE w.side WHEN 'stop' THEN -e.stream_pos ELSE e.stream_pos END, w.ownership_id NULLS LAST) AS round
-    FROM wanted_line w
-    JOIN event_row e ON e.event_id = w.event_id
+    FROM wanted_line w JOIN event_row e ON e.event_id = w.event_id
     WHERE w.ownership_id IS NOT NULL OR w.side = 'start' OR w.how = 'request' OR e.event = 'assignment_computed'
   )
   WHERE ownership_id IS NOT NULL AND round IS NOT NULL
 ), ordered_pair AS (
-  SELECT a_id, b_id, a_id AS first_id, b_id AS second_id FROM ownership_pair WHERE clock_how <> 'same_process'
+  SELECT a_id, b_id, a_id AS first_id, b_id AS second_id
+  FROM ownership_pair WHERE clock_how <> 'same_process'
   UNION ALL
-  SELECT a_id, b_id, b_id, a_id FROM ownership_pair WHERE clock_how <> 'same_process'
+  SELECT a_id, b_id, b_id, a_id
+  FROM ownership_pair WHERE clock_how <> 'same_process'
 ), causal_handover AS (
   -- Messages prove, without any clock, that one had ended before the other began. After the first ended, its process asked to join generation N, and
   -- the second began after its process was in generation M >= N: the coordinator ends the join phase of N between the two. Or its process led
@@ -164,22 +166,20 @@ WITH owner AS (
       WHEN c.first_id IS NOT NULL THEN 'refuted'
       WHEN o.certain_ms > 0 THEN 'proved'
       WHEN o.possible_ms <= 0 THEN 'refuted'
-      ELSE 'undecided'
-    END AS verdict,
+      ELSE 'undecided' END AS verdict,
     -- One of the four bounds would settle the pair if it could be a moment when both certainly existed, or certainly did not.
-    array(
-      struct('a_end' AS bound, a.ended_to_ms - a.ended_from_ms > clocks_close_ms AS is_wide,
-        least(a.ended_to_ms, b.ended_from_ms) > greatest(a.began_to_ms, b.began_to_ms)
-          OR least(a.ended_from_ms, b.ended_to_ms) < greatest(a.began_from_ms, b.began_from_ms) AS decides),
+    array(struct('a_end' AS bound, a.ended_to_ms - a.ended_from_ms > clocks_close_ms AS is_wide,
+      least(a.ended_to_ms, b.ended_from_ms) > greatest(a.began_to_ms, b.began_to_ms)
+      OR least(a.ended_from_ms, b.ended_to_ms) < greatest(a.began_from_ms, b.began_from_ms) AS decides),
       struct('b_end' AS bound, b.ended_to_ms - b.ended_from_ms > clocks_close_ms AS is_wide,
-        least(a.ended_from_ms, b.ended_to_ms) > greatest(a.began_to_ms, b.began_to_ms)
-          OR least(a.ended_to_ms, b.ended_from_ms) < greatest(a.began_from_ms, b.began_from_ms) AS decides),
+      least(a.ended_from_ms, b.ended_to_ms) > greatest(a.began_to_ms, b.began_to_ms)
+      OR least(a.ended_to_ms, b.ended_from_ms) < greatest(a.began_from_ms, b.began_from_ms) AS decides),
       struct('a_start' AS bound, a.began_to_ms - a.began_from_ms > clocks_close_ms AS is_wide,
-        least(a.ended_from_ms, b.ended_from_ms) > greatest(a.began_from_ms, b.began_to_ms)
-          OR least(a.ended_to_ms, b.ended_to_ms) < greatest(a.began_to_ms, b.began_from_ms) AS decides),
+      least(a.ended_from_ms, b.ended_from_ms) > greatest(a.began_from_ms, b.began_to_ms)
+      OR least(a.ended_to_ms, b.ended_to_ms) < greatest(a.began_to_ms, b.began_from_ms) AS decides),
       struct('b_start' AS bound, b.began_to_ms - b.began_from_ms > clocks_close_ms AS is_wide,
-        least(a.ended_from_ms, b.ended_from_ms) > greatest(a.began_to_ms, b.began_from_ms)
-          OR least(a.ended_to_ms, b.ended_to_ms) < greatest(a.began_from_ms, b.began_to_ms) AS decides)) AS bounds
+      least(a.ended_from_ms, b.ended_from_ms) > greatest(a.began_to_ms, b.began_from_ms)
+      OR least(a.ended_to_ms, b.ended_to_ms) < greatest(a.began_from_ms, b.began_to_ms) AS decides)) AS bounds
   FROM owner_pair p
   LEFT JOIN pair_overlap o ON o.a_id = p.a_id AND o.b_id = p.b_id
   LEFT JOIN side_activity x ON x.a_id = p.a_id AND x.b_id = p.b_id AND x.side = 'a'

@@ -34,11 +34,14 @@ WITH process_run AS (
   FROM fact_line WHERE event IN ('connect_start_failed', 'herder_failed', 'broker_failed') GROUP BY process_id, instance
 ), started_run AS (
   -- Before it has started, a process that is asked to stop prints nothing.
-  SELECT process_id, instance FROM fact_line WHERE event IN ('herder_starting', 'broker_started', 'coordinator_elected', 'group_loaded')
+  SELECT process_id, instance
+  FROM fact_line WHERE event IN ('herder_starting', 'broker_started', 'coordinator_elected', 'group_loaded')
   UNION
-  SELECT process_id, instance FROM client_event
+  SELECT process_id, instance
+  FROM client_event
   UNION
-  SELECT process_id, instance FROM event WHERE broker_id IS NOT NULL AND event IN ('group_stabilized', 'rebalance_preparing')
+  SELECT process_id, instance
+  FROM event WHERE broker_id IS NOT NULL AND event IN ('group_stabilized', 'rebalance_preparing')
 ), client_end AS (
   -- A process's last line about each of its memberships.
   SELECT
@@ -74,8 +77,7 @@ WITH process_run AS (
   -- Removals after its last line. Before earlier ones the process was paused or cut off, and came back.
   SELECT m.process_id, m.instance, max(m.own_lo_ms) AS own_lo_ms,
     min_by(m.removed_id, struct(m.removed_hi_ms IS NOT NULL, m.removed_hi_ms, m.removed_id)) AS removed_id
-  FROM removed_member m
-  JOIN process_run l ON l.process_id = m.process_id AND l.instance = m.instance AND m.own_lo_ms >= l.last_ms
+  FROM removed_member m JOIN process_run l ON l.process_id = m.process_id AND l.instance = m.instance AND m.own_lo_ms >= l.last_ms
   WHERE NOT m.was_closed GROUP BY m.process_id, m.instance
 ), missing_broker AS (
   -- Evidence of a broker's end in other logs. A broker that did not close its logs recovers them when it starts again.
@@ -88,23 +90,20 @@ WITH process_run AS (
   WHERE l.is_broker AND m.at_lo_ms > l.last_ms - o.lo_ms AND m.at_hi_ms < l.next_ms - o.hi_ms GROUP BY l.process_id, l.instance
   UNION ALL
   SELECT l.process_id, l.instance, min(f.event_id)
-  FROM process_run l
-  JOIN fact_line f ON f.process_id = l.process_id AND f.instance = l.instance + 1 AND f.event = 'unclean_start'
+  FROM process_run l JOIN fact_line f ON f.process_id = l.process_id AND f.instance = l.instance + 1 AND f.event = 'unclean_start'
   WHERE l.is_broker GROUP BY l.process_id, l.instance
 ), reported_missing AS (
   SELECT process_id, instance, min(event_id) AS event_id FROM missing_broker GROUP BY process_id, instance
 ), ended_run AS (
   SELECT l.process_id, l.instance, l.is_broker, l.is_worker, coalesce(l.ending_ms, l.last_ms) AS last_ms, l.running_ms, l.next_ms, l.next_start_id,
-    CASE
-      WHEN f.event_id IS NOT NULL THEN 'failed'
+    CASE WHEN f.event_id IS NOT NULL THEN 'failed'
       WHEN l.ending_id IS NOT NULL THEN 'stopped'
       WHEN b.process_id IS NULL THEN 'starting'
       WHEN l.is_broker AND t.event_id IS NOT NULL THEN 'died'
       WHEN r.own_lo_ms >= l.last_ms THEN 'died'
       WHEN o.left_ms >= l.last_ms - coordinator_together_ms THEN 'left'
       WHEN c.all_left THEN 'left'
-      ELSE 'unknown'
-    END AS how,
+      ELSE 'unknown' END AS how,
     array(coalesce(f.event_id, l.ending_id), CASE WHEN l.ending_id IS NULL THEN t.event_id END,
       CASE WHEN l.ending_id IS NULL AND r.own_lo_ms >= l.last_ms THEN r.removed_id END,
       CASE WHEN l.ending_id IS NULL THEN coalesce(o.left_id, c.event_id) END, l.next_start_id) AS witness
@@ -118,16 +117,14 @@ WITH process_run AS (
   WHERE l.next_ms IS NOT NULL
 ), clock_step_while_down AS (
   -- Its clock was set after a line of this run or an earlier one, and before a line of a later one, so perhaps while it was down.
-  SELECT l.process_id, l.instance,
-    CASE WHEN count(c.lo_ms) > 0 THEN least(min(c.lo_ms), 0L) END AS lo_ms,
+  SELECT l.process_id, l.instance, CASE WHEN count(c.lo_ms) > 0 THEN least(min(c.lo_ms), 0L) END AS lo_ms,
     CASE WHEN count(c.hi_ms) = count(*) THEN greatest(max(c.hi_ms), 0L) END AS hi_ms
   FROM process_run l
   JOIN clock_step c ON c.process_id = l.process_id AND c.before_pos < l.next_start_pos AND c.after_pos >= l.next_start_pos
   GROUP BY l.process_id, l.instance
 ), ended_run_on_old_clock AS (
   -- Between its own lines and another clock the bounds of the offset already allow for a clock step.
-  SELECT j.*,
-    CASE WHEN m.process_id IS NULL THEN j.next_ms ELSE greatest(j.next_ms - m.hi_ms, j.running_ms) END AS next_lo_ms,
+  SELECT j.*, CASE WHEN m.process_id IS NULL THEN j.next_ms ELSE greatest(j.next_ms - m.hi_ms, j.running_ms) END AS next_lo_ms,
     CASE WHEN m.process_id IS NULL THEN j.next_ms WHEN m.lo_ms IS NOT NULL THEN greatest(j.next_ms - m.lo_ms, j.running_ms) END AS next_hi_ms
   FROM ended_run j
   LEFT JOIN clock_offset o ON o.process_id = j.process_id AND o.reference_process_id = j.process_id AND o.is_island_reference
@@ -137,5 +134,4 @@ SELECT j.process_id, j.instance, j.is_broker, j.is_worker, j.how, j.last_ms, j.n
   -- A member that was removed for missing heartbeats may have lost its network, and ended later.
   CASE WHEN j.how IN ('stopped', 'failed') THEN j.last_ms ELSE j.next_hi_ms END - o.lo_ms AS from_hi_ms,
   j.next_lo_ms - o.hi_ms AS to_lo_ms, j.next_hi_ms - o.lo_ms AS to_hi_ms, o.reference_process_id, filter(j.witness, w -> w IS NOT NULL) AS witness
-FROM ended_run_on_old_clock j
-JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
+FROM ended_run_on_old_clock j JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference

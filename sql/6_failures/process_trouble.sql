@@ -53,13 +53,13 @@ WITH loss_on_clock AS (
       WHEN j.first_found_ms - j.noticed_ms > heartbeat_late_ms THEN j.first_found_ms - j.ahead_lo_ms
       ELSE j.found_ms - j.ahead_lo_ms END AS to_hi_ms,
     j.reference_process_id, filter(array(j.removed_id, j.noticed_id, j.refused_id, j.back_id), x -> x IS NOT NULL) AS witness
-  FROM loss_on_clock j WHERE j.kind IN ('paused', 'cut_off', 'paused_or_cut_off', 'silent', 'silent_in_outage', 'slow', 'slow_or_paused')
+  FROM loss_on_clock j
+  WHERE j.kind IN ('paused', 'cut_off', 'paused_or_cut_off', 'silent', 'silent_in_outage', 'slow', 'slow_or_paused')
   UNION ALL
   SELECT a.kafka_cluster, w.group_id, a.process_id, a.instance, CAST(NULL AS STRING), 'cut_off', false, a.from_ms, a.to_ms,
     -- A connection that fails was attempted some time before.
     a.before_lo_ms, a.from_hi_ms, a.to_lo_ms - unreachable_ms, a.after_hi_ms, a.reference_process_id, array(a.first_id, a.last_id)
-  FROM cut_off a
-  LEFT JOIN worker_group w ON w.process_id = a.process_id AND w.instance = a.instance
+  FROM cut_off a LEFT JOIN worker_group w ON w.process_id = a.process_id AND w.instance = a.instance
 ), usable_evidence AS (
   -- Evidence without a time in its own clock has one in its coordinator's.
   SELECT kafka_cluster, group_id, process_id, instance, member_id, kind, is_late, own_from_ms IS NOT NULL AS is_placed,
@@ -80,9 +80,9 @@ WITH loss_on_clock AS (
   -- Evidence of the kind of trouble is also the best evidence of its time.
   SELECT *,
     CASE WHEN bool_or(kind = 'cut_off') OVER e THEN kind = 'cut_off' WHEN bool_or(kind = 'paused') OVER e THEN kind = 'paused'
-      ELSE true END
-      AS is_decisive
-  FROM evidence_of_episode WINDOW e AS (PARTITION BY process_id, instance, is_placed, episode)
+      ELSE true END AS is_decisive
+  FROM evidence_of_episode
+  WINDOW e AS (PARTITION BY process_id, instance, is_placed, episode)
 ), episode AS (
   SELECT process_id, instance, episode, max(kafka_cluster) AS kafka_cluster, collect_set(group_id) AS group_ids, collect_set(member_id) AS member_ids,
     collect_set(kind) AS kinds, bool_or(is_late OR kind IN ('slow', 'slow_or_paused')) AS is_late,
@@ -98,12 +98,10 @@ WITH loss_on_clock AS (
     slice(array_distinct(flatten(sort_array(collect_list(witness)))), 1, 16) AS witness
   FROM weighted_evidence GROUP BY process_id, instance, is_placed, episode
 ), ended_process AS (
-  SELECT
-    e.process_id, e.instance, e.is_worker, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id, e.witness, e.last_ms,
-    c.kafka_cluster, j.member_ids, j.group_ids, coalesce(j.witness, CAST(array() AS ARRAY<STRING>)) AS removed
+  SELECT e.process_id, e.instance, e.is_worker, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id, e.witness,
+    e.last_ms, c.kafka_cluster, j.member_ids, j.group_ids, coalesce(j.witness, CAST(array() AS ARRAY<STRING>)) AS removed
   FROM process_ending e
-  LEFT JOIN (SELECT process_id, instance,
-    max(kafka_cluster) AS kafka_cluster FROM process_cluster WHERE is_life_last GROUP BY process_id, instance) c
+  LEFT JOIN (SELECT process_id, instance, max(kafka_cluster) AS kafka_cluster FROM process_cluster WHERE is_life_last GROUP BY process_id, instance) c
     ON c.process_id = e.process_id AND c.instance = e.instance
   LEFT JOIN (
     SELECT
@@ -116,14 +114,11 @@ WITH loss_on_clock AS (
 )
 SELECT left(sha2(concat_ws('|', 'trouble', e.process_id, e.instance, CAST(e.own_from_ms AS STRING)), 256), 12) AS trouble_id, e.kafka_cluster,
   array_sort(e.group_ids) AS group_ids, e.process_id, e.instance, array_sort(e.member_ids) AS member_ids, CAST(NULL AS STRING) AS of_group_id,
-  CASE
-    WHEN array_contains(e.kinds, 'paused') AND NOT arrays_overlap(e.kinds, array('cut_off', 'silent', 'silent_in_outage')) THEN 'process_paused'
+  CASE WHEN array_contains(e.kinds, 'paused') AND NOT arrays_overlap(e.kinds, array('cut_off', 'silent', 'silent_in_outage')) THEN 'process_paused'
     WHEN array_contains(e.kinds, 'cut_off') AND NOT array_contains(e.kinds, 'paused') THEN 'member_cut_off'
     WHEN e.kinds = array('slow') THEN 'poll_too_slow'
-    ELSE 'unknown'
-  END AS cause,
-  CASE
-    WHEN array_contains(e.kinds, 'cut_off') AND NOT array_contains(e.kinds, 'paused') THEN CAST(array() AS ARRAY<STRING>)
+    ELSE 'unknown' END AS cause,
+  CASE WHEN array_contains(e.kinds, 'cut_off') AND NOT array_contains(e.kinds, 'paused') THEN CAST(array() AS ARRAY<STRING>)
     -- A member that ran would have returned to its coordinator, unless the lines of that are missing.
     WHEN array_contains(e.kinds, 'silent_in_outage') THEN array('lines_missing', 'member_cut_off', 'process_killed', 'process_paused')
     -- A process that did not rejoin in time may have been slow.
@@ -131,13 +126,11 @@ SELECT left(sha2(concat_ws('|', 'trouble', e.process_id, e.instance, CAST(e.own_
     WHEN array_contains(e.kinds, 'silent') THEN array('member_cut_off', 'process_killed', 'process_paused')
     WHEN array_contains(e.kinds, 'slow_or_paused') THEN array('member_cut_off', 'poll_too_slow', 'process_paused')
     WHEN array_contains(e.kinds, 'paused') AND NOT array_contains(e.kinds, 'cut_off') OR e.kinds = array('slow') THEN CAST(array() AS ARRAY<STRING>)
-    ELSE array('member_cut_off', 'process_paused')
-  END AS alternatives,
+    ELSE array('member_cut_off', 'process_paused') END AS alternatives,
   -- It began by the first evidence of it, and ended by the first evidence of its end.
   least(e.latest_lo_ms, e.from_hi_ms) AS from_lo_ms, e.from_hi_ms,
   CASE WHEN e.first_to_hi_ms IS NOT NULL THEN least(greatest(e.from_hi_ms, e.to_lo_ms), greatest(e.first_to_hi_ms, e.to_lo_ms)) END AS to_lo_ms,
-  CASE WHEN e.first_to_hi_ms IS NOT NULL THEN greatest(e.first_to_hi_ms, e.to_lo_ms) END AS to_hi_ms,
-  e.reference_process_id, e.witness
+  CASE WHEN e.first_to_hi_ms IS NOT NULL THEN greatest(e.first_to_hi_ms, e.to_lo_ms) END AS to_hi_ms, e.reference_process_id, e.witness
 FROM episode e
 UNION ALL
 SELECT left(sha2(concat_ws('|', 'over', o.process_id, o.instance), 256), 12) AS trouble_id, o.kafka_cluster,
@@ -148,16 +141,14 @@ SELECT left(sha2(concat_ws('|', 'over', o.process_id, o.instance), 256), 12) AS 
   CASE WHEN o.how = 'died' THEN CAST(array() AS ARRAY<STRING>) WHEN o.is_worker THEN array('lines_missing', 'process_killed')
     ELSE array('process_killed', 'process_restarted') END AS alternatives,
   o.from_lo_ms, o.from_hi_ms, o.to_lo_ms, o.to_hi_ms, o.reference_process_id, array_distinct(concat(o.witness, slice(o.removed, 1, 12))) AS witness
-FROM ended_process o
-LEFT JOIN worker_group w ON w.process_id = o.process_id AND w.instance = o.instance
+FROM ended_process o LEFT JOIN worker_group w ON w.process_id = o.process_id AND w.instance = o.instance
 UNION ALL
 -- Its process is unknown, because only its coordinator's log shows it. A member that its group was not waiting for would have announced its
 -- departure, unless it is static or belongs to Kafka Streams. A sink's member was lost with the worker that had its task.
 SELECT left(sha2(concat_ws('|', 'nobody', l.loss_id), 256), 12) AS trouble_id, l.kafka_cluster, array(l.group_id) AS group_ids,
   CAST(NULL AS STRING) AS process_id, CAST(NULL AS INT) AS instance, array(l.member_id) AS member_ids,
   coalesce(l.worker_group_id, l.group_id) AS of_group_id, 'unknown' AS cause,
-  CASE WHEN g.member_id IS NOT NULL AND l.how = 'session' THEN array('member_cut_off', 'process_killed', 'process_paused',
-    'process_restarted')
+  CASE WHEN g.member_id IS NOT NULL AND l.how = 'session' THEN array('member_cut_off', 'process_killed', 'process_paused', 'process_restarted')
     ELSE CAST(array() AS ARRAY<STRING>) END AS alternatives,
   greatest(l.heard_ms, l.removed_lo_ms - coalesce(l.session_ms, session_longest_ms) - heartbeat_late_ms) AS from_lo_ms, l.removed_hi_ms AS from_hi_ms,
   CAST(NULL AS BIGINT) AS to_lo_ms, CAST(NULL AS BIGINT) AS to_hi_ms, l.reference_process_id, array(l.removed_id) AS witness

@@ -1,5 +1,5 @@
 -- One row per member that its coordinator removed against its will, with its process.
--- Reads: event, process_cluster, member_place, broker_generation, member_setting, worker_setting, setting
+-- Reads: placed_event, member_place, broker_generation, member_setting, worker_setting, setting
 -- Reads: client_event, clock_offset, fact_line, task_life, group_facts, generation, member_generation
 -- Grain: kafka_cluster, group_id, member_id, removed_id
 -- The process is known from the member's own lines, from the refusal that names the id when it returns, or from the task that only one worker had. A
@@ -32,11 +32,9 @@ CREATE OR REPLACE TEMPORARY VIEW removed_member (
 )
 AS
 WITH coordinator_line AS (
-  SELECT c.kafka_cluster, e.process_id, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.group_id, e.member_id, e.members, e.reason,
+  SELECT e.kafka_cluster, e.process_id, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.group_id, e.member_id, e.members, e.reason,
     e.message
-  FROM event e
-  JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
-    AND coalesce(e.stream_pos < c.to_pos, true)
+  FROM placed_event e
   -- A process that was given a member id and never joined with it was never a member.
   WHERE e.group_id IS NOT NULL AND e.broker_id IS NOT NULL AND e.event IN ('member_expired', 'group_stabilized')
     AND NOT e.message LIKE 'Pending member%'
@@ -83,9 +81,8 @@ WITH coordinator_line AS (
   WHERE m.assigned IS NOT NULL GROUP BY w.removed_id, w.member_id
 ), known_share AS (
   -- A worker may still have the tasks that it is asked to revoke, and keeps its last assignment until another one is assigned the task.
-  SELECT
-    w.kafka_cluster, w.group_id, w.member_id, w.removed_id, w.removed_lo_ms, w.removed_hi_ms, w.reference_process_id, w.last, h.had.assigned AS own,
-    flatten(collect_list(concat(coalesce(m.assigned, m.revoked), coalesce(m.revoked, m.assigned)))) AS others,
+  SELECT w.kafka_cluster, w.group_id, w.member_id, w.removed_id, w.removed_lo_ms, w.removed_hi_ms, w.reference_process_id, w.last,
+    h.had.assigned AS own, flatten(collect_list(concat(coalesce(m.assigned, m.revoked), coalesce(m.revoked, m.assigned)))) AS others,
     count_if(m.assigned IS NOT NULL AND m.generation = w.last.generation) AS known
   FROM removed_worker w
   LEFT JOIN last_assignment h ON h.removed_id = w.removed_id AND h.member_id = w.member_id
@@ -164,5 +161,4 @@ WITH coordinator_line AS (
   WHERE rank = 3 AND last_closed <> ''
 )
 SELECT p.*, c.closed_id IS NOT NULL AS was_closed, c.closed_id AS closed_id
-FROM located_removal p
-LEFT JOIN close_before_removal c ON c.removed_id = concat(p.removed_id, p.member_id)
+FROM located_removal p LEFT JOIN close_before_removal c ON c.removed_id = concat(p.removed_id, p.member_id)

@@ -24,8 +24,7 @@ WITH consumer_group AS (
   SELECT process_id, max(kafka_cluster) AS kafka_cluster FROM cluster_broker WHERE process_id IS NOT NULL GROUP BY process_id
 ), clean_end AS (
   SELECT e.process_id, e.instance, e.is_broker, coalesce(b.kafka_cluster, c.kafka_cluster) AS kafka_cluster,
-    CASE WHEN NOT e.is_broker THEN coalesce(w.group_id, g.group_id) END AS group_id,
-    e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.witness
+    CASE WHEN NOT e.is_broker THEN coalesce(w.group_id, g.group_id) END AS group_id, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.witness
   FROM process_ending e
   LEFT JOIN worker_group w ON w.process_id = e.process_id AND w.instance = e.instance
   LEFT JOIN consumer_group g ON g.process_id = e.process_id AND g.instance = e.instance
@@ -43,8 +42,7 @@ WITH consumer_group AS (
   SELECT kafka_cluster, is_broker, group_id, run, count(DISTINCT process_id) AS processes
   FROM end_in_series GROUP BY kafka_cluster, is_broker, group_id, run
 )
-SELECT
-  n.process_id, n.instance, n.is_broker, n.kafka_cluster, n.group_id, c.processes > 1 AS is_deployment, n.run, n.from_lo_ms, n.from_hi_ms, n.to_lo_ms,
-  n.to_hi_ms, n.witness
+SELECT n.process_id, n.instance, n.is_broker, n.kafka_cluster, n.group_id, c.processes > 1 AS is_deployment, n.run, n.from_lo_ms, n.from_hi_ms,
+  n.to_lo_ms, n.to_hi_ms, n.witness
 FROM end_in_series n
 JOIN series_size c ON c.kafka_cluster <=> n.kafka_cluster AND c.is_broker = n.is_broker AND c.group_id <=> n.group_id AND c.run = n.run

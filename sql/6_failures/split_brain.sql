@@ -51,14 +51,13 @@ WITH pair AS (
 ), worker_assignment AS (
   -- A worker's assignment in a generation: since 2.3 all that it may run.
   SELECT r.process_id, r.group_id, r.generation, max_by(struct(e.assigned_tasks, e.assigned_connectors), r.from_pos) AS assigned
-  FROM join_round r
-  JOIN client_event e ON e.event_id = r.worker_assigned_id
-  WHERE r.is_worker GROUP BY r.process_id, r.group_id, r.generation
+  FROM join_round r JOIN client_event e ON e.event_id = r.worker_assigned_id WHERE r.is_worker
+  GROUP BY r.process_id, r.group_id, r.generation
 ), records_read_again AS (
   -- For a partition from its two members, for a sink's task from the task's own consumers.
   SELECT p.a_id, p.b_id, sum(d.records_lo) AS records
-  FROM pair p JOIN duplicate_ledger d
-    ON d.kafka_cluster = p.kafka_cluster AND d.old_process_id = p.a_process AND d.new_process_id = p.b_process
+  FROM pair p
+  JOIN duplicate_ledger d ON d.kafka_cluster = p.kafka_cluster AND d.old_process_id = p.a_process AND d.new_process_id = p.b_process
     AND (p.resource_kind = 'partition' AND d.resource = p.resource AND d.group_id = p.group_id AND d.new_member_id = p.b.member_id
       OR p.resource_kind = 'task' AND d.old_client = p.resource AND d.new_client = p.resource
         AND unix_millis(d.restarted_hi) >= p.b.from_lo_ms AND coalesce(unix_millis(d.restarted_lo) <= p.b.to_hi_ms, p.b.to_hi_ms IS NULL))
@@ -90,9 +89,8 @@ WITH pair AS (
 ), coordinated_group AS (
   -- Groups whose coordinator has a log, complete or in part.
   SELECT g.kafka_cluster, g.group_id, bool_and(g.seen_by_broker) AS is_whole, bool_or(f.process_id IS NOT NULL) AS is_filtered
-  FROM generation g
-  LEFT JOIN filtered_log f ON f.process_id = g.coordinator
-  GROUP BY g.kafka_cluster, g.group_id HAVING bool_or(g.seen_by_broker OR f.process_id IS NOT NULL)
+  FROM generation g LEFT JOIN filtered_log f ON f.process_id = g.coordinator GROUP BY g.kafka_cluster, g.group_id
+  HAVING bool_or(g.seen_by_broker OR f.process_id IS NOT NULL)
 ), pair_evidence AS (
   SELECT p.*, d.records, t.lost_before, t.lost_after, t.left_before, coalesce(s.is_paused, false) AS is_paused,
     coalesce(s.is_cut_off, false) AS is_cut_off,
@@ -138,37 +136,29 @@ WITH pair AS (
       CASE WHEN p.resource_kind = 'partition' AND p.a.stop_hi_ms IS NOT NULL AND p.b.stop_hi_ms IS NOT NULL
         AND p.hi_ms - p.lo_ms <= clocks_close_ms AND p.possible_ms <= p.hi_ms - p.lo_ms + clocks_close_ms THEN 'nothing' END
     ), e -> e IS NOT NULL) AS evidence,
-    CASE WHEN p.handover IS NOT NULL THEN array(
-      named_struct('role', 'the first ends', 'event_id', p.handover.witness[0]),
-      named_struct('role', CASE WHEN p.handover.how = 'assignment' THEN 'its process makes the assignment'
-        ELSE 'its process asks to join' END, 'event_id', p.handover.witness[1]),
-      named_struct('role', 'the other process is in the generation', 'event_id', p.handover.witness[2]),
+    CASE WHEN p.handover IS NOT NULL THEN array(named_struct('role', 'the first ends', 'event_id', p.handover.witness[0]),
+      named_struct('role', CASE WHEN p.handover.how = 'assignment' THEN 'its process makes the assignment' ELSE 'its process asks to join' END,
+      'event_id', p.handover.witness[1]), named_struct('role', 'the other process is in the generation', 'event_id', p.handover.witness[2]),
       named_struct('role', 'the second starts', 'event_id', p.handover.witness[3]))
-    ELSE array(
-      named_struct('role', CASE WHEN p.a.start_how <> 'seen' THEN 'A is already active' ELSE 'A starts' END, 'event_id', p.a.start_sign_id),
-      named_struct('role', 'A is processing', 'event_id', p.a_work.event_id),
+      ELSE array(named_struct('role', CASE WHEN p.a.start_how <> 'seen' THEN 'A is already active' ELSE 'A starts' END, 'event_id',
+      p.a.start_sign_id), named_struct('role', 'A is processing', 'event_id', p.a_work.event_id),
       named_struct('role', 'A is asked to stop', 'event_id', p.a.stop_asked_id),
       named_struct('role', CASE WHEN p.a.stop_id IS NOT NULL THEN 'A ends' ELSE 'last activity of A' END, 'event_id',
-        coalesce(p.a.stop_id, p.a.last_sign_id)),
-      named_struct('role', 'B is asked to start', 'event_id', p.b.start_id),
+      coalesce(p.a.stop_id, p.a.last_sign_id)), named_struct('role', 'B is asked to start', 'event_id', p.b.start_id),
       named_struct('role', CASE WHEN p.b.start_how <> 'seen' THEN 'B is already active' ELSE 'B starts' END, 'event_id', p.b.start_sign_id),
-      named_struct('role', 'B is processing', 'event_id', p.b_work.event_id),
-      named_struct('role', CASE WHEN p.b.stop_id IS NOT NULL THEN 'B ends' ELSE 'last activity of B' END, 'event_id',
-        coalesce(p.b.stop_id, p.b.last_sign_id)),
+      named_struct('role', 'B is processing', 'event_id', p.b_work.event_id), named_struct('role',
+      CASE WHEN p.b.stop_id IS NOT NULL THEN 'B ends' ELSE 'last activity of B' END, 'event_id', coalesce(p.b.stop_id, p.b.last_sign_id)),
       named_struct('role', 'A is still active', 'event_id', CASE WHEN p.verdict = 'proved' THEN p.a.until_id END),
       named_struct('role', 'B is still active', 'event_id', CASE WHEN p.verdict = 'proved' THEN p.b.until_id END),
-      named_struct('role', 'A reports a group error', 'event_id', t.event_id),
-      named_struct('role', 'A is not active yet', 'event_id', CASE WHEN p.verdict = 'refuted' AND p.a.start_how <> 'seen' THEN p.a.not_before_id END),
-      named_struct('role', 'B is not active yet', 'event_id', CASE WHEN p.verdict = 'refuted' AND p.b.start_how <> 'seen' THEN p.b.not_before_id END)
-    ) || filter(
-      transform(coalesce(p.a.heard_witness, array()) || coalesce(p.b.heard_witness, array()),
-        e -> named_struct('role', 'the coordinator hears from it', 'event_id', e))
-      || transform(coalesce(p.a.start_witness, array()),
-        (e, i) -> named_struct('role', CASE WHEN i = 0 THEN 'identifies A' ELSE 'clock bound' END, 'event_id', e))
-      || transform(coalesce(p.b.start_witness, array()),
-        (e, i) -> named_struct('role', CASE WHEN i = 0 THEN 'identifies B' ELSE 'clock bound' END, 'event_id', e)),
-      x -> p.verdict = 'proved')
-    || transform(coalesce(p.clock_witness, array()), e -> named_struct('role', 'clock bound', 'event_id', e)) END AS proof
+      named_struct('role', 'A reports a group error', 'event_id', t.event_id), named_struct('role', 'A is not active yet', 'event_id',
+      CASE WHEN p.verdict = 'refuted' AND p.a.start_how <> 'seen' THEN p.a.not_before_id END),
+      named_struct('role', 'B is not active yet', 'event_id', CASE WHEN p.verdict = 'refuted' AND p.b.start_how <> 'seen' THEN p.b.not_before_id END))
+      || filter(transform(coalesce(p.a.heard_witness, array()) || coalesce(p.b.heard_witness, array()),
+      e -> named_struct('role', 'the coordinator hears from it', 'event_id', e))
+      || transform(coalesce(p.a.start_witness, array()), (e, i) -> named_struct('role', CASE WHEN i = 0 THEN 'identifies A' ELSE 'clock bound' END,
+      'event_id', e)) || transform(coalesce(p.b.start_witness, array()), (e, i) -> named_struct('role',
+      CASE WHEN i = 0 THEN 'identifies B' ELSE 'clock bound' END, 'event_id', e)), x -> p.verdict = 'proved')
+      || transform(coalesce(p.clock_witness, array()), e -> named_struct('role', 'clock bound', 'event_id', e)) END AS proof
   FROM pair p
   LEFT JOIN membership_trouble t ON t.a_id = p.a_id AND t.b_id = p.b_id
   LEFT JOIN pair_incident s ON s.a_id = p.a_id AND s.b_id = p.b_id
@@ -194,34 +184,26 @@ WITH pair AS (
   FROM pair_evidence
 ), pair_bounds AS (
   SELECT *,
-    CASE
-      WHEN kind = 'work' THEN worked_from_ms
+    CASE WHEN kind = 'work' THEN worked_from_ms
       WHEN a.from_hi_ms IS NULL OR b.from_hi_ms IS NULL OR is_unclocked THEN NULL
       -- If they overlapped at all, the overlap began before it ended.
       WHEN verdict = 'undecided' THEN greatest(least(greatest(a.from_hi_ms, b.from_hi_ms), first_end_hi), a.from_lo_ms, b.from_lo_ms)
-      ELSE greatest(a.from_hi_ms, b.from_hi_ms)
-    END AS from_hi_ms,
-    CASE
-      WHEN kind = 'work' THEN greatest(worked_from_ms, worked_to_ms)
+      ELSE greatest(a.from_hi_ms, b.from_hi_ms) END AS from_hi_ms,
+    CASE WHEN kind = 'work' THEN greatest(worked_from_ms, worked_to_ms)
       WHEN verdict = 'proved' THEN least(a.until_ms - a.ahead_hi_ms, b.until_ms - b.ahead_hi_ms)
       WHEN a.to_lo_ms IS NULL OR b.to_lo_ms IS NULL OR is_unclocked THEN NULL
       WHEN verdict = 'undecided' THEN least(greatest(least(a.to_lo_ms, b.to_lo_ms), a.from_lo_ms, b.from_lo_ms), first_end_hi)
-      ELSE least(a.to_lo_ms, b.to_lo_ms)
-    END AS to_lo_ms,
-    CASE
-      WHEN kind = 'work' THEN least(a.work_to_hi_ms, b.work_to_hi_ms)
+      ELSE least(a.to_lo_ms, b.to_lo_ms) END AS to_lo_ms,
+    CASE WHEN kind = 'work' THEN least(a.work_to_hi_ms, b.work_to_hi_ms)
       WHEN is_unclocked THEN CASE WHEN a.to_hi_ms IS NOT NULL AND b.to_hi_ms IS NOT NULL THEN greatest(a.to_hi_ms, b.to_hi_ms) END
-      ELSE first_end_hi
-    END AS to_hi_ms,
+      ELSE first_end_hi END AS to_hi_ms,
     CASE WHEN kind = 'work' THEN greatest(0, worked_to_ms - worked_from_ms) END AS work_certain
   FROM pair_span
 )
 SELECT p.kafka_cluster, p.group_id, p.resource_kind, p.resource, p.a_process AS process_a, p.b_process AS process_b, p.kind,
   timestamp_millis(p.from_lo_ms) AS from_lo, timestamp_millis(p.from_hi_ms) AS from_hi, timestamp_millis(p.to_lo_ms) AS to_lo,
-  timestamp_millis(p.to_hi_ms) AS to_hi,
-  CASE WHEN p.kind = 'work' THEN p.work_certain ELSE p.there_certain END AS certain_ms,
-  CASE WHEN p.kind = 'work' THEN p.work_possible ELSE p.there_possible END AS possible_ms,
-  p.verdict,
+  timestamp_millis(p.to_hi_ms) AS to_hi, CASE WHEN p.kind = 'work' THEN p.work_certain ELSE p.there_certain END AS certain_ms,
+  CASE WHEN p.kind = 'work' THEN p.work_possible ELSE p.there_possible END AS possible_ms, p.verdict,
   CASE WHEN p.verdict = 'proved' THEN p.certain_ms WHEN p.verdict = 'refuted' AND p.handover IS NULL THEN -p.possible_ms END AS margin_ms,
   CASE WHEN p.verdict = 'proved' THEN CASE
     WHEN p.a_process <> p.b_process AND p.a.generation = p.b.generation AND p.resource_kind <> 'partition' THEN 'same_generation_assigned_twice'
@@ -236,14 +218,12 @@ SELECT p.kafka_cluster, p.group_id, p.resource_kind, p.resource, p.a_process AS 
     WHEN p.b.start_how <> 'seen' AND NOT coalesce(p.b.from_lo_ms >= p.a.from_hi_ms, false) THEN NULL
     ELSE 'not_fenced'
   END END AS cause,
-  CASE
-    WHEN p.handover IS NOT NULL THEN 'ended_before_by_messages'
+  CASE WHEN p.handover IS NOT NULL THEN 'ended_before_by_messages'
     WHEN p.verdict = 'refuted' THEN 'ended_before_by_clocks'
     WHEN p.verdict = 'proved' THEN CASE p.kind WHEN 'work' THEN 'both_worked' WHEN 'thread' THEN 'both_there' ELSE 'both_held' END
     WHEN p.clock_how = 'none' THEN 'clocks_not_joined'
     WHEN p.clock_how = 'stepped' THEN 'clock_stepped'
-    ELSE 'clocks_allow_both'
-  END AS code,
+    ELSE 'clocks_allow_both' END AS code,
   named_struct(
     'a_start_lo_at_ms', p.a.start_lo_ms, 'a_start_hi_at_ms', p.a.start_hi_ms, 'a_stop_lo_at_ms', p.a.sure_ms, 'a_stop_hi_at_ms', p.a.stop_hi_ms,
     'a_process_last_at_ms', p.a_process_last_ms, 'b_start_lo_at_ms', p.b.start_lo_ms, 'b_start_hi_at_ms', p.b.start_hi_ms,
@@ -262,12 +242,10 @@ SELECT p.kafka_cluster, p.group_id, p.resource_kind, p.resource, p.a_process AS 
     -- A source task whose workers have exactly.once.source.support (KIP-618): its id is the group's and the task's.
     'is_transactional', x.transactional_id IS NOT NULL,
     'evidence', CASE WHEN p.verdict = 'undecided' THEN CASE WHEN size(p.evidence) > 1 THEN array_remove(p.evidence, 'nothing') ELSE p.evidence END END
-  ) AS facts,
-  CAST(NULL AS STRING) AS explanation, CAST(NULL AS STRING) AS missing,
+  ) AS facts, CAST(NULL AS STRING) AS explanation, CAST(NULL AS STRING) AS missing,
   -- A bound of zero shows nothing: the number of records read twice is then unknown.
-  nullif(p.records, 0) AS records_at_risk,
-  CASE WHEN p.handover IS NOT NULL THEN 'messages' ELSE p.clock_how END AS clock_how,
-  p.a_id AS ownership_a, p.b_id AS ownership_b, p.line_ids AS witness,
+  nullif(p.records, 0) AS records_at_risk, CASE WHEN p.handover IS NOT NULL THEN 'messages' ELSE p.clock_how END AS clock_how, p.a_id AS ownership_a,
+  p.b_id AS ownership_b, p.line_ids AS witness,
   transform(p.line_ids, e -> element_at(transform(p.proof, x -> x.role),
     CAST(array_position(transform(p.proof, x -> x.event_id), e) AS INT))) AS witness_role,
   p.there_certain AS there_certain_ms, p.there_possible AS there_possible_ms, p.work_certain AS work_certain_ms, p.work_possible AS work_possible_ms

@@ -6,8 +6,7 @@
 -- return.
 CREATE OR REPLACE TEMPORARY VIEW storm_round (
   kafka_cluster, group_id,
-  kind
-    COMMENT 'returning (a member left and joined again), connector (its configuration changed), idle (same members and assignment as before)',
+  kind COMMENT 'returning (a member left and joined again), connector (its configuration changed), idle (same members and assignment as before)',
   subject       COMMENT 'Member''s process or client, connector, or the member that asked for the idle round',
   at_ms         COMMENT 'When (reference clock, middle of its bounds; milliseconds since 1970)',
   how           COMMENT 'returning: how the previous membership ended; connector: updated, removed or state; idle: trigger',
@@ -15,12 +14,10 @@ CREATE OR REPLACE TEMPORARY VIEW storm_round (
 )
 AS
 WITH group_round AS (
-  SELECT
-    kafka_cluster, group_id, incarnation, generation, unix_millis(coalesce(stabilized_ts, first_joined_ts, last_synced_ts, prepared_ts)) AS at_ms,
-    trigger, trigger_member_id, witness[0] AS event_id,
+  SELECT kafka_cluster, group_id, incarnation, generation,
+    unix_millis(coalesce(stabilized_ts, first_joined_ts, last_synced_ts, prepared_ts)) AS at_ms, trigger, trigger_member_id, witness[0] AS event_id,
     -- Older coordinators print no member count, only the reason of the rebalance.
-    CASE WHEN is_count_told
-      OR NOT trigger_inferred AND trigger IN ('leader_rejoined', 'member_rejoined', 'member_metadata_changed', 'other')
+    CASE WHEN is_count_told OR NOT trigger_inferred AND trigger IN ('leader_rejoined', 'member_rejoined', 'member_metadata_changed', 'other')
       THEN member_count END AS member_count
   FROM generation
 ), member_name AS (
@@ -44,7 +41,8 @@ WITH group_round AS (
   LEFT ANTI JOIN member_generation g ON g.kafka_cluster = r.kafka_cluster AND g.group_id = r.group_id AND g.member_id = r.trigger_member_id
   WHERE r.trigger = 'member_joined'
 ), membership_edge AS (
-  SELECT kafka_cluster, group_id, place, member_id, task, at_ms, 0 AS is_end, event_id, CAST(NULL AS STRING) AS ended FROM membership
+  SELECT kafka_cluster, group_id, place, member_id, task, at_ms, 0 AS is_end, event_id, CAST(NULL AS STRING) AS ended
+  FROM membership
   UNION ALL
   SELECT kafka_cluster, group_id, place, member_id, task, last_ms AS at_ms, 1 AS is_end, event_id,
     coalesce(nullif(left_client, 'unknown'), nullif(left_broker, 'unknown'), 'gone')
@@ -52,7 +50,8 @@ WITH group_round AS (
 ), edge_with_previous AS (
   -- Several consumers of one process join one after the other, which is no return: one of them must have ended since the last join.
   SELECT *, lag(is_end) OVER w AS after_end, lag(ended) OVER w AS last_ended
-  FROM membership_edge WINDOW w AS (PARTITION BY kafka_cluster, group_id, place ORDER BY at_ms, is_end, member_id)
+  FROM membership_edge
+  WINDOW w AS (PARTITION BY kafka_cluster, group_id, place ORDER BY at_ms, is_end, member_id)
 ), reporting_worker AS (
   -- All workers read the changes, so only the worker with the most lines counts.
   SELECT f.kafka_cluster, w.group_id, f.process_id,
@@ -73,22 +72,24 @@ WITH group_round AS (
   -- or assigned to another member, in the next.
   SELECT r.*, s.sign = lag(s.sign) OVER w AND s.whole AND lag(s.whole) OVER w AND s.seen = r.member_count AND lag(s.seen = r.member_count)
     OVER w AND r.generation = lag(r.generation) OVER w + 1 AND NOT lag(s.revokes) OVER w AS same, lag(r.at_ms) OVER w AS last_ms
-  FROM group_round r JOIN round_signature s ON s.kafka_cluster = r.kafka_cluster AND s.group_id = r.group_id
-    AND s.incarnation = r.incarnation AND s.generation = r.generation
+  FROM group_round r
+  JOIN round_signature s ON s.kafka_cluster = r.kafka_cluster AND s.group_id = r.group_id AND s.incarnation = r.incarnation
+    AND s.generation = r.generation
   WINDOW w AS (PARTITION BY r.kafka_cluster, r.group_id, r.incarnation ORDER BY r.generation)
 ), connector_change AS (
   SELECT f.kafka_cluster, w.group_id, f.connector, f.event, f.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms, f.event_id
-  FROM fact_line f JOIN reporting_worker w ON w.kafka_cluster = f.kafka_cluster AND w.process_id = f.process_id AND w.nth = 1
+  FROM fact_line f
+  JOIN reporting_worker w ON w.kafka_cluster = f.kafka_cluster AND w.process_id = f.process_id AND w.nth = 1
   JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   WHERE f.event IN ('connector_config_updated', 'connector_config_removed', 'connector_target_state_changed') AND f.connector IS NOT NULL
 )
-SELECT kafka_cluster, group_id, 'returning' AS kind, place AS subject, at_ms, last_ended AS how, event_id FROM edge_with_previous
+SELECT kafka_cluster, group_id, 'returning' AS kind, place AS subject, at_ms, last_ended AS how, event_id
+FROM edge_with_previous
 -- A sink task's consumer that its worker stops and starts is not the cause; the worker's group is. If no line shows its end, it may be one.
 WHERE is_end = 0 AND after_end = 1 AND place <> member_id AND NOT (task IS NOT NULL AND last_ended IN ('left', 'gone'))
 UNION ALL
 SELECT kafka_cluster, group_id, 'connector' AS kind, connector AS subject, at_ms,
-  CASE event WHEN 'connector_config_updated' THEN 'updated' WHEN 'connector_config_removed' THEN 'removed' ELSE 'state' END AS how,
-  event_id
+  CASE event WHEN 'connector_config_updated' THEN 'updated' WHEN 'connector_config_removed' THEN 'removed' ELSE 'state' END AS how, event_id
 FROM connector_change
 UNION ALL
 SELECT i.kafka_cluster, i.group_id, 'idle' AS kind, coalesce(n.place, i.trigger_member_id, 'nobody known') AS subject, i.at_ms, i.trigger AS how,

@@ -44,8 +44,7 @@ CREATE OR REPLACE TEMPORARY VIEW task_failure (
 )
 AS
 WITH failure_line AS (
-  SELECT f.*, w.group_id AS worker_group_id, l.last_ms,
-    CASE WHEN f.task IS NOT NULL THEN 'task' ELSE 'connector' END AS resource_kind,
+  SELECT f.*, w.group_id AS worker_group_id, l.last_ms, CASE WHEN f.task IS NOT NULL THEN 'task' ELSE 'connector' END AS resource_kind,
     coalesce(f.task, f.connector) AS resource, coalesce(regexp_replace(f.task, '-[0-9]+$', ''), f.connector) AS of_connector
   FROM fact_line f
   JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
@@ -53,9 +52,8 @@ WITH failure_line AS (
   WHERE f.event IN ('task_failed', 'task_start_failed', 'task_init_failed', 'connector_start_failed', 'connector_failed')
     AND (l.stopping_ms IS NULL OR f.at_ms < l.stopping_ms)
 ), event_line AS (
-  SELECT
-    process_id, instance, stream_pos, unix_millis(ts) AS at_ms, event_id, event, coalesce(error, cause, reason, message) AS said, client_host, task,
-    connector,
+  SELECT process_id, instance, stream_pos, unix_millis(ts) AS at_ms, event_id, event, coalesce(error, cause, reason, message) AS said, client_host,
+    task, connector,
     event = 'rest_request' AND operation = 'POST' AND url RLIKE '^/connectors/[^/?]+(/tasks/[0-9]+)?/restart' AND http_status < 300 AS is_restart,
     regexp_extract(url, '^/connectors/([^/?]+)', 1) AS url_connector, regexp_extract(url, '/tasks/([0-9]+)/restart', 1) AS url_task
   FROM event
@@ -68,17 +66,16 @@ WITH failure_line AS (
     process_id, instance, resource_kind, resource, stream_pos, at_ms, event_id, 'failure' AS kind, event, said, CAST(NULL AS STRING) AS client_host
   FROM failure_line
   UNION ALL
-  SELECT process_id, instance, resource_kind, resource, stream_pos, at_ms, event_id, 'start', event, NULL, NULL FROM task_line WHERE kind = 'start'
+  SELECT process_id, instance, resource_kind, resource, stream_pos, at_ms, event_id, 'start', event, NULL, NULL
+  FROM task_line WHERE kind = 'start'
   UNION ALL
-  SELECT process_id, instance,
-    CASE WHEN task IS NOT NULL THEN 'task' ELSE 'connector' END,
-    coalesce(task, connector), stream_pos, at_ms, event_id, 'warning', event, said, NULL
+  SELECT process_id, instance, CASE WHEN task IS NOT NULL THEN 'task' ELSE 'connector' END, coalesce(task, connector), stream_pos, at_ms, event_id,
+    'warning', event, said, NULL
   FROM event_line WHERE event <> 'rest_request'
   UNION ALL
-  SELECT process_id, instance,
-    CASE WHEN url_task <> '' THEN 'task' ELSE 'connector' END,
-    CASE WHEN url_task <> '' THEN concat_ws('-', url_connector, url_task) ELSE url_connector END, stream_pos, at_ms, event_id, 'rest',
-    event, NULL, client_host
+  SELECT process_id, instance, CASE WHEN url_task <> '' THEN 'task' ELSE 'connector' END,
+    CASE WHEN url_task <> '' THEN concat_ws('-', url_connector, url_task) ELSE url_connector END, stream_pos, at_ms, event_id, 'rest', event, NULL,
+    client_host
   FROM event_line WHERE is_restart
 ), line_with_neighbours AS (
   SELECT *,
@@ -88,8 +85,7 @@ WITH failure_line AS (
     lag(CASE WHEN kind = 'warning' THEN struct(at_ms, event_id, event, said) END) IGNORE NULLS OVER before AS warning,
     lag(CASE WHEN kind IN ('rest', 'start') THEN struct(kind, at_ms, event_id, client_host) END) IGNORE NULLS OVER after AS next_mark
   FROM resource_line
-  WINDOW
-    before AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos, event_id),
+  WINDOW before AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos, event_id),
     after AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY -stream_pos)
 ), numbered_line AS (
   -- Without a start in between, a task fails only once; several lines are about that failure. A log without starts may lack them.
@@ -97,15 +93,13 @@ WITH failure_line AS (
     OVER (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos, event_id ROWS UNBOUNDED PRECEDING) AS nth
   FROM line_with_neighbours WHERE kind = 'failure'
 ), failure AS (
-  SELECT
-    f.kafka_cluster, f.worker_group_id AS group_id, f.resource_kind, f.resource, f.process_id, f.instance, n.life, max(f.of_connector) AS connector,
-    max(f.last_ms) AS last_ms, min_by(f.event_id, f.stream_pos) AS event_id, min_by(f.event, f.stream_pos) AS event,
+  SELECT f.kafka_cluster, f.worker_group_id AS group_id, f.resource_kind, f.resource, f.process_id, f.instance, n.life,
+    max(f.of_connector) AS connector, max(f.last_ms) AS last_ms, min_by(f.event_id, f.stream_pos) AS event_id, min_by(f.event, f.stream_pos) AS event,
     min_by(f.at_ms, f.stream_pos) AS at_ms, min(f.stream_pos) AS from_pos, max(f.stream_pos) AS to_pos, min_by(n.warning, f.stream_pos) AS warning,
     -- The first line with an exception.
     min_by(struct(f.message, f.said, f.root_error), struct(f.said IS NULL, f.stream_pos, f.event_id)) AS line,
     slice(array_sort(collect_list(f.event_id)), 1, 4) AS line_ids
-  FROM failure_line f
-  JOIN numbered_line n ON n.event_id = f.event_id
+  FROM failure_line f JOIN numbered_line n ON n.event_id = f.event_id
   GROUP BY f.kafka_cluster, f.worker_group_id, f.resource_kind, f.resource, f.process_id, f.instance, n.life, n.nth
 ), placed_failure AS (
   SELECT f.*, r.resolution_ms, o.reference_process_id, f.at_ms - o.hi_ms AS lo_ms, f.at_ms + r.resolution_ms - o.lo_ms AS hi_ms
@@ -147,8 +141,7 @@ WITH failure_line AS (
       min(from_lo_ms) OVER after AS later_lo_ms, max(to_lo_ms) OVER before AS earlier_to_lo_ms, max(to_hi_ms) OVER before AS earlier_to_hi_ms,
       max(CASE WHEN to_lo_ms IS NOT NULL THEN struct(to_lo_ms, process_id) END) OVER before AS earlier_owner
     FROM owner_and_failure
-    WINDOW
-      before AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource, reference_process_id ORDER BY at_ms, turn, id
+    WINDOW before AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource, reference_process_id ORDER BY at_ms, turn, id
         ROWS UNBOUNDED PRECEDING),
       after AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource, reference_process_id ORDER BY -at_ms, -turn, id
         ROWS UNBOUNDED PRECEDING)
@@ -170,37 +163,30 @@ WITH failure_line AS (
   WHERE kind = 'start'
 ), next_start AS (
   SELECT n.event_id AS start_id, n.process_id, n.instance, n.stream_pos,
-    CASE
-      WHEN n.next_mark.kind = 'rest' AND n.next_mark.at_ms - n.at_ms <= restart_answered_ms THEN 'rest'
-      WHEN m.doing = 'restart_executing' AND m.of_connector = CASE n.resource_kind
-        WHEN 'task' THEN regexp_replace(n.resource, '-[0-9]+$', '') ELSE n.resource END THEN 'restart_plan'
-      WHEN m.doing = 'work_starting' THEN 'assignment'
-    END AS how,
+    CASE WHEN n.next_mark.kind = 'rest' AND n.next_mark.at_ms - n.at_ms <= restart_answered_ms THEN 'rest'
+      WHEN m.doing = 'restart_executing' AND m.of_connector = CASE n.resource_kind WHEN 'task' THEN regexp_replace(n.resource, '-[0-9]+$', '')
+        ELSE n.resource END THEN 'restart_plan'
+      WHEN m.doing = 'work_starting' THEN 'assignment' END AS how,
     CASE WHEN n.next_mark.kind = 'rest' AND n.next_mark.at_ms - n.at_ms <= restart_answered_ms THEN n.next_mark.client_host END AS client
-  FROM line_with_neighbours n
-  LEFT JOIN start_mark m ON m.event_id = n.event_id
-  WHERE n.kind = 'start'
+  FROM line_with_neighbours n LEFT JOIN start_mark m ON m.event_id = n.event_id WHERE n.kind = 'start'
 ), last_gap AS (
   SELECT process_id, instance, max(to_pos) AS to_pos FROM log_hole GROUP BY process_id, instance
 ), last_step AS (
   SELECT process_id, max(after_pos) AS after_pos FROM clock_step GROUP BY process_id
 ), decided AS (
-  SELECT
-    f.*, w.earlier_to_lo_ms, w.earlier_process_id, n.ownership_id AS next_ownership_id, n.process_id AS next_process_id, n.start_id, n.start_lo_ms,
-    n.start_hi_ms, s.how, s.client, s.instance AS next_instance, n.process_id = f.process_id AS is_same_log,
+  SELECT f.*, w.earlier_to_lo_ms, w.earlier_process_id, n.ownership_id AS next_ownership_id, n.process_id AS next_process_id, n.start_id,
+    n.start_lo_ms, n.start_hi_ms, s.how, s.client, s.instance AS next_instance, n.process_id = f.process_id AS is_same_log,
     n.process_id = f.process_id OR p.process_id IS NOT NULL AS is_same_worker,
     CASE WHEN w.earlier_to_lo_ms > f.hi_ms THEN 0L
       WHEN n.process_id = f.process_id THEN n.start_hi_ms + f.resolution_ms - f.at_ms
       ELSE n.from_hi_ms - f.lo_ms END AS possible_ms,
-    CASE
-      WHEN w.earlier_to_hi_ms > f.hi_ms THEN 0L
+    CASE WHEN w.earlier_to_hi_ms > f.hi_ms THEN 0L
       -- Another member may have had it meanwhile, or lines may be missing.
       WHEN i.islands > 1 OR g.next_ownership_id IS NOT NULL OR coalesce(e.to_pos > f.to_pos, false) OR q.process_id IS NOT NULL THEN 0L
       WHEN NOT n.generation <=> own.generation AND own.stop_hi_ms IS NULL THEN 0L
       WHEN n.process_id = f.process_id AND n.from_lo_ms <= w.later_lo_ms THEN greatest(0L, n.start_lo_ms - f.at_ms - f.resolution_ms)
       WHEN w.later_lo_ms IS NULL THEN 0L
-      ELSE greatest(0L, w.later_lo_ms - f.hi_ms)
-    END AS certain_ms,
+      ELSE greatest(0L, w.later_lo_ms - f.hi_ms) END AS certain_ms,
     coalesce(e.to_pos > f.to_pos, false) OR q.process_id IS NOT NULL AS is_incomplete,
     coalesce(t.after_pos > f.from_pos, false) OR n.process_id <> f.process_id AND u.process_id IS NOT NULL AS is_stepped,
     coalesce(i.islands > 1, false) AS is_apart
@@ -219,16 +205,13 @@ WITH failure_line AS (
     AND i.resource = f.resource
 ), explained AS (
   SELECT *,
-    CASE
-      WHEN at_ms IS NULL THEN 'no_times'
+    CASE WHEN at_ms IS NULL THEN 'no_times'
       WHEN earlier_to_lo_ms > hi_ms THEN NULL
       WHEN next_process_id IS NULL AND is_apart THEN 'other_clock'
       WHEN next_process_id IS NULL AND is_incomplete THEN 'lines_missing'
       WHEN next_process_id IS NULL THEN 'no_later_start'
-      WHEN is_stepped THEN 'clock_stepped'
-    END AS why_unknown,
-    coalesce(earlier_to_lo_ms > hi_ms, false) AS is_elsewhere,
-    CASE WHEN at_ms - warning.at_ms <= failure_before_ms THEN warning END AS before
+      WHEN is_stepped THEN 'clock_stepped' END AS why_unknown,
+    coalesce(earlier_to_lo_ms > hi_ms, false) AS is_elsewhere, CASE WHEN at_ms - warning.at_ms <= failure_before_ms THEN warning END AS before
   FROM decided
 )
 SELECT event_id, kafka_cluster, group_id, resource_kind, resource, connector, process_id, instance, event, timestamp_millis(at_ms) AS failed_ts,
@@ -240,11 +223,9 @@ SELECT event_id, kafka_cluster, group_id, resource_kind, resource, connector, pr
   CASE WHEN is_elsewhere THEN NULL WHEN is_same_log AND next_instance > instance THEN 'process_restarted' ELSE how END AS restart_how,
   CASE WHEN NOT is_elsewhere THEN client END AS restart_client,
   CASE WHEN is_elsewhere THEN earlier_process_id ELSE next_process_id END AS next_process_id,
-  CASE WHEN NOT is_elsewhere THEN next_ownership_id END AS next_ownership_id,
-  CASE WHEN NOT is_elsewhere THEN start_id END AS next_start_id,
+  CASE WHEN NOT is_elsewhere THEN next_ownership_id END AS next_ownership_id, CASE WHEN NOT is_elsewhere THEN start_id END AS next_start_id,
   CASE WHEN NOT is_elsewhere THEN timestamp_millis(start_lo_ms) END AS next_ts,
   CASE WHEN why_unknown IS NULL THEN least(certain_ms, possible_ms) END AS idle_certain_ms,
-  CASE WHEN why_unknown IS NULL THEN possible_ms END AS idle_possible_ms,
-  why_unknown, last_ms - at_ms AS watched_ms, reference_process_id,
+  CASE WHEN why_unknown IS NULL THEN possible_ms END AS idle_possible_ms, why_unknown, last_ms - at_ms AS watched_ms, reference_process_id,
   filter(array_distinct(concat(array(before.event_id), line_ids, array(start_id))), e -> e IS NOT NULL) AS witness
 FROM explained

@@ -3,7 +3,7 @@
 They are `[[example]]` tables in the TOML file beside the view's SQL. Rows are sparse: a column that is not named is NULL in a given row, and
 may be anything in an expected one; `nulls` of an expected row lists columns that must be NULL. Moments are milliseconds since 1970. Rows may also be given
 for a common table expression of the view, which they replace; an example with `part` expects the rows of that expression. If rows are given of what
-only a step in the view's own folder reads, that step is computed from them.
+only a step in the view's own folder, or one that is computed on every read, reads, that step is computed from them.
 """
 
 from __future__ import annotations
@@ -76,7 +76,10 @@ def run(runs: Engine, case: Case, view: view_files.View, example: Example, empty
 
 
 def _steps(view: view_files.View, given: Mapping[str, Sequence[Row]]) -> list[view_files.View]:
-    """Return the steps in the view's own folder that read what is given and is not read by the view itself, each after those that it reads."""
+    """Return the steps that read what is given and is not read by the view itself, each after those that it reads.
+
+    They are in the view's own folder, or are computed on every read.
+    """
     all_views = view_files.views()
     found: list[view_files.View] = []
 
@@ -84,7 +87,8 @@ def _steps(view: view_files.View, given: Mapping[str, Sequence[Row]]) -> list[vi
         return name in step.reads or any(reads(all_views[other], name) for other in step.reads if is_near(other))
 
     def is_near(name: str) -> bool:
-        return name in all_views and name not in given and all_views[name].kind == "step" and all_views[name].folder == view.folder
+        step = all_views.get(name)
+        return step is not None and name not in given and step.kind == "step" and (step.folder == view.folder or not step.kept)
 
     wanted = {name for name in given if name not in view.reads and name in all_views}
     for name in all_views:  # in the order of their reads
