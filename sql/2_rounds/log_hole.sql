@@ -1,5 +1,5 @@
 -- One row per gap in a member's log where lines must be missing: rotated away, cut out, not copied, or lost one by one.
--- Reads: work_hole, filtered_log, event, join_round, round_line, client_event, setting
+-- Reads: work_hole, filtered_log, event, join_round, client_event, setting
 -- Grain: process_id, instance, to_pos
 -- In a filtered log any line may be missing: between any two lines, and before the first and after the last. If several reasons point to the same
 -- place, the row has the widest gap and the first of the reasons for it.
@@ -14,7 +14,25 @@ CREATE OR REPLACE TEMPORARY VIEW log_hole (
   event_id   COMMENT 'First line that is certainly after it'
 )
 AS
-WITH round AS (
+WITH client_line AS (
+  SELECT e.process_id, e.instance, e.group_id, e.client, e.stream_pos, e.event_id, e.event, e.member_id, r.from_pos,
+    e.event IN ('coordinator_lost', 'worker_revoking') AS is_distance,
+    e.event IN ('coordinator_lost', 'generation_reset', 'poll_timeout', 'member_fenced', 'leaving', 'worker_revoking', 'join_failed',
+      'sync_failed')
+      -- A member that learns in time of its group's rebalance does not miss the generation.
+      OR e.event = 'heartbeat_failed' AND NOT coalesce(e.error, e.cause, e.reason, '') RLIKE '(?i)rebalanc' AS is_trouble
+  FROM client_event e
+  LEFT JOIN join_round r ON r.process_id = e.process_id AND r.instance = e.instance AND r.group_id = e.group_id AND r.client = e.client
+    AND r.from_pos = e.stream_pos
+), round_line AS (
+  -- Each line of a group's client, with the generation that it follows and the last line before it that can end a membership. `loss_pos` leaves out
+  -- lines that do not invalidate the member id: a lost coordinator, a worker that revokes its work.
+  SELECT process_id, instance, group_id, client, stream_pos, event_id, event, member_id, max(from_pos) OVER before AS round_pos,
+    max(CASE WHEN is_trouble THEN stream_pos END) OVER before AS trouble_pos,
+    max(CASE WHEN is_trouble AND NOT is_distance THEN stream_pos END) OVER before AS loss_pos
+  FROM client_line
+  WINDOW before AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+), round AS (
   SELECT r.process_id, r.instance, r.group_id, r.client, r.is_worker, r.generation, r.member_id, r.from_pos, r.joining_count,
     coalesce(r.synced_id, r.joined_id, r.worker_assigned_id) AS event_id, l.trouble_pos, l.loss_pos,
     lag(r.generation) OVER in_order AS last_generation, lag(r.from_pos) OVER in_order AS last_pos,

@@ -12,7 +12,8 @@ CREATE OR REPLACE TEMPORARY VIEW clock_bound (
   constraints     COMMENT 'How many pairs of lines bound it',
   witness         COMMENT 'Two lines that rule out a larger value',
   least_witness   COMMENT 'The tightest pair of lines',
-  impossible      COMMENT 'True when no constant offset satisfies this bound and that of the other direction: a clock stepped, or a link is wrong'
+  impossible      COMMENT 'True when no constant offset satisfies this bound and that of the other direction: a clock stepped, or a link is wrong',
+  partners        COMMENT 'Number of processes to which the first one''s bounds are possible'
 )
 AS
 WITH bound AS (
@@ -80,7 +81,8 @@ SELECT b.f AS from_process_id, b.t AS to_process_id,
     WHEN b.f = h.x THEN h.hull.hi
     ELSE -h.hull.lo END AS hi_ms,
   b.hi_ms AS least_ms, b.constraints, CASE WHEN h.x IS NULL THEN b.witness WHEN b.f = h.x THEN w.high ELSE w.low END AS witness,
-  b.witness AS least_witness, coalesce(b.hi_ms + back.hi_ms < -clock_jitter_ms, false) AS impossible
+  b.witness AS least_witness, coalesce(b.hi_ms + back.hi_ms < -clock_jitter_ms, false) AS impossible,
+  count_if(coalesce(b.hi_ms + back.hi_ms >= -clock_jitter_ms, true)) OVER (PARTITION BY b.f) AS partners
 FROM bound b
 LEFT JOIN bound back ON back.f = b.t AND back.t = b.f
 LEFT JOIN combined_bound h ON h.x = least(b.f, b.t) AND h.y = greatest(b.f, b.t)

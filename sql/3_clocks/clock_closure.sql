@@ -1,5 +1,5 @@
 -- One row per ordered pair of processes connected by a chain of edges: the narrowest bound on the second clock against the first.
--- Reads: clock_bound, clock_suspect
+-- Reads: clock_bound, clock_setback
 -- Grain: from_process_id, to_process_id
 -- A cycle of bounds that no clocks can satisfy is contradictory. Paths through it are left out.
 CREATE OR REPLACE TEMPORARY VIEW clock_closure (
@@ -9,13 +9,20 @@ CREATE OR REPLACE TEMPORARY VIEW clock_closure (
   witness         COMMENT 'Lines of the chain, two per link'
 )
 AS
-WITH bound AS (
+WITH stepped_process AS (
+  -- Of two processes that contradict each other, the one that agrees with fewer others stepped, as in clock_suspect.
+  SELECT DISTINCT a.from_process_id AS process_id
+  FROM clock_bound a
+  JOIN clock_bound b ON b.from_process_id = a.to_process_id AND b.to_process_id = a.from_process_id
+  LEFT ANTI JOIN clock_setback s ON s.process_id = a.from_process_id
+  WHERE a.impossible AND a.partners <= b.partners
+), bound AS (
   SELECT b.from_process_id AS f, b.to_process_id AS t, b.hi_ms, b.witness
   FROM clock_bound b
   -- A pair whose lines contradict each other has a bound for both sides of the step. The others of a clock that stepped may have lines on only one
   -- side.
-  LEFT ANTI JOIN clock_suspect s ON s.process_id = b.from_process_id AND s.how = 'contradicted' AND NOT b.impossible
-  LEFT ANTI JOIN clock_suspect u ON u.process_id = b.to_process_id AND u.how = 'contradicted' AND NOT b.impossible
+  LEFT ANTI JOIN stepped_process s ON s.process_id = b.from_process_id AND NOT b.impossible
+  LEFT ANTI JOIN stepped_process u ON u.process_id = b.to_process_id AND NOT b.impossible
   WHERE b.hi_ms IS NOT NULL
 ), link AS (
   -- Of equally short chains the first by its lines is chosen. The lines are joined to a text because not every engine compares an array inside a

@@ -12,16 +12,12 @@ CREATE OR REPLACE TEMPORARY VIEW clock_suspect (
   witness    COMMENT 'The fewest lines that cannot all be true with a steady clock'
 )
 AS
-WITH agreement AS (
-  SELECT from_process_id AS process_id, count_if(NOT impossible) AS partners FROM clock_bound GROUP BY from_process_id
-), suspicion AS (
+WITH suspicion AS (
   SELECT a.from_process_id AS process_id, 'contradicted' AS how, a.to_process_id AS partner, -(a.least_ms + b.least_ms) AS by_ms,
     array_distinct(concat(a.least_witness, b.least_witness)) AS witness
   FROM clock_bound a
   JOIN clock_bound b ON b.from_process_id = a.to_process_id AND b.to_process_id = a.from_process_id
-  JOIN agreement mine ON mine.process_id = a.from_process_id
-  JOIN agreement theirs ON theirs.process_id = a.to_process_id
-  WHERE a.impossible AND mine.partners <= theirs.partners
+  WHERE a.impossible AND a.partners <= b.partners
   UNION ALL
   SELECT process_id, 'set_back', CAST(NULL AS STRING), by_ms, filter(array(before_id, event_id), x -> x IS NOT NULL)
   FROM clock_setback

@@ -1,5 +1,5 @@
 -- One row per generation of a group, from the coordinator's side, the members' side, or both.
--- Reads: broker_generation, epoch_generation, epoch_member, member_side, clock_offset, common_clock, group_facts
+-- Reads: broker_generation, epoch_generation, epoch_member, member_side, clock_offset, common_clock, join_round, placed_event
 -- Grain: kafka_cluster, group_id, incarnation, generation
 -- Public: yes
 CREATE OR REPLACE TEMPORARY VIEW generation (
@@ -76,6 +76,26 @@ WITH both_sides AS (
     FROM both_sides
   )
   WINDOW w AS (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation)
+), group_line AS (
+  SELECT kafka_cluster, group_id, CASE WHEN is_worker THEN 'connect' ELSE 'consumer' END AS kind, protocol,
+    -- Only the incremental protocol prints the revocations of an assignment.
+    is_worker AND size(revoked) > 0 AS is_cooperative
+  FROM join_round
+  UNION ALL
+  -- A share group and another group cannot have the same name.
+  SELECT e.kafka_cluster, e.group_id, CASE WHEN e.client_kind = 'ShareConsumer' OR e.protocol_type = 'share' THEN 'share' ELSE 'streams' END,
+    CAST(NULL AS STRING), false
+  FROM placed_event e
+  WHERE e.group_id IS NOT NULL AND (e.client_kind = 'ShareConsumer' OR e.broker_id IS NOT NULL AND e.protocol_type IN ('share', 'streams')
+    OR e.logger LIKE '%StreamsMembershipManager')
+), group_facts AS (
+  -- Protocol type and mode of a group, from any line of the case; its protocol, if it only ever had one.
+  SELECT kafka_cluster, group_id,
+    CASE WHEN bool_or(kind = 'share') THEN 'share' WHEN bool_or(kind = 'streams') THEN 'streams' WHEN bool_or(kind = 'connect') THEN 'connect'
+      ELSE 'consumer' END AS protocol_type,
+    CASE WHEN count(DISTINCT protocol) = 1 THEN max(protocol) END AS protocol,
+    CASE WHEN bool_or(is_cooperative) THEN 'cooperative' END AS rebalance_mode
+  FROM group_line GROUP BY kafka_cluster, group_id
 ), epoch_row AS (
   SELECT coalesce(g.kafka_cluster, m.kafka_cluster) AS kafka_cluster, coalesce(g.group_id, m.group_id) AS group_id,
     coalesce(g.incarnation, m.incarnation) AS incarnation, coalesce(g.generation, m.generation) AS generation,

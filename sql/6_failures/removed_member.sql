@@ -1,6 +1,6 @@
 -- One row per member that its coordinator removed against its will, with its process.
 -- Reads: placed_event, member_place, broker_generation, member_setting, worker_setting, setting
--- Reads: client_event, clock_offset, fact_line, task_life, group_facts, generation, member_generation
+-- Reads: client_event, clock_offset, fact_line, task_life, generation, member_generation
 -- Grain: kafka_cluster, group_id, member_id, removed_id
 -- The process is known from the member's own lines, from the refusal that names the id when it returns, or from the task that only one worker had. A
 -- sink's consumer is named after its task (connector-consumer-orders-1, since 2.3), and a generation of workers assigns each task to one worker: the
@@ -124,7 +124,8 @@ WITH coordinator_line AS (
     SELECT process_id, client_id, max(try_cast(value AS BIGINT)) AS session_ms FROM setting
     WHERE component = 'ConsumerConfig' AND key = 'session.timeout.ms' GROUP BY process_id, client_id
   ) cs ON cs.process_id = k.process_id AND cs.client_id = k.client
-  LEFT JOIN group_facts g ON g.kafka_cluster = k.kafka_cluster AND g.group_id = k.group_id AND g.protocol_type IN ('share', 'streams')
+  LEFT JOIN (SELECT DISTINCT kafka_cluster, group_id, protocol_type FROM generation WHERE protocol_type IN ('share', 'streams')) g
+    ON g.kafka_cluster = k.kafka_cluster AND g.group_id = k.group_id
   LEFT JOIN (
     SELECT process_id, key, max(try_cast(value AS BIGINT)) AS session_ms FROM setting
     WHERE component = 'KafkaConfig' AND key LIKE 'group.%.session.timeout.ms' GROUP BY process_id, key

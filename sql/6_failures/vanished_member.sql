@@ -1,6 +1,5 @@
 -- One row per member whose process prints nothing more and whose group continued without it, if no coordinator's log shows it.
--- Reads: member_round, join_round, client_event, fact_line, process_life, member_generation, generation, clock_offset, lost_membership
--- Reads: shared_log, filtered_log
+-- Reads: member_round, join_round, client_event, fact_line, process_life, member_generation, generation, clock_offset, shared_log, filtered_log
 -- Grain: process_id, instance, kafka_cluster, group_id, client
 -- Other members in a later generation prove nothing, because the log may have been copied before. The generation was without it if the leader's list
 -- of all members does not name it.
@@ -18,7 +17,6 @@ WITH silent_run AS (
   -- Its log ends with this run, without any line of an end.
   SELECT l.process_id, l.instance, l.last_ms
   FROM process_life l
-  LEFT ANTI JOIN lost_membership x ON x.process_id = l.process_id AND x.instance = l.instance
   LEFT ANTI JOIN (SELECT process_id FROM shared_log WHERE member_count > 0 UNION SELECT process_id FROM filtered_log) s ON s.process_id = l.process_id
   WHERE l.next_start_ms IS NULL AND l.ending_id IS NULL AND NOT l.is_broker AND l.last_ms IS NOT NULL
 ), departed_client AS (
