@@ -1,6 +1,6 @@
 -- One row per process run that another follows in the same log, with the way in which it ended.
 -- Reads: process_life, fact_line, client_event, member_place, removed_member, event, clock_offset, cluster_broker, shared_log
--- Reads: clock_step, broker_missed
+-- Reads: clock_step, broker_missed, process_cluster, worker_group
 -- Grain: process_id, instance
 -- In every release a worker prints that it stops. From 2.4 on a client that closes leaves its group or prints that it was closed; in earlier releases
 -- only its coordinator can show whether it left. How: stopped (it printed so), left (it left its groups cleanly), failed (it gave up while starting),
@@ -10,8 +10,11 @@
 CREATE OR REPLACE TEMPORARY VIEW process_ending (
   process_id,
   instance      COMMENT 'Run that ended',
-  is_broker, is_worker,
+  is_broker, is_worker, kafka_cluster,
+  group_id      COMMENT 'Its group: its worker''s, else the first of its consumers''; NULL for a broker',
   how           COMMENT 'stopped, left, failed, starting, died or unknown',
+  is_deployment COMMENT 'For a clean restart (stopped or left): true if other processes of the group, or other brokers, restarted before or after it,
+    within storm_gap_ms; NULL: not a clean restart, or of no group',
   last_ms       COMMENT 'It was running at this time, by its own clock: the first line of its end, or its last line',
   next_ms       COMMENT 'First line of its next run, by its own clock',
   from_lo_ms    COMMENT 'Ended at this time at the earliest (reference clock); NULL: the log begins with the end',
@@ -129,9 +132,37 @@ WITH process_run AS (
   FROM ended_run j
   LEFT JOIN clock_offset o ON o.process_id = j.process_id AND o.reference_process_id = j.process_id AND o.is_island_reference
   LEFT JOIN clock_step_while_down m ON m.process_id = o.process_id AND m.instance = j.instance
+), run_end AS (
+  SELECT j.process_id, j.instance, j.is_broker, j.is_worker, j.how, j.last_ms, j.next_ms, j.running_ms - o.hi_ms AS from_lo_ms,
+    -- A member that was removed for missing heartbeats may have lost its network, and ended later.
+    CASE WHEN j.how IN ('stopped', 'failed') THEN j.last_ms ELSE j.next_hi_ms END - o.lo_ms AS from_hi_ms,
+    j.next_lo_ms - o.hi_ms AS to_lo_ms, j.next_hi_ms - o.lo_ms AS to_hi_ms, o.reference_process_id, filter(j.witness, w -> w IS NOT NULL) AS witness
+  FROM ended_run_on_old_clock j JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
+), consumer_group AS (
+  SELECT process_id, instance, min(group_id) AS group_id FROM client_event WHERE group_id IS NOT NULL GROUP BY process_id, instance
+), process_run_cluster AS (
+  SELECT process_id, instance, max(kafka_cluster) AS kafka_cluster FROM process_cluster WHERE is_life_last GROUP BY process_id, instance
+), cluster_of_broker AS (
+  SELECT process_id, max(kafka_cluster) AS kafka_cluster FROM cluster_broker WHERE process_id IS NOT NULL GROUP BY process_id
+), run_end_of_group AS (
+  SELECT e.*, coalesce(b.kafka_cluster, c.kafka_cluster) AS kafka_cluster, CASE WHEN NOT e.is_broker THEN coalesce(w.group_id, g.group_id) END AS group_id
+  FROM run_end e
+  LEFT JOIN worker_group w ON w.process_id = e.process_id AND w.instance = e.instance
+  LEFT JOIN consumer_group g ON g.process_id = e.process_id AND g.instance = e.instance
+  LEFT JOIN process_run_cluster c ON c.process_id = e.process_id AND c.instance = e.instance
+  LEFT JOIN cluster_of_broker b ON b.process_id = e.process_id
+), restart AS (
+  -- It printed that it stops, or left its group, and came back.
+  SELECT *, lag(to_hi_ms) OVER (PARTITION BY kafka_cluster, is_broker, group_id ORDER BY from_lo_ms, process_id, instance) AS last_ms
+  FROM run_end_of_group WHERE how IN ('stopped', 'left') AND from_lo_ms IS NOT NULL AND (is_broker OR group_id IS NOT NULL)
+), restart_in_series AS (
+  SELECT *, count_if(last_ms IS NULL OR from_lo_ms - last_ms > storm_gap_ms) OVER (PARTITION BY kafka_cluster, is_broker, group_id
+    ORDER BY from_lo_ms, process_id, instance ROWS UNBOUNDED PRECEDING) AS series
+  FROM restart
+), deployment AS (
+  SELECT process_id, instance, min(process_id) OVER s <> max(process_id) OVER s AS is_deployment
+  FROM restart_in_series WINDOW s AS (PARTITION BY kafka_cluster, is_broker, group_id, series)
 )
-SELECT j.process_id, j.instance, j.is_broker, j.is_worker, j.how, j.last_ms, j.next_ms, j.running_ms - o.hi_ms AS from_lo_ms,
-  -- A member that was removed for missing heartbeats may have lost its network, and ended later.
-  CASE WHEN j.how IN ('stopped', 'failed') THEN j.last_ms ELSE j.next_hi_ms END - o.lo_ms AS from_hi_ms,
-  j.next_lo_ms - o.hi_ms AS to_lo_ms, j.next_hi_ms - o.lo_ms AS to_hi_ms, o.reference_process_id, filter(j.witness, w -> w IS NOT NULL) AS witness
-FROM ended_run_on_old_clock j JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
+SELECT e.process_id, e.instance, e.is_broker, e.is_worker, e.kafka_cluster, e.group_id, e.how, d.is_deployment, e.last_ms, e.next_ms, e.from_lo_ms,
+  e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id, e.witness
+FROM run_end_of_group e LEFT JOIN deployment d ON d.process_id = e.process_id AND d.instance = e.instance

@@ -1,6 +1,6 @@
 -- One row per time that one process by itself was paused, cut off, killed or too slow to poll, including cases in which these cannot be
 -- distinguished.
--- Reads: lost_membership, cut_off, process_ending, process_life, process_cluster, worker_group, generation, clock_offset, vanished_member
+-- Reads: lost_membership, cut_off, process_ending, process_life, worker_group, generation, clock_offset, vanished_member
 -- Grain: trouble_id
 -- The evidence is the lost memberships of its members, or connections that fail for long while members in other processes keep theirs.
 CREATE OR REPLACE TEMPORARY VIEW process_trouble (
@@ -99,10 +99,8 @@ WITH loss_on_clock AS (
   FROM weighted_evidence GROUP BY process_id, instance, is_placed, episode
 ), ended_process AS (
   SELECT e.process_id, e.instance, e.is_worker, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id, e.witness,
-    e.last_ms, c.kafka_cluster, j.member_ids, j.group_ids, coalesce(j.witness, CAST(array() AS ARRAY<STRING>)) AS removed
+    e.last_ms, e.kafka_cluster, j.member_ids, j.group_ids, coalesce(j.witness, CAST(array() AS ARRAY<STRING>)) AS removed
   FROM process_ending e
-  LEFT JOIN (SELECT process_id, instance, max(kafka_cluster) AS kafka_cluster FROM process_cluster WHERE is_life_last GROUP BY process_id, instance) c
-    ON c.process_id = e.process_id AND c.instance = e.instance
   LEFT JOIN (
     SELECT
       process_id, instance, collect_set(member_id) AS member_ids, collect_set(group_id) AS group_ids, array_sort(collect_set(removed_id)) AS witness

@@ -1,5 +1,5 @@
 -- One row per rolling restart of a group: two or more of its processes left it on purpose, one after another, and came back.
--- Reads: client_event, restart, clock_offset, generation, unowned, member_setting
+-- Reads: client_event, process_ending, clock_offset, generation, unowned, member_setting
 -- A process that leaves a second time within storm_gap_ms begins another one; more often than that it is a storm. A member that was
 -- removed because its session timed out, or left because it exceeded the poll timeout, did not leave on purpose.
 WITH member_step AS (
@@ -19,10 +19,10 @@ WITH member_step AS (
   -- Before 2.4 clients do not print that they leave.
   SELECT r.kafka_cluster, r.group_id, r.process_id, '-' AS client, NULL, true, false, r.from_hi_ms, r.to_hi_ms, r.to_hi_ms - r.from_lo_ms,
     r.witness[0], element_at(r.witness, -1)
-  FROM restart r
+  FROM process_ending r
   LEFT ANTI JOIN (SELECT process_id, group_id FROM member_step WHERE event = 'leaving') m
     ON m.process_id = r.process_id AND m.group_id = r.group_id
-  WHERE NOT r.is_broker AND r.group_id IS NOT NULL
+  WHERE NOT r.is_broker AND r.is_deployment IS NOT NULL
 ), departure_in_series AS (
   SELECT *, count_if(coalesce(left_ms - last_ms > storm_gap_ms, true)) OVER (PARTITION BY kafka_cluster, group_id
     ORDER BY left_ms, process_id, client ROWS UNBOUNDED PRECEDING) AS series

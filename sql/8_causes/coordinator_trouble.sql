@@ -1,5 +1,5 @@
 -- One row per trouble of a broker or a group's coordinator: a broker that went down, a coordinator that moved, an unexplained outage.
--- Reads: rule_coordinator_unavailable, group_outage, coordinator_outage, process_ending, process_trouble, restart, cluster_broker
+-- Reads: rule_coordinator_unavailable, group_outage, coordinator_outage, process_ending, process_trouble, cluster_broker
 -- Reads: broker_absence, removed_member
 -- Grain: trouble_id
 -- Trouble of a single member counts as that process's trouble. A broker that restarted cleanly counts as down if a group lost it as its
@@ -32,12 +32,12 @@ WITH outage AS (
     GROUP BY kafka_cluster, group_id, from_ms) g
     ON g.kafka_cluster = r.kafka_cluster AND g.group_id = r.group_id AND g.from_ms = r.from_ms
 ), broker_end AS (
-  SELECT e.process_id, e.instance, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id, e.witness,
+  SELECT e.process_id, e.instance, e.how, e.is_deployment, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id, e.witness,
     max(c.kafka_cluster) AS kafka_cluster, max(c.broker_id) AS broker_id
   FROM process_ending e
   JOIN cluster_broker c ON c.process_id = e.process_id
   WHERE e.is_broker
-  GROUP BY e.process_id, e.instance, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id, e.witness
+  GROUP BY e.process_id, e.instance, e.how, e.is_deployment, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id, e.witness
 ), lost_coordinator AS (
   -- Members that lost a coordinator, including those that found it again before they lost their membership.
   SELECT kafka_cluster, group_id, broker_id, reference_process_id, lost_lo_ms, found_hi_ms
@@ -73,9 +73,8 @@ WITH outage AS (
     coalesce(e.group_ids, CAST(array() AS ARRAY<STRING>)) AS group_ids
   FROM broker_end b
   LEFT JOIN broker_effect e ON e.process_id = b.process_id AND e.instance = b.instance
-  LEFT JOIN restart r ON r.process_id = b.process_id AND r.instance = b.instance
   WHERE b.how IN ('died', 'failed')
-    OR b.how IN ('stopped', 'starting', 'unknown') AND e.is_affected AND NOT coalesce(r.is_deployment, false)
+    OR b.how IN ('stopped', 'starting', 'unknown') AND e.is_affected AND NOT coalesce(b.is_deployment, false)
 ), unexplained_outage AS (
   -- Outages that neither the end of a broker's run nor the trouble of a single process explains.
   SELECT o.*

@@ -1,5 +1,5 @@
 -- One row per root cause. Repetitions of one kind in one place, at most storm_gap_ms apart, are one root cause.
--- Reads: process_trouble, coordinator_trouble, restart, coordinator_outage, setting, worker_setting, event, generation, join_round
+-- Reads: process_trouble, coordinator_trouble, process_ending, coordinator_outage, setting, worker_setting, event, generation, join_round
 -- Reads: cluster_broker, process_life, clock_offset, rule_poll_timeout, rule_offsets_topic_unsatisfiable, rule_generation_reset
 -- Reads: rule_rebalance_storm, rule_duplicate_declaration, rule_sink_group_shared, rule_group_id_collision, rule_static_member_fenced
 -- Reads: rule_clock_skew
@@ -135,8 +135,9 @@ WITH session_limit AS (
   SELECT CASE WHEN r.is_deployment THEN 'deployment' ELSE 'process_restarted' END, array(), r.kafka_cluster,
     array_compact(array(r.group_id)), CASE WHEN NOT r.is_deployment THEN r.process_id ELSE coalesce(r.group_id, 'brokers') END, NULL,
     r.process_id, r.instance, array(), r.from_lo_ms, r.from_hi_ms, r.to_lo_ms, r.to_hi_ms, r.witness
-  FROM restart r
+  FROM process_ending r
   LEFT ANTI JOIN coordinator_trouble c ON c.process_id = r.process_id AND c.instance = r.instance
+  WHERE r.is_deployment IS NOT NULL
   UNION ALL
   SELECT CASE WHEN is_running THEN 'poll_too_slow' ELSE 'unknown' END,
     CASE WHEN NOT coalesce(is_running, false) THEN array('poll_too_slow', 'process_paused') ELSE array() END, kafka_cluster,
