@@ -4,8 +4,7 @@
 CREATE OR REPLACE TEMPORARY VIEW client_event (
   event_id, kafka_cluster, group_id, process_id, instance,
   client    COMMENT 'Client inside the process: its client.id, or its task or thread if no client.id is printed',
-  is_worker COMMENT 'True for a Connect worker, false for a consumer',
-  stream_pos, at_ms, resolution_ms, event, client_id, group_instance_id, task, member_id, generation, member_epoch, protocol, coordinator,
+  is_worker, stream_pos, at_ms, resolution_ms, event, client_id, group_instance_id, task, member_id, generation, member_epoch, protocol, coordinator,
   coordinator_node, leader_member_id,
   roster    COMMENT 'Member ids in the assignment that the leader of a consumer group computed',
   reason, cause, error,
@@ -14,8 +13,7 @@ CREATE OR REPLACE TEMPORARY VIEW client_event (
 )
 AS
 WITH member_event AS (
-  SELECT e.*, e.client_kind <=> 'Worker' OR e.event LIKE 'worker\\_%' AS is_worker
-  FROM event e
+  SELECT e.*, e.client_kind <=> 'Worker' OR e.event LIKE 'worker\\_%' AS is_worker FROM event e
   -- Lines of members that cannot be distinguished prove nothing about any one of them.
   LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND (s.is_worker OR s.client = coalesce(e.client_id, e.task, e.thread, '-'))
   WHERE e.event IN ('coordinator_discovered', 'coordinator_lost', 'coordinator_cleared', 'joining', 'joined', 'join_answered', 'join_failed',
@@ -29,14 +27,13 @@ WITH member_event AS (
 ), single_group AS (
   -- Clients before 1.0 print their group in only a few lines. The other lines belong to the group that this thread or log names, if there is only
   -- one.
-  SELECT process_id, instance, coalesce(task, thread, '-') AS who, max(group_id) AS only_one
-  FROM member_event WHERE group_id IS NOT NULL AND client_id IS NULL AND NOT is_worker
-  GROUP BY process_id, instance, coalesce(task, thread, '-')
+  SELECT process_id, instance, coalesce(task, thread, '-') AS who, max(group_id) AS only_one FROM member_event
+  WHERE group_id IS NOT NULL AND client_id IS NULL AND NOT is_worker GROUP BY process_id, instance, coalesce(task, thread, '-')
   HAVING count(DISTINCT group_id) = 1
 ), own_cluster AS (
   -- A JVM may have members in several clusters: MirrorMaker 2, an application that reads from two. Each prints its own cluster.
-  SELECT process_id, instance, group_id, max(kafka_cluster_id) AS kafka_cluster
-  FROM event WHERE kafka_cluster_id IS NOT NULL AND group_id IS NOT NULL AND client_kind IN ('Worker', 'Consumer')
+  SELECT process_id, instance, group_id, max(kafka_cluster_id) AS kafka_cluster FROM event
+  WHERE kafka_cluster_id IS NOT NULL AND group_id IS NOT NULL AND client_kind IN ('Worker', 'Consumer')
   GROUP BY process_id, instance, group_id
   HAVING count(DISTINCT kafka_cluster_id) = 1
 ), logged_join AS (

@@ -22,16 +22,15 @@ WITH adjacent_line AS (
   LEFT ANTI JOIN shared_log s ON s.process_id = p.process_id
   WHERE at_ms IS NOT NULL
 ), time_jump AS (
-  SELECT process_id, stream_pos, event_id, before_id, before_ms - at_ms AS by_ms
-  FROM adjacent_line
+  SELECT process_id, stream_pos, event_id, before_id, before_ms - at_ms AS by_ms FROM adjacent_line
   WHERE before_ms - at_ms > clock_setback_ms + clock_jitter_ms
     AND coalesce(second_before_ms - at_ms, before_ms - at_ms) > clock_setback_ms + clock_jitter_ms
     AND coalesce(before_ms - next_ms, before_ms - at_ms) > clock_setback_ms + clock_jitter_ms
 ), nearest_event AS (
   SELECT s.process_id, s.stream_pos, max(CASE WHEN e.stream_pos < s.stream_pos THEN struct(e.stream_pos, e.event_id) END).event_id AS before_id,
     min(CASE WHEN e.stream_pos > s.stream_pos THEN struct(e.stream_pos, e.event_id) END).event_id AS event_id
-  FROM time_jump s JOIN event_row e ON e.process_id = s.process_id AND e.ts IS NOT NULL
-  WHERE s.event_id IS NULL OR s.before_id IS NULL GROUP BY s.process_id, s.stream_pos
+  FROM time_jump s JOIN event_row e ON e.process_id = s.process_id AND e.ts IS NOT NULL WHERE s.event_id IS NULL OR s.before_id IS NULL
+  GROUP BY s.process_id, s.stream_pos
 )
 SELECT s.process_id, s.stream_pos, coalesce(s.event_id, a.event_id) AS event_id, coalesce(s.before_id, a.before_id) AS before_id, s.by_ms
 FROM time_jump s LEFT JOIN nearest_event a ON a.process_id = s.process_id AND a.stream_pos = s.stream_pos

@@ -9,33 +9,31 @@ AS
 WITH replica_fetcher AS (
   SELECT e.kafka_cluster, e.process_id, e.broker_id, e.node_id FROM placed_event e WHERE e.component = 'ReplicaFetcher'
 ), broker_id_source AS (
-  SELECT c.kafka_cluster, try_cast(s.value AS BIGINT) AS broker_id, s.process_id
-  FROM setting s
+  SELECT c.kafka_cluster, try_cast(s.value AS BIGINT) AS broker_id, s.process_id FROM setting s
   JOIN process_cluster c ON c.process_id = s.process_id
   LEFT JOIN setting r ON r.process_id = s.process_id AND r.component = 'KafkaConfig' AND r.key = 'process.roles'
   WHERE s.component = 'KafkaConfig' AND s.key IN ('broker.id', 'node.id') AND s.value RLIKE '^[0-9]+$'
     -- With KRaft a process may be only a controller.
     AND (coalesce(r.value, '') IN ('', '[]') OR r.value LIKE '%broker%')
   UNION ALL
-  SELECT kafka_cluster, broker_id, process_id
-  FROM fact_line WHERE event IN ('coordinator_elected', 'broker_registered') AND broker_id >= 0
+  SELECT kafka_cluster, broker_id, process_id FROM fact_line
+  WHERE event IN ('coordinator_elected', 'broker_registered') AND broker_id >= 0
   UNION ALL
-  SELECT kafka_cluster, try_cast(replica AS BIGINT), NULL
-  FROM (SELECT kafka_cluster, explode(replicas) AS replica FROM offsets_replica) WHERE replica RLIKE '^[0-9]+$'
+  SELECT kafka_cluster, try_cast(replica AS BIGINT), NULL FROM (SELECT kafka_cluster, explode(replicas) AS replica FROM offsets_replica)
+  WHERE replica RLIKE '^[0-9]+$'
   UNION ALL
-  SELECT kafka_cluster, 2147483647 - coordinator_node, NULL
-  FROM client_event WHERE coordinator_node BETWEEN 2000000000 AND 2147483647
+  SELECT kafka_cluster, 2147483647 - coordinator_node, NULL FROM client_event
+  WHERE coordinator_node BETWEEN 2000000000 AND 2147483647
   UNION ALL
   -- A replica fetcher's lines name its own broker and the broker that it fetches from. Lines of groups and of their members name the nodes that they
   -- connect to.
-  SELECT kafka_cluster, broker_id, process_id
-  FROM replica_fetcher WHERE broker_id >= 0
+  SELECT kafka_cluster, broker_id, process_id FROM replica_fetcher
+  WHERE broker_id >= 0
   UNION ALL
-  SELECT kafka_cluster, node_id, NULL
-  FROM replica_fetcher WHERE node_id >= 0
+  SELECT kafka_cluster, node_id, NULL FROM replica_fetcher
+  WHERE node_id >= 0
   UNION ALL
-  SELECT f.kafka_cluster, CASE WHEN f.node_id > 2000000000 THEN 2147483647 - f.node_id ELSE f.node_id END, NULL
-  FROM fact_line f
+  SELECT f.kafka_cluster, CASE WHEN f.node_id > 2000000000 THEN 2147483647 - f.node_id ELSE f.node_id END, NULL FROM fact_line f
   -- For a process with clients of two clusters, the cluster of a node is ambiguous.
   LEFT ANTI JOIN (SELECT process_id FROM process_cluster GROUP BY process_id HAVING count(DISTINCT kafka_cluster) > 1) m
     ON m.process_id = f.process_id

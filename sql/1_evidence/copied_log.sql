@@ -17,22 +17,19 @@ WITH equal_line AS (
   SELECT xxhash64(unix_millis(ts), event, group_id, client_id, member_id, task, message) AS content, collect_set(process_id) AS processes,
     bool_or(member_id <> '' OR task IS NOT NULL OR size(assigned_tasks) > 0 OR size(partitions) > 0
       OR event IN ('group_stabilized', 'rebalance_preparing')) AS names_owner
-  FROM event_row
-  WHERE ts IS NOT NULL AND category IN ('membership', 'assignment', 'task', 'connector', 'coordinator', 'broker_group')
+  FROM event_row WHERE ts IS NOT NULL AND category IN ('membership', 'assignment', 'task', 'connector', 'coordinator', 'broker_group')
   GROUP BY xxhash64(unix_millis(ts), event, group_id, client_id, member_id, task, message)
   HAVING min(process_id) <> max(process_id)
 ), shared_join AS (
   -- A member joins a generation once, and a coordinator creates a member id once. That holds even if the clocks were read in two zones or the times
   -- are whole seconds.
-  SELECT group_id, member_id, generation, event, collect_set(process_id) AS processes
-  FROM event_row
+  SELECT group_id, member_id, generation, event, collect_set(process_id) AS processes FROM event_row
   WHERE member_id <> '' AND (event IN ('joined', 'synced') AND generation IS NOT NULL
     OR event = 'member_added' AND message LIKE '%reated a new member id%')
   GROUP BY group_id, member_id, generation, event
   HAVING min(process_id) <> max(process_id)
 ), equal_line_process AS (
-  SELECT content, names_owner, false AS is_joined, processes, explode(processes) AS process_id
-  FROM equal_line
+  SELECT content, names_owner, false AS is_joined, processes, explode(processes) AS process_id FROM equal_line
   UNION ALL
   SELECT CAST(NULL AS BIGINT) AS content, true AS names_owner, true AS is_joined, processes, explode(processes) AS process_id
   FROM shared_join
@@ -40,8 +37,8 @@ WITH equal_line AS (
   -- One row per process and another one whose log has some of the same lines, with the same time and text. Only lines about groups and tasks count,
   -- because two processes rarely print the same ones.
   SELECT process_id, other, count(content) AS equal_lines, coalesce(bool_or(names_owner), false) AS names_owner, bool_or(is_joined) AS is_joined
-  FROM (SELECT content, names_owner, is_joined, process_id, explode(processes) AS other FROM equal_line_process)
-  WHERE process_id <> other GROUP BY process_id, other
+  FROM (SELECT content, names_owner, is_joined, process_id, explode(processes) AS other FROM equal_line_process) WHERE process_id <> other
+  GROUP BY process_id, other
 ), group_line AS (
   -- Equal lines of one process in the same millisecond count once.
   SELECT r.process_id, xxhash64(unix_millis(r.ts), r.event, r.group_id, r.client_id, r.member_id, r.task, r.message) AS content,
@@ -51,8 +48,8 @@ WITH equal_line AS (
   GROUP BY r.process_id, xxhash64(unix_millis(r.ts), r.event, r.group_id, r.client_id, r.member_id, r.task, r.message)
 ), multi_worker_log AS (
   -- Logs with lines of several Connect workers. Such a log and a worker's own log are not copies of each other, whatever lines they share.
-  SELECT process_id
-  FROM event_row WHERE client_kind = 'Worker' AND group_id IS NOT NULL AND client_id NOT LIKE '%->%' GROUP BY process_id
+  SELECT process_id FROM event_row
+  WHERE client_kind = 'Worker' AND group_id IS NOT NULL AND client_id NOT LIKE '%->%' GROUP BY process_id
   HAVING count(DISTINCT group_id, client_id) > 1
 ), log_extent AS (
   SELECT process_id, min(at_ms) AS first_ms, max(at_ms) AS last_ms, count(*) AS line_count, max(resolution_ms) AS resolution_ms,
@@ -60,8 +57,7 @@ WITH equal_line AS (
   FROM group_line GROUP BY process_id
 ), common_time AS (
   -- The number of lines that the process prints in the time that both logs cover.
-  SELECT p.process_id, p.other, count(*) AS line_count
-  FROM log_pair p
+  SELECT p.process_id, p.other, count(*) AS line_count FROM log_pair p
   JOIN log_extent a ON a.process_id = p.process_id
   JOIN log_extent b ON b.process_id = p.other
   JOIN group_line l ON l.process_id = p.process_id AND l.at_ms BETWEEN b.first_ms AND b.last_ms
@@ -69,8 +65,7 @@ WITH equal_line AS (
 ), copy_candidate AS (
   SELECT p.process_id, p.other, p.equal_lines, a.line_count, a.first_ms, a.last_ms,
     row_number() OVER (PARTITION BY p.process_id ORDER BY b.line_count DESC, p.other) AS nth
-  FROM log_pair p
-  JOIN log_extent a ON a.process_id = p.process_id
+  FROM log_pair p JOIN log_extent a ON a.process_id = p.process_id
   JOIN log_extent b ON b.process_id = p.other
   LEFT JOIN common_time x ON x.process_id = p.process_id AND x.other = p.other
   LEFT JOIN common_time y ON y.process_id = p.other AND y.other = p.process_id

@@ -70,11 +70,11 @@ WITH classified_line AS (
       WHEN empty_settings >= 2 THEN 'settings_empty' END AS why
   FROM line_count
 ), filtered_file AS (
-  SELECT c.process_id, min(f.filtered) AS why, max(f.literal) AS literal
-  FROM line_count c
+  SELECT c.process_id, min(f.filtered) AS why, max(f.literal) AS literal FROM line_count c
   -- A file may contain the lines of several processes.
   JOIN evidence_file f ON f.filtered IS NOT NULL AND (c.process_id = f.process_id OR startswith(c.process_id, concat(f.process_id, '#')))
   GROUP BY c.process_id
 )
-SELECT s.process_id, coalesce(f.why, s.why) AS why, f.literal, s.from_ms, s.to_ms
-FROM pattern_found s LEFT JOIN filtered_file f ON f.process_id = s.process_id WHERE f.why IS NOT NULL OR s.why IS NOT NULL
+SELECT s.process_id, coalesce(f.why, s.why) AS why, f.literal, s.from_ms, s.to_ms FROM pattern_found s
+LEFT JOIN filtered_file f ON f.process_id = s.process_id
+WHERE f.why IS NOT NULL OR s.why IS NOT NULL

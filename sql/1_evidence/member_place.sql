@@ -3,13 +3,11 @@
 -- Grain: group_id, member_id
 -- A release that prints no member id when it joins still prints it when it is refused. Member ids are unique even if the cluster's name is uncertain.
 CREATE OR REPLACE TEMPORARY VIEW member_place (
-  kafka_cluster, group_id, member_id,
-  process_id    COMMENT 'Its process',
-  instance, client,
+  kafka_cluster, group_id, member_id, process_id, instance, client,
   client_id     COMMENT 'client.id; NULL: the line has none',
   task,
   known_how     COMMENT 'own_line, or refused: only the refusal names it',
-  event_id      COMMENT 'First line that shows it'
+  event_id
 )
 AS
 WITH member_line AS (
@@ -26,8 +24,7 @@ WITH member_line AS (
     AND e.event NOT LIKE 'leader\\_%' AND e.event <> 'assignment_conflict'
 ), ranked_line AS (
   SELECT l.*, row_number() OVER (PARTITION BY l.group_id, l.member_id ORDER BY l.known_how, l.stream_pos, l.process_id, l.event_id) AS nth
-  FROM member_line l
-  LEFT ANTI JOIN (SELECT DISTINCT process_id FROM process_life WHERE is_broker) b ON b.process_id = l.process_id
+  FROM member_line l LEFT ANTI JOIN (SELECT DISTINCT process_id FROM process_life WHERE is_broker) b ON b.process_id = l.process_id
   -- A log of several members identifies none of them.
   LEFT ANTI JOIN shared_log s ON s.process_id = l.process_id AND (s.is_worker OR s.client = l.client)
   WHERE l.member_id <> ''

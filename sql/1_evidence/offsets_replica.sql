@@ -6,9 +6,7 @@ CREATE OR REPLACE TEMPORARY VIEW offsets_replica (
   kafka_cluster,
   offsets_partition  COMMENT 'Partition of __consumer_offsets; NULL: the whole topic',
   replicas           COMMENT 'Broker ids of its replicas; NULL: only their number is known',
-  replication_factor COMMENT 'Number of replicas',
-  at_ms              COMMENT 'When, by the broker''s clock (milliseconds since 1970)',
-  event_id
+  replication_factor, at_ms, event_id
 )
 AS
 WITH topic_line AS (
@@ -18,8 +16,8 @@ SELECT kafka_cluster, try_cast(regexp_extract(partition, '-([0-9]+)$', 1) AS INT
   CAST(size(replicas) AS BIGINT) AS replication_factor, at_ms, event_id
 FROM topic_line WHERE event = 'partition_placed' AND size(replicas) > 0
 UNION ALL
-SELECT kafka_cluster, NULL AS offsets_partition, NULL AS replicas, replication_factor, at_ms, event_id
-FROM topic_line WHERE event = 'offsets_topic_created' AND replication_factor > 0
+SELECT kafka_cluster, NULL AS offsets_partition, NULL AS replicas, replication_factor, at_ms, event_id FROM topic_line
+WHERE event = 'offsets_topic_created' AND replication_factor > 0
 UNION ALL
 -- With ZooKeeper the controller's broker prints the whole placement in one line: 0 -> ArrayBuffer(3), 1 -> ArrayBuffer(1), ...
 SELECT kafka_cluster, try_cast(split(placed, ' -> ')[0] AS INT) AS offsets_partition,

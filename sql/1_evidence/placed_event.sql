@@ -4,7 +4,6 @@
 -- Kept: no
 CREATE OR REPLACE TEMPORARY VIEW placed_event
 AS
-SELECT e.*, c.kafka_cluster
-FROM event e
+SELECT e.*, c.kafka_cluster FROM event e
 JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
   AND coalesce(e.stream_pos < c.to_pos, true)

@@ -43,8 +43,7 @@ WITH cluster_id_line AS (
     coalesce(k.clusters, 0) AS clusters,
     lag(s.kafka_cluster) IGNORE NULLS OVER (PARTITION BY l.process_id ORDER BY l.instance, s.from_pos) AS earlier,
     lag(s.kafka_cluster) IGNORE NULLS OVER (PARTITION BY l.process_id ORDER BY -l.instance, -s.from_pos) AS later
-  FROM process_run l
-  LEFT JOIN cluster_stretch s ON s.process_id = l.process_id AND s.instance = l.instance
+  FROM process_run l LEFT JOIN cluster_stretch s ON s.process_id = l.process_id AND s.instance = l.instance
   LEFT JOIN cluster_count k ON k.process_id = l.process_id
 )
 SELECT p.process_id, p.instance, p.from_pos, lead(p.from_pos) OVER (PARTITION BY p.process_id, p.instance ORDER BY p.from_pos) AS to_pos,

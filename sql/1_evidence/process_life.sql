@@ -17,8 +17,7 @@ CREATE OR REPLACE TEMPORARY VIEW process_life (
   next_start_ms COMMENT 'First line of the next run in the same log; NULL: there is none',
   next_start_id COMMENT 'Its event',
   next_start_pos COMMENT 'Its position',
-  is_broker     COMMENT 'True for a broker',
-  is_worker
+  is_broker, is_worker
 )
 AS
 WITH run_span AS (
@@ -56,8 +55,7 @@ WITH run_span AS (
 ), run_with_next AS (
   SELECT s.process_id, s.instance, s.first_ms, s.last_ms, f.last_work_ms, f.stopping_ms, f.ending_ms, f.ending_id, f.ending_lo_ms, f.is_broker,
     f.is_worker, a.start, b.start AS next_start, row_number() OVER (PARTITION BY s.process_id ORDER BY s.instance) AS nth
-  FROM run_span s
-  LEFT JOIN run_facts f ON f.process_id = s.process_id AND f.instance = s.instance
+  FROM run_span s LEFT JOIN run_facts f ON f.process_id = s.process_id AND f.instance = s.instance
   LEFT JOIN run_start a ON a.process_id = s.process_id AND a.instance = s.instance
   LEFT JOIN run_start b ON b.process_id = s.process_id AND b.instance = s.instance + 1
 )

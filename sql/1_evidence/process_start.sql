@@ -38,8 +38,8 @@ WITH start_or_work_line AS (
   FROM start_line
 ), process_start_line AS (
   -- A process that fails while starting, and restarts repeatedly, does no work in between.
-  SELECT process_id, at.stream_pos, at.at_ms, at.event_id, event, group_id
-  FROM numbered_start WHERE coalesce(last_kind, 'work') = 'work' OR event = 'process_started' AND nth_start > 1
+  SELECT process_id, at.stream_pos, at.at_ms, at.event_id, event, group_id FROM numbered_start
+  WHERE coalesce(last_kind, 'work') = 'work' OR event = 'process_started' AND nth_start > 1
 ), herder_start AS (
   -- MirrorMaker 2 starts several herders in one JVM, one for each group.
   SELECT process_id, stream_pos, at_ms, event_id, event, life,
@@ -71,14 +71,12 @@ WITH start_or_work_line AS (
     SELECT process_id, stream_pos, at_ms, event_id, event FROM streams_start
   )
 ), log_piece AS (
-  SELECT process_id, stream_pos DIV 1048576 AS piece
-  FROM event_row
+  SELECT process_id, stream_pos DIV 1048576 AS piece FROM event_row
   UNION
-  SELECT process_id, stream_pos DIV 1048576
-  FROM counted_row
+  SELECT process_id, stream_pos DIV 1048576 FROM counted_row
 ), piece_start AS (
-  SELECT process_id, piece, sort_array(collect_list(struct(stream_pos, at_ms, event_id, instance))) AS starts
-  FROM numbered_process_start GROUP BY process_id, piece
+  SELECT process_id, piece, sort_array(collect_list(struct(stream_pos, at_ms, event_id, instance))) AS starts FROM numbered_process_start
+  GROUP BY process_id, piece
 )
 SELECT process_id, piece, starts_before, starts
 FROM (

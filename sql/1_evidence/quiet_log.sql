@@ -12,8 +12,8 @@ CREATE OR REPLACE TEMPORARY VIEW quiet_log (
 )
 AS
 WITH coordinator_name AS (
-  SELECT DISTINCT group_id, regexp_replace(member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '') AS client
-  FROM event WHERE broker_id IS NOT NULL AND group_id IS NOT NULL AND member_id IS NOT NULL
+  SELECT DISTINCT group_id, regexp_replace(member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '') AS client FROM event
+  WHERE broker_id IS NOT NULL AND group_id IS NOT NULL AND member_id IS NOT NULL
 ), naming_line AS (
   SELECT e.process_id, unix_millis(e.ts) AS at_ms,
     coalesce(e.level, 'INFO') NOT IN ('WARN', 'WARNING', 'ERROR', 'SEVERE', 'FATAL', 'CRITICAL') AS is_info,
@@ -28,17 +28,16 @@ WITH coordinator_name AS (
       WHEN (e.client_id LIKE 'connector-consumer-%' OR NOT p.is_worker) AND (e.message LIKE 'App info kafka.consumer for %'
         OR e.client_kind = 'Consumer' AND e.group_id IS NOT NULL) THEN e.client_id
       WHEN NOT p.is_worker AND e.event = 'config_dumped' AND e.component = 'ConsumerConfig' THEN n.client END AS client
-  FROM event e
-  JOIN (SELECT DISTINCT process_id, is_worker, is_broker FROM process_life) p ON p.process_id = e.process_id
+  FROM event e JOIN (SELECT DISTINCT process_id, is_worker, is_broker FROM process_life) p ON p.process_id = e.process_id
   LEFT JOIN coordinator_name n ON n.group_id = e.config['group.id'] AND n.client = e.config['client.id']
   -- Brokers print task names as parts of member ids.
   WHERE NOT p.is_broker
 ), quiet_process AS (
   SELECT process_id FROM naming_line GROUP BY process_id HAVING count_if(is_info AND is_group_line) = 0
 )
-SELECT process_id, CAST(NULL AS STRING) AS client, min(at_ms) AS from_ms, max(at_ms) AS to_ms
-FROM naming_line WHERE names_work GROUP BY process_id HAVING count_if(is_info AND is_work_line) = 0
+SELECT process_id, CAST(NULL AS STRING) AS client, min(at_ms) AS from_ms, max(at_ms) AS to_ms FROM naming_line
+WHERE names_work GROUP BY process_id HAVING count_if(is_info AND is_work_line) = 0
 UNION ALL
-SELECT l.process_id, l.client, min(l.at_ms) AS from_ms, max(l.at_ms) AS to_ms
-FROM naming_line l LEFT SEMI JOIN quiet_process q ON q.process_id = l.process_id WHERE l.client IS NOT NULL
-GROUP BY l.process_id, l.client
+SELECT l.process_id, l.client, min(l.at_ms) AS from_ms, max(l.at_ms) AS to_ms FROM naming_line l
+LEFT SEMI JOIN quiet_process q ON q.process_id = l.process_id
+WHERE l.client IS NOT NULL GROUP BY l.process_id, l.client

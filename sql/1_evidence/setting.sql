@@ -6,11 +6,10 @@ CREATE OR REPLACE TEMPORARY VIEW setting (
   process_id,
   component  COMMENT 'Whose configuration: KafkaConfig (broker), DistributedConfig (worker), ConsumerConfig, ConnectorConfig, ...',
   client_id  COMMENT 'client.id within it; empty: none',
-  task       COMMENT 'Connect task that it belongs to',
-  connector  COMMENT 'Connector that it belongs to',
+  task, connector,
   key        COMMENT 'Property',
   value      COMMENT 'Value as printed last; NULL: printed as null',
-  event_id   COMMENT 'Event that printed it'
+  event_id
 )
 AS
 SELECT process_id, component, coalesce(client_id, '') AS client_id, task, connector, key,

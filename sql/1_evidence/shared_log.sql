@@ -11,7 +11,7 @@
 CREATE OR REPLACE TEMPORARY VIEW shared_log (
   process_id,
   client       COMMENT 'Client inside the process; NULL: Connect workers, each with a client id of its own, or brokers',
-  group_id     COMMENT 'Group, or groups of the workers',
+  group_id,
   is_worker    COMMENT 'True for a Connect worker: its tasks cannot be distinguished either',
   member_count COMMENT 'Number of member ids that joined as this client; number of workers',
   broker_count COMMENT 'Number of brokers',
@@ -64,8 +64,8 @@ WITH writer_line AS (
   -- Generations that the coordinator completed once, so the group was not recreated.
   SELECT group_id, generation FROM event WHERE event = 'group_stabilized' GROUP BY group_id, generation HAVING count(*) = 1
 ), shared_generation AS (
-  SELECT j.process_id, j.client, j.group_id, j.generation
-  FROM join_line j JOIN unique_generation o ON o.group_id = j.group_id AND o.generation = j.generation
+  SELECT j.process_id, j.client, j.group_id, j.generation FROM join_line j
+  JOIN unique_generation o ON o.group_id = j.group_id AND o.generation = j.generation
   GROUP BY j.process_id, j.client, j.group_id, j.generation
   HAVING count(DISTINCT j.member_id) > 1
 ), member_stay AS (
@@ -73,8 +73,9 @@ WITH writer_line AS (
     min(generation) AS first_generation, max(generation) AS last_generation
   FROM join_line GROUP BY process_id, client, group_id, member_id
 ), appended_client AS (
-  SELECT process_id, client
-  FROM shared_generation GROUP BY process_id, client HAVING count(*) > 1
+  SELECT process_id, client FROM shared_generation
+  GROUP BY process_id, client
+  HAVING count(*) > 1
   UNION
   SELECT process_id, client
   FROM (
@@ -85,8 +86,7 @@ WITH writer_line AS (
 )
 SELECT t.process_id, t.client, min(t.group_id) AS group_id, bool_or(t.is_worker) AS is_worker, count(DISTINCT t.member_id) AS member_count,
   0L AS broker_count, CAST(NULL AS STRING) AS broker_ids, min(t.at_ms) AS from_ms, max(t.at_ms) AS to_ms
-FROM member_turn t
-LEFT JOIN appended_client a ON a.process_id = t.process_id AND a.client = t.client
+FROM member_turn t LEFT JOIN appended_client a ON a.process_id = t.process_id AND a.client = t.client
 LEFT ANTI JOIN merged_log m ON m.process_id = t.process_id
 GROUP BY t.process_id, t.client
 HAVING max(t.stretch) > 1 OR max(a.client) IS NOT NULL

@@ -8,7 +8,6 @@
 -- column comments come from the dictionary of captures.
 CREATE OR REPLACE TEMPORARY VIEW snapshot
 AS
-SELECT r.*, f.kind AS source_kind
-FROM event_row r
+SELECT r.*, f.kind AS source_kind FROM event_row r
 LEFT JOIN (SELECT file_id, max(kind) AS kind FROM evidence_file WHERE status = 'read' GROUP BY file_id) f ON f.file_id = r.file_id
 WHERE r.category = 'snapshot'

@@ -35,12 +35,10 @@ WITH record_totals AS (
   FROM range_row GROUP BY file_id
 ), file_layout AS (
   SELECT file_id, map_from_entries(sort_array(collect_list(struct(name, n)))) AS layouts, max_by(name, struct(n, name)) AS layout
-  FROM (SELECT file_id, name, sum(n) AS n FROM range_row LATERAL VIEW explode(layouts) e AS name, n GROUP BY file_id, name)
-  GROUP BY file_id
+  FROM (SELECT file_id, name, sum(n) AS n FROM range_row LATERAL VIEW explode(layouts) e AS name, n GROUP BY file_id, name) GROUP BY file_id
 )
 SELECT f.path, f.sha256, coalesce(f.kind, 'log') AS kind, f.status, f.note, f.bytes, f.lines, t.records, t.events, t.counted, t.unrecognised,
   t.records - t.events - t.unrecognised AS other, t.repeats, t.unfit, l.layout, l.layouts, f.time_zone, f.time_zone_how, f.time_by, f.process_id,
   t.first_ts, t.last_ts
-FROM evidence_file f
-LEFT JOIN record_totals t ON t.file_id = f.file_id
+FROM evidence_file f LEFT JOIN record_totals t ON t.file_id = f.file_id
 LEFT JOIN file_layout l ON l.file_id = f.file_id

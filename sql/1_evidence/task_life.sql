@@ -4,10 +4,7 @@
 -- An abandoned thread continues, with its consumer and producer. The end of a task that stopped in time is also the end of its clients. Up to 2.2 a
 -- sink's consumers are not named after a task, and up to 2.6 they close without a line: the end of the last task is that of all.
 CREATE OR REPLACE TEMPORARY VIEW task_life (
-  kafka_cluster,
-  process_id COMMENT 'Worker',
-  instance, connector,
-  task COMMENT 'Task',
+  kafka_cluster, process_id, instance, connector, task,
   life       COMMENT 'n-th start of this task in this run of the process; 0 before the first',
   from_pos   COMMENT 'Position of its first line',
   ended      COMMENT 'The line that reports that it stopped: position, time, event; NULL: it did not stop, not in time, or it is unknown',
@@ -26,8 +23,7 @@ WITH task_run AS (
     NOT given_up AND ended IS NULL AND herder_stopped IS NOT NULL AS by_herder
   FROM task_run
 ), start_or_end AS (
-  SELECT *, sum(more) OVER (PARTITION BY process_id, instance, connector ORDER BY at_pos RANGE UNBOUNDED PRECEDING) AS open
-  FROM ended_run
+  SELECT *, sum(more) OVER (PARTITION BY process_id, instance, connector ORDER BY at_pos RANGE UNBOUNDED PRECEDING) AS open FROM ended_run
   LATERAL VIEW inline(array(named_struct('at_pos', from_pos, 'more', 1), CASE
       WHEN ended IS NOT NULL THEN named_struct('at_pos', ended.pos, 'more', -1) END)) e AS at_pos, more
 )

@@ -2,8 +2,7 @@
 -- Reads: event, snapshot
 -- Grain: topic_id
 CREATE OR REPLACE TEMPORARY VIEW topic_name (
-  topic_id COMMENT 'Topic id',
-  topic    COMMENT 'Topic'
+  topic_id, topic
 )
 AS
 SELECT topic_id, max(topic) AS topic

@@ -21,8 +21,8 @@ CREATE OR REPLACE TEMPORARY VIEW topic_partition (
 )
 AS
 WITH topic_description AS (
-  SELECT file_id, topic, max(topic_id) AS topic_id, max_by(config, struct(line, event_id)) AS config
-  FROM snapshot WHERE event = 'topic_described' GROUP BY file_id, topic
+  SELECT file_id, topic, max(topic_id) AS topic_id, max_by(config, struct(line, event_id)) AS config FROM snapshot
+  WHERE event = 'topic_described' GROUP BY file_id, topic
 )
 SELECT p.topic, try_cast(regexp_extract(p.partition, '-([0-9]+)$', 1) AS INT) AS partition, p.broker_id AS leader, p.replicas, p.isr,
   size(p.replicas) AS replication_factor, size(p.isr) < size(p.replicas) AS under_replicated,

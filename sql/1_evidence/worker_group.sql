@@ -4,9 +4,7 @@
 -- Lines of Worker and of tasks have no group id in any release, lines of the herder none before 2.3. A JVM with several herders (MirrorMaker 2) is
 -- excluded, because the group of such a line would be ambiguous.
 CREATE OR REPLACE TEMPORARY VIEW worker_group (
-  process_id, instance,
-  group_id   COMMENT 'group.id of its Connect worker',
-  client_id  COMMENT 'client.id of its Connect worker'
+  process_id, instance, group_id, client_id
 )
 AS
 SELECT g.process_id, g.instance, max(g.group_id) AS group_id, max(g.client_id) AS client_id

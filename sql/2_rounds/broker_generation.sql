@@ -13,18 +13,17 @@ CREATE OR REPLACE TEMPORARY VIEW broker_generation (
   incarnation_why   COMMENT 'Why this incarnation began',
   generation,
   process_id        COMMENT 'Broker',
-  offsets_partition COMMENT 'Partition of __consumer_offsets',
+  offsets_partition,
   prepared_ms       COMMENT 'Preparing to rebalance (milliseconds since 1970)',
   prepared_id COMMENT 'Its event',
   prepared_member   COMMENT 'Member that its reason names',
-  reason            COMMENT 'Reason, verbatim',
-  client_reason     COMMENT 'Reason that the member gave',
+  reason, client_reason,
   stabilized_ms     COMMENT 'Stabilized: the join phase is over; NULL: the log is filtered and only shows its beginning',
   stabilized_id COMMENT 'Its event',
   member_count      COMMENT 'Number of members, if printed',
   assigned_ms       COMMENT 'The leader''s assignment arrived',
   assigned_id COMMENT 'Its event',
-  leader_member_id  COMMENT 'Leader, if printed',
+  leader_member_id,
   expired_member    COMMENT 'The last member that was removed during this rebalance, for missing heartbeats or a late join',
   expired_ms        COMMENT 'When',
   expired_id COMMENT 'Its event',
@@ -90,20 +89,18 @@ WITH group_line AS (
   FROM group_line l LEFT SEMI JOIN filtered_log f ON f.process_id = l.process_id
   WHERE l.event = 'rebalance_preparing' AND l.old_generation IS NOT NULL
 ), last_joined_generation AS (
-  SELECT c.kafka_cluster, e.group_id, max(e.generation) AS generation
-  FROM event e
+  SELECT c.kafka_cluster, e.group_id, max(e.generation) AS generation FROM event e
   JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
     AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.event IN ('joined', 'synced', 'worker_assigned') GROUP BY c.kafka_cluster, e.group_id
 ), reached_generation AS (
-  SELECT *
-  FROM join_phase WHERE generation IS NOT NULL
+  SELECT * FROM join_phase
+  WHERE generation IS NOT NULL
   UNION ALL
   SELECT p.kafka_cluster, p.process_id, p.group_id, CAST(NULL AS BIGINT) AS phase, p.offsets_partition, p.at_ms, p.event_id, p.member_id, p.reason,
     p.client_reason, p.old_generation, p.generation, NULL, NULL, p.stream_pos, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false, false,
     p.resolution_ms
-  FROM prepared_rebalance p
-  LEFT JOIN last_joined_generation j ON j.kafka_cluster = p.kafka_cluster AND j.group_id = p.group_id
+  FROM prepared_rebalance p LEFT JOIN last_joined_generation j ON j.kafka_cluster = p.kafka_cluster AND j.group_id = p.group_id
   LEFT ANTI JOIN join_phase g ON g.kafka_cluster = p.kafka_cluster AND g.group_id = p.group_id AND g.generation = p.generation
   WHERE CASE WHEN p.next_generation IS NULL THEN j.generation = p.generation ELSE p.next_generation >= p.generation END
 ), broker_sequence AS (
@@ -123,8 +120,7 @@ WITH group_line AS (
   WHERE coalesce(b.last_of_broker <> b.generation - 1, true) AND coalesce(b.old_generation, b.generation - 1) = b.generation - 1
   GROUP BY b.kafka_cluster, b.group_id, b.process_id, b.pos, b.monotonic_ms
 ), aligned_generation AS (
-  SELECT t.*, t.monotonic_ms + coalesce(l.behind_ms, 0L) AS order_ms
-  FROM broker_sequence t
+  SELECT t.*, t.monotonic_ms + coalesce(l.behind_ms, 0L) AS order_ms FROM broker_sequence t
   LEFT JOIN (
     SELECT kafka_cluster, group_id, process_id, max(behind_ms) AS behind_ms FROM successor_lag GROUP BY kafka_cluster, group_id, process_id
   ) l ON l.kafka_cluster = t.kafka_cluster AND l.group_id = t.group_id AND l.process_id = t.process_id
@@ -164,8 +160,7 @@ WITH group_line AS (
       ELSE exists(t.rebalance_ms, x -> abs(l.expired_ms - l.prepared_ms - x) <= heartbeat_late_ms) END AS is_timed
   FROM numbered_incarnation l CROSS JOIN group_timer t WHERE l.expired_ms - l.prepared_ms >= coordinator_silent_ms
 ), silent_wait AS (
-  SELECT DISTINCT w.kafka_cluster, w.group_id, w.incarnation, w.generation
-  FROM member_wait w
+  SELECT DISTINCT w.kafka_cluster, w.group_id, w.incarnation, w.generation FROM member_wait w
   JOIN (SELECT process_id, explode(gaps) AS quiet FROM range_row) q ON q.process_id = w.process_id
     AND unix_millis(q.quiet.from_ts) <= w.prepared_ms + heartbeat_late_ms AND unix_millis(q.quiet.to_ts) >= w.expired_ms - heartbeat_late_ms
   WHERE NOT w.is_timed

@@ -65,8 +65,7 @@ WITH member_line AS (
     max_by(struct(at_ms, event_id), struct(process_id, stream_pos)) FILTER (WHERE upper(state_to) = 'STABLE') AS settled,
     max_by(assigned_partitions, struct(process_id, stream_pos)) AS assigned, max_by(revoked_partitions, struct(process_id, stream_pos)) AS revoked,
     max(resolution_ms) AS resolution_ms, slice(transform(sort_array(collect_list(struct(stream_pos, event_id))), x -> x.event_id), 1, 20) AS witness
-  FROM member_line WHERE is_broker AND member_id IS NOT NULL AND member_epoch > 0
-  GROUP BY kafka_cluster, group_id, member_id, member_epoch
+  FROM member_line WHERE is_broker AND member_id IS NOT NULL AND member_epoch > 0 GROUP BY kafka_cluster, group_id, member_id, member_epoch
 ), member_epoch_row AS (
   SELECT t.kafka_cluster, t.group_id, t.member_id, t.epoch, t.process_id, t.client_id, t.group_instance_id, t.task, t.state, t.joining, t.reached,
     t.settled, g.assigned, t.revoked, t.resolution_ms, t.witness
@@ -78,12 +77,11 @@ WITH member_line AS (
     transform(b.assigned, p -> coalesce(concat(n.names[regexp_extract(p, '^(.*)-[^-]*$', 1)], regexp_extract(p, '(-[^-]*)$', 1)), p)),
     transform(b.revoked, p -> coalesce(concat(n.names[regexp_extract(p, '^(.*)-[^-]*$', 1)], regexp_extract(p, '(-[^-]*)$', 1)), p)), b.resolution_ms,
     b.witness
-  FROM broker_epoch b
-  CROSS JOIN (SELECT map_from_entries(sort_array(collect_list(struct(topic_id, topic)))) AS names FROM topic_name) n
+  FROM broker_epoch b CROSS JOIN (SELECT map_from_entries(sort_array(collect_list(struct(topic_id, topic)))) AS names FROM topic_name) n
   LEFT ANTI JOIN client_epoch t ON t.kafka_cluster = b.kafka_cluster AND t.group_id = b.group_id AND t.member_id = b.member_id AND t.epoch = b.epoch
 ), epoch_incarnation AS (
-  SELECT kafka_cluster, group_id, generation, sort_array(collect_list(struct(incarnation, bumped_ms))) AS lives
-  FROM epoch_generation GROUP BY kafka_cluster, group_id, generation
+  SELECT kafka_cluster, group_id, generation, sort_array(collect_list(struct(incarnation, bumped_ms))) AS lives FROM epoch_generation
+  GROUP BY kafka_cluster, group_id, generation
 )
 SELECT b.kafka_cluster, b.group_id,
   -- If several incarnations have this epoch, the nearest in time is chosen.

@@ -61,14 +61,13 @@ WITH client_line AS (
     AND r.from_pos = e.round_pos
   WHERE e.event = 'leaving' AND e.member_id <> r.member_id AND NOT coalesce(e.loss_pos > r.from_pos, false)
   UNION ALL
-  SELECT process_id, instance, last_pos AS from_pos, from_pos AS to_pos, true AS is_wide, 'generation_skipped' AS why, event_id
-  FROM round
+  SELECT process_id, instance, last_pos AS from_pos, from_pos AS to_pos, true AS is_wide, 'generation_skipped' AS why, event_id FROM round
   -- Up to 2.6.0 a round that failed after the join is not printed, only the next join request.
   WHERE generation - last_generation > CASE WHEN prints_joins THEN 1 ELSE greatest(joining_count, 1) END
     AND NOT coalesce(trouble_pos > last_pos, false)
   UNION ALL
-  SELECT process_id, instance, last_pos AS from_pos, from_pos AS to_pos, false AS is_wide, 'joined_unasked' AS why, event_id
-  FROM round WHERE is_worker AND joining_count = 0 AND most_asked > 0 AND last_pos IS NOT NULL AND generation > last_generation
+  SELECT process_id, instance, last_pos AS from_pos, from_pos AS to_pos, false AS is_wide, 'joined_unasked' AS why, event_id FROM round
+  WHERE is_worker AND joining_count = 0 AND most_asked > 0 AND last_pos IS NOT NULL AND generation > last_generation
 ), membership_round AS (
   SELECT process_id, instance, group_id, client, generation, member_id, from_pos,
     lead(member_id) OVER (PARTITION BY process_id, instance, group_id, client ORDER BY from_pos) AS next_member
@@ -110,8 +109,8 @@ WITH client_line AS (
   GROUP BY group_id, member_id
 ), unheard_generation AS (
   -- One row per membership that the coordinator counted in a later generation than the member's own log: lines in between are missing.
-  SELECT k.process_id, k.instance, k.from_pos, k.last.stream_pos AS to_pos, k.last.event_id
-  FROM final_round k JOIN coordinator_generation n ON n.group_id = k.group_id AND n.member_id = k.member_id
+  SELECT k.process_id, k.instance, k.from_pos, k.last.stream_pos AS to_pos, k.last.event_id FROM final_round k
+  JOIN coordinator_generation n ON n.group_id = k.group_id AND n.member_id = k.member_id
   -- A member whose join was never answered may be in that generation without knowing it.
   WHERE n.generation - k.generation > k.asked_count
 ), join_timeout AS (
@@ -144,23 +143,18 @@ WITH client_line AS (
     coalesce(lag(e.stream_pos) OVER (PARTITION BY e.process_id, e.instance ORDER BY e.stream_pos), e.stream_pos - 1) AS last_pos
   FROM event e LEFT SEMI JOIN filtered_log f ON f.process_id = e.process_id
 ), gap AS (
-  SELECT process_id, instance, from_pos, to_pos, is_wide, why, event_id
-  FROM membership_hole
+  SELECT process_id, instance, from_pos, to_pos, is_wide, why, event_id FROM membership_hole
   UNION ALL
-  SELECT process_id, instance, from_pos, to_pos, true, 'coordinator_ahead', event_id
-  FROM unheard_generation
+  SELECT process_id, instance, from_pos, to_pos, true, 'coordinator_ahead', event_id FROM unheard_generation
   UNION ALL
-  SELECT process_id, instance, from_pos, to_pos, true, 'join_unanswered', event_id
-  FROM unanswered_join
+  SELECT process_id, instance, from_pos, to_pos, true, 'join_unanswered', event_id FROM unanswered_join
   UNION ALL
-  SELECT process_id, instance, from_pos, to_pos, is_wide, why, event_id
-  FROM work_hole
+  SELECT process_id, instance, from_pos, to_pos, is_wide, why, event_id FROM work_hole
   UNION ALL
-  SELECT process_id, instance, last_pos, stream_pos, true, 'filtered', event_id
-  FROM filtered_line
+  SELECT process_id, instance, last_pos, stream_pos, true, 'filtered', event_id FROM filtered_line
   UNION ALL
-  SELECT process_id, instance, max(stream_pos), max(stream_pos) + 1, true, 'filtered', max_by(event_id, stream_pos)
-  FROM filtered_line GROUP BY process_id, instance
+  SELECT process_id, instance, max(stream_pos), max(stream_pos) + 1, true, 'filtered', max_by(event_id, stream_pos) FROM filtered_line
+  GROUP BY process_id, instance
 )
 SELECT process_id, instance, min(from_pos) AS from_pos, to_pos, bool_or(is_wide) AS is_wide, min_by(why, struct(NOT is_wide, why)) AS why,
   min(event_id) AS event_id

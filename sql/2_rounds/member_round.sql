@@ -49,8 +49,7 @@ WITH named_round AS (
 ), named_member AS (
   SELECT DISTINCT kafka_cluster, group_id, process_id, seen, explode(names) AS name FROM named_round
 ), count_offset AS (
-  SELECT o.kafka_cluster, o.group_id, o.process_id, mode(t.seen - o.seen, true) AS ahead
-  FROM named_member o
+  SELECT o.kafka_cluster, o.group_id, o.process_id, mode(t.seen - o.seen, true) AS ahead FROM named_member o
   JOIN counting_process p ON p.kafka_cluster = o.kafka_cluster AND p.group_id = o.group_id AND p.process_id = o.process_id
   JOIN named_member t ON t.kafka_cluster = o.kafka_cluster AND t.group_id = o.group_id AND t.process_id = p.reference.process_id AND t.name = o.name
   GROUP BY o.kafka_cluster, o.group_id, o.process_id
@@ -79,8 +78,8 @@ WITH named_round AS (
   )
   GROUP BY kafka_cluster, group_id, process_id, history
 ), process_match AS (
-  SELECT kafka_cluster, group_id, process_id, sort_array(collect_list(struct(seen, history))) AS matches
-  FROM best_match GROUP BY kafka_cluster, group_id, process_id
+  SELECT kafka_cluster, group_id, process_id, sort_array(collect_list(struct(seen, history))) AS matches FROM best_match
+  GROUP BY kafka_cluster, group_id, process_id
 ), leader_comparison AS (
   -- A member that is missing from the leader's list for that number was in another incarnation; a member that is in it was in the leader's.
   SELECT r.kafka_cluster, r.group_id, r.process_id, r.seen, l.process_id AS leader_process, l.seen AS leader_seen,
@@ -88,17 +87,15 @@ WITH named_round AS (
   FROM named_round r
   JOIN named_round l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id AND l.generation = r.generation AND l.process_id <> r.process_id
   LEFT ANTI JOIN count_offset k ON k.kafka_cluster = r.kafka_cluster AND k.group_id = r.group_id AND k.process_id = r.process_id
-  WHERE l.roster IS NOT NULL AND r.member_id IS NOT NULL
-  GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.seen, l.process_id, l.seen
+  WHERE l.roster IS NOT NULL AND r.member_id IS NOT NULL GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.seen, l.process_id, l.seen
 ), absent_process AS (
-  SELECT kafka_cluster, group_id, process_id, seen, min(leader_ms) AS other_ms
-  FROM leader_comparison GROUP BY kafka_cluster, group_id, process_id, seen HAVING NOT bool_or(is_listed)
+  SELECT kafka_cluster, group_id, process_id, seen, min(leader_ms) AS other_ms FROM leader_comparison
+  GROUP BY kafka_cluster, group_id, process_id, seen
+  HAVING NOT bool_or(is_listed)
 ), separate_process AS (
-  SELECT *
-  FROM absent_process
+  SELECT * FROM absent_process
   UNION ALL
-  SELECT r.kafka_cluster, r.group_id, r.process_id, r.seen, min(s.other_ms)
-  FROM leader_comparison r
+  SELECT r.kafka_cluster, r.group_id, r.process_id, r.seen, min(s.other_ms) FROM leader_comparison r
   JOIN absent_process s ON s.kafka_cluster = r.kafka_cluster AND s.group_id = r.group_id AND s.process_id = r.leader_process
     AND s.seen = r.leader_seen
   WHERE r.is_listed GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.seen
@@ -120,8 +117,8 @@ WITH named_round AS (
   LEFT JOIN process_match c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id AND c.process_id = s.process_id
   LEFT JOIN separate_process a ON a.kafka_cluster = s.kafka_cluster AND a.group_id = s.group_id AND a.process_id = s.process_id AND a.seen = s.seen
 ), history_generation AS (
-  SELECT kafka_cluster, group_id, history, generation, collect_list(struct(at_ms, incarnation)) AS logged
-  FROM coordinator_generation GROUP BY kafka_cluster, group_id, history, generation
+  SELECT kafka_cluster, group_id, history, generation, collect_list(struct(at_ms, incarnation)) AS logged FROM coordinator_generation
+  GROUP BY kafka_cluster, group_id, history, generation
 ), history_incarnation AS (
   SELECT kafka_cluster, group_id, history, sort_array(collect_list(struct(from_generation, incarnation))) AS incarnations
   FROM (
@@ -130,8 +127,8 @@ WITH named_round AS (
   )
   GROUP BY kafka_cluster, group_id, history
 ), last_incarnation AS (
-  SELECT kafka_cluster, group_id, max(history) AS history, max(incarnation) AS incarnation
-  FROM coordinator_generation GROUP BY kafka_cluster, group_id
+  SELECT kafka_cluster, group_id, max(history) AS history, max(incarnation) AS incarnation FROM coordinator_generation
+  GROUP BY kafka_cluster, group_id
 ), round_incarnation AS (
   SELECT p.kafka_cluster, p.group_id, p.process_id, p.client, p.round,
     CASE WHEN NOT p.is_matched THEN p.history

@@ -17,8 +17,7 @@ CREATE OR REPLACE TEMPORARY VIEW work_hole (
 AS
 WITH one_herder_line AS (
   -- The connectors of MirrorMaker's driver have the same names in all of its herders, so their tasks cannot be distinguished.
-  SELECT t.*
-  FROM task_line t
+  SELECT t.* FROM task_line t
   LEFT ANTI JOIN (SELECT process_id, instance FROM client_event WHERE is_worker GROUP BY process_id, instance
     HAVING count(DISTINCT group_id) > 1) m ON m.process_id = t.process_id AND m.instance = t.instance
   WHERE t.resource_kind = 'task'
@@ -53,11 +52,11 @@ WITH one_herder_line AS (
   GROUP BY t.process_id, t.instance, t.resource
 ), assignment_line AS (
   -- An eager consumer's complete lists, its assignments, and the answers to its syncs.
-  SELECT process_id, instance, client, stream_pos, event_id, 'list' AS kind, partitions, CAST(NULL AS BIGINT) AS next_pos
-  FROM owned_list WHERE is_eager AND is_last
+  SELECT process_id, instance, client, stream_pos, event_id, 'list' AS kind, partitions, CAST(NULL AS BIGINT) AS next_pos FROM owned_list
+  WHERE is_eager AND is_last
   UNION ALL
-  SELECT process_id, instance, client, stream_pos, event_id, 'given', partitions, CAST(NULL AS BIGINT)
-  FROM client_event WHERE event = 'partitions_assigned' AND partitions IS NOT NULL
+  SELECT process_id, instance, client, stream_pos, event_id, 'given', partitions, CAST(NULL AS BIGINT) FROM client_event
+  WHERE event = 'partitions_assigned' AND partitions IS NOT NULL
   UNION ALL
   SELECT process_id, instance, client, stream_pos, event_id, 'synced', CAST(NULL AS ARRAY<STRING>), next_pos
   FROM (
@@ -123,10 +122,9 @@ SELECT process_id, instance, CASE WHEN gave_up THEN coalesce(synced_pos, owned_p
 FROM mismatched_list
 UNION ALL
 -- A consumer that lost its membership prints its partitions as lost, not as revoked, unless it joined again.
-SELECT process_id, instance, reset_pos AS from_pos, stream_pos AS to_pos, true AS is_wide, 'lists_differ' AS why, event_id
-FROM member_line WHERE event = 'partitions_revoked' AND partition_count > 0 AND reset_pos > settled_pos
+SELECT process_id, instance, reset_pos AS from_pos, stream_pos AS to_pos, true AS is_wide, 'lists_differ' AS why, event_id FROM member_line
+WHERE event = 'partitions_revoked' AND partition_count > 0 AND reset_pos > settled_pos
 UNION ALL
 -- It revokes partitions that were never assigned to it, in a generation that it never joined.
-SELECT process_id, instance, first_pos AS from_pos, stream_pos AS to_pos, true AS is_wide, 'lists_differ' AS why, event_id
-FROM member_line
+SELECT process_id, instance, first_pos AS from_pos, stream_pos AS to_pos, true AS is_wide, 'lists_differ' AS why, event_id FROM member_line
 WHERE event IN ('partitions_revoked', 'partitions_lost') AND partition_count > 0 AND got_pos IS NULL AND first_pos IS NOT NULL AND instance > 0

@@ -21,8 +21,7 @@ WITH bound AS (
     min_by(array(from_event_id, to_event_id), struct(hi_ms, from_event_id, to_event_id)) AS witness
   FROM clock_edge GROUP BY from_process_id, to_process_id
 ), contradicted_pair AS (
-  SELECT DISTINCT least(a.f, a.t) AS x, greatest(a.f, a.t) AS y
-  FROM bound a
+  SELECT DISTINCT least(a.f, a.t) AS x, greatest(a.f, a.t) AS y FROM bound a
   LEFT JOIN bound b ON b.f = a.t AND b.t = a.f
   LEFT JOIN (SELECT DISTINCT process_id FROM clock_setback) s ON s.process_id = a.f OR s.process_id = a.t
   WHERE a.hi_ms + b.hi_ms < 0 OR s.process_id IS NOT NULL
@@ -39,8 +38,7 @@ WITH bound AS (
   SELECT l.x, l.y, l.lo, l.hi, a.stream_pos AS x_pos, b.stream_pos AS y_pos,
     coalesce(size(filter(sx.at, s -> s <= a.stream_pos)), 0) + coalesce(size(filter(sy.at, s -> s <= b.stream_pos)), 0) AS era,
     coalesce(size(sx.at), 0) + coalesce(size(sy.at), 0) AS setbacks
-  FROM pair_edge l
-  JOIN event_row a ON a.event_id = l.x_event
+  FROM pair_edge l JOIN event_row a ON a.event_id = l.x_event
   JOIN event_row b ON b.event_id = l.y_event
   LEFT JOIN setback_position sx ON sx.process_id = l.x
   LEFT JOIN setback_position sy ON sy.process_id = l.y
@@ -83,7 +81,6 @@ SELECT b.f AS from_process_id, b.t AS to_process_id,
   b.hi_ms AS least_ms, b.constraints, CASE WHEN h.x IS NULL THEN b.witness WHEN b.f = h.x THEN w.high ELSE w.low END AS witness,
   b.witness AS least_witness, coalesce(b.hi_ms + back.hi_ms < -clock_jitter_ms, false) AS impossible,
   count_if(coalesce(b.hi_ms + back.hi_ms >= -clock_jitter_ms, true)) OVER (PARTITION BY b.f) AS partners
-FROM bound b
-LEFT JOIN bound back ON back.f = b.t AND back.t = b.f
+FROM bound b LEFT JOIN bound back ON back.f = b.t AND back.t = b.f
 LEFT JOIN combined_bound h ON h.x = least(b.f, b.t) AND h.y = greatest(b.f, b.t)
 LEFT JOIN bounding_line w ON w.x = h.x AND w.y = h.y

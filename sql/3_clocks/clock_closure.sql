@@ -11,14 +11,12 @@ CREATE OR REPLACE TEMPORARY VIEW clock_closure (
 AS
 WITH stepped_process AS (
   -- Of two processes that contradict each other, the one that agrees with fewer others stepped, as in clock_suspect.
-  SELECT DISTINCT a.from_process_id AS process_id
-  FROM clock_bound a
+  SELECT DISTINCT a.from_process_id AS process_id FROM clock_bound a
   JOIN clock_bound b ON b.from_process_id = a.to_process_id AND b.to_process_id = a.from_process_id
   LEFT ANTI JOIN clock_setback s ON s.process_id = a.from_process_id
   WHERE a.impossible AND a.partners <= b.partners
 ), bound AS (
-  SELECT b.from_process_id AS f, b.to_process_id AS t, b.hi_ms, b.witness
-  FROM clock_bound b
+  SELECT b.from_process_id AS f, b.to_process_id AS t, b.hi_ms, b.witness FROM clock_bound b
   -- A pair whose lines contradict each other has a bound for both sides of the step. The others of a clock that stepped may have lines on only one
   -- side.
   LEFT ANTI JOIN stepped_process s ON s.process_id = b.from_process_id AND NOT b.impossible
@@ -27,8 +25,7 @@ WITH stepped_process AS (
 ), link AS (
   -- Of equally short chains the first by its lines is chosen. The lines are joined to a text because not every engine compares an array inside a
   -- struct. Each process is linked to itself.
-  SELECT e.f, e.t, min(struct(e.d, e.n, e.k, e.w)) AS best
-  FROM bound b
+  SELECT e.f, e.t, min(struct(e.d, e.n, e.k, e.w)) AS best FROM bound b
   LATERAL VIEW inline(array(named_struct('f', f, 't', t, 'd', hi_ms, 'n', 1, 'k', array_join(witness, ','), 'w', witness),
       named_struct('f', f, 't', f, 'd', 0L, 'n', 0, 'k', '', 'w', CAST(array() AS ARRAY<STRING>)),
       named_struct('f', t, 't', t, 'd', 0L, 'n', 0, 'k', '', 'w', CAST(array() AS ARRAY<STRING>)))) e AS f, t, d, n, k, w
@@ -67,12 +64,10 @@ WITH stepped_process AS (
   -- chain of a process to itself is empty, unless a cycle of bounds is contradictory.
   SELECT f AS from_process_id, t AS to_process_id, best.d AS hi_ms, best.w AS witness FROM path_8
 ), contradictory_path AS (
-  SELECT a.from_process_id, b.to_process_id
-  FROM clock_path circle
+  SELECT a.from_process_id, b.to_process_id FROM clock_path circle
   JOIN clock_path a ON a.to_process_id = circle.from_process_id
   JOIN clock_path b ON b.from_process_id = circle.from_process_id
   WHERE circle.from_process_id = circle.to_process_id AND circle.hi_ms < 0
 )
-SELECT p.from_process_id, p.to_process_id, p.hi_ms, p.witness
-FROM clock_path p
+SELECT p.from_process_id, p.to_process_id, p.hi_ms, p.witness FROM clock_path p
 LEFT ANTI JOIN contradictory_path s ON s.from_process_id = p.from_process_id AND s.to_process_id = p.to_process_id

@@ -73,8 +73,7 @@ WITH membership_end AS (
   WHERE e.event IN ('producer_initializing', 'producer_id_set', 'transactional_id_initialized') AND e.transactional_id IS NOT NULL
 ), round_edge AS (
   -- Between a member and its coordinator, in one generation.
-  SELECT e.rule, e.f, e.first, e.t, e.later
-  FROM member_round m
+  SELECT e.rule, e.f, e.first, e.t, e.later FROM member_round m
   LATERAL VIEW inline(array(
   CASE WHEN is_fresh THEN
     named_struct('rule', 'asked to join, then the join phase ended', 'f', process_id, 'first', joining_last, 't', broker, 'later', stabilized) END,
@@ -105,18 +104,17 @@ WITH membership_end AS (
   SELECT f, t, min(later.at_ms - first.at_ms) AS hi_ms FROM round_edge WHERE later.at_ms IS NOT NULL AND first.at_ms IS NOT NULL GROUP BY f, t
 ), stepped_process AS (
   -- A process without a constant offset to most of the processes with which it exchanges messages: its clock stepped.
-  SELECT a.f AS process_id
-  FROM pair_bound a JOIN pair_bound b ON b.f = a.t AND b.t = a.f GROUP BY a.f
+  SELECT a.f AS process_id FROM pair_bound a
+  JOIN pair_bound b ON b.f = a.t AND b.t = a.f
+  GROUP BY a.f
   HAVING 2 * count_if(a.hi_ms + b.hi_ms < -clock_jitter_ms) > count(*)
 ), any_edge AS (
-  SELECT rule, f, first, t, later
-  FROM round_edge
+  SELECT rule, f, first, t, later FROM round_edge
   UNION ALL
   SELECT e.rule, e.f, e.first, e.t, e.later
   FROM (
-    SELECT m.what, m.process_id, m.line, b.process_id AS broker, b.line AS broker_line
-    FROM membership_end m JOIN membership_end b ON b.kafka_cluster = m.kafka_cluster AND b.member_id = m.member_id
-      AND b.what = m.what AND b.is_broker AND NOT m.is_broker
+    SELECT m.what, m.process_id, m.line, b.process_id AS broker, b.line AS broker_line FROM membership_end m
+    JOIN membership_end b ON b.kafka_cluster = m.kafka_cluster AND b.member_id = m.member_id AND b.what = m.what AND b.is_broker AND NOT m.is_broker
   )
   LATERAL VIEW inline(array(CASE WHEN what = 'left' THEN named_struct('rule', 'the member left, then the broker said so', 'f', process_id, 'first',
       line, 't', broker, 'later', broker_line) END, CASE WHEN what = 'removed' THEN named_struct('rule',

@@ -17,29 +17,25 @@ AS
 WITH process_role AS (
   SELECT DISTINCT process_id, is_broker FROM process_life
 ), linked_pair AS (
-  SELECT a.from_process_id AS p, a.to_process_id AS q
-  FROM clock_closure a JOIN clock_closure b ON b.from_process_id = a.to_process_id AND b.to_process_id = a.from_process_id
+  SELECT a.from_process_id AS p, a.to_process_id AS q FROM clock_closure a
+  JOIN clock_closure b ON b.from_process_id = a.to_process_id AND b.to_process_id = a.from_process_id
 ), process_island AS (
   SELECT p, min(struct(d.process_id IS NOT NULL AS is_doubted, NOT coalesce(k.is_broker, false) AS not_broker, q)).q AS reference
-  FROM linked_pair
-  LEFT JOIN process_role k ON k.process_id = q
+  FROM linked_pair LEFT JOIN process_role k ON k.process_id = q
   LEFT JOIN clock_suspect d ON d.process_id = q
   GROUP BY p
 ), island_pair AS (
-  SELECT p AS process_id, reference AS reference_process_id, true AS is_island_reference
-  FROM process_island
+  SELECT p AS process_id, reference AS reference_process_id, true AS is_island_reference FROM process_island
   UNION
-  SELECT process_id, process_id, true
-  FROM process_role r LEFT ANTI JOIN process_island i ON i.p = r.process_id
+  SELECT process_id, process_id, true FROM process_role r
+  LEFT ANTI JOIN process_island i ON i.p = r.process_id
 ), direct_pair AS (
   SELECT DISTINCT greatest(from_process_id, to_process_id) AS process_id, least(from_process_id, to_process_id) AS reference_process_id, false
   FROM clock_bound
 ), any_pair AS (
-  SELECT *
-  FROM island_pair
+  SELECT * FROM island_pair
   UNION ALL
-  SELECT d.*
-  FROM direct_pair d
+  SELECT d.* FROM direct_pair d
   LEFT ANTI JOIN island_pair p ON p.process_id = d.process_id AND p.reference_process_id = d.reference_process_id
     OR p.process_id = d.reference_process_id AND p.reference_process_id = d.process_id
 ), pair_bound AS (
@@ -47,8 +43,7 @@ WITH process_role AS (
     CASE WHEN e.process_id = e.reference_process_id THEN 0L ELSE forth.hi_ms END AS hi_ms,
     coalesce(df.constraints, 0) + coalesce(db.constraints, 0) AS constraints, coalesce(df.impossible, false) OR s.process_id IS NOT NULL AS stepped,
     e.is_island_reference
-  FROM any_pair e
-  LEFT JOIN clock_closure forth ON forth.from_process_id = e.reference_process_id AND forth.to_process_id = e.process_id
+  FROM any_pair e LEFT JOIN clock_closure forth ON forth.from_process_id = e.reference_process_id AND forth.to_process_id = e.process_id
   LEFT JOIN clock_closure back ON back.from_process_id = e.process_id AND back.to_process_id = e.reference_process_id
   LEFT JOIN clock_bound df ON df.from_process_id = e.reference_process_id AND df.to_process_id = e.process_id
   LEFT JOIN clock_bound db ON db.from_process_id = e.process_id AND db.to_process_id = e.reference_process_id

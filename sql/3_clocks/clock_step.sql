@@ -4,7 +4,7 @@
 -- Two processes whose lines contradict each other show a step between the first and the last line of the contradiction. Edges between the two before
 -- and after it bound the size of the step.
 CREATE OR REPLACE TEMPORARY VIEW clock_step (
-  process_id COMMENT 'Process whose clock was set',
+  process_id,
   step       COMMENT 'Evidence: another process, or a line before which time goes back',
   before_pos COMMENT 'It was set after this line',
   after_pos  COMMENT 'And before this line',
@@ -15,13 +15,11 @@ AS
 WITH contradicting_event AS (
   -- No steady clock satisfies these lines: the clock stepped between the first and the last of them in its own log.
   SELECT s.process_id, a.to_process_id AS partner, explode(concat(a.least_witness, b.least_witness)) AS event_id
-  FROM clock_suspect s
-  JOIN clock_bound a ON a.from_process_id = s.process_id AND a.impossible
+  FROM clock_suspect s JOIN clock_bound a ON a.from_process_id = s.process_id AND a.impossible
   JOIN clock_bound b ON b.from_process_id = a.to_process_id AND b.to_process_id = a.from_process_id
 ), step_range AS (
   SELECT c.process_id, c.partner, min(e.stream_pos) AS before_pos, max(e.stream_pos) AS after_pos
-  FROM contradicting_event c JOIN event_row e ON e.event_id = c.event_id AND e.process_id = c.process_id
-  GROUP BY c.process_id, c.partner
+  FROM contradicting_event c JOIN event_row e ON e.event_id = c.event_id AND e.process_id = c.process_id GROUP BY c.process_id, c.partner
 ), step_edge AS (
   -- An upper bound on this clock against the partner's, or on the partner's against this one.
   SELECT p.process_id, p.partner, p.before_pos, p.after_pos, e.to_process_id = p.process_id AS is_ahead, e.hi_ms,

@@ -22,7 +22,6 @@ SELECT o.process_id, CASE WHEN o.is_close THEN o.reference_process_id ELSE o.pro
   CASE WHEN o.is_close THEN (o.lo_ms + o.hi_ms) DIV 2 ELSE 0L END AS ahead_ms,
   NOT CASE WHEN o.is_close THEN coalesce(r.stepped, false) ELSE o.stepped END AS is_steady, s.set_back,
   CASE WHEN d.how = 'contradicted' THEN d.by_ms END AS step_ms
-FROM reference_offset o
-LEFT JOIN reference_offset r ON r.process_id = o.reference_process_id
+FROM reference_offset o LEFT JOIN reference_offset r ON r.process_id = o.reference_process_id
 LEFT JOIN setback_position s ON s.process_id = o.process_id
 LEFT JOIN clock_suspect d ON d.process_id = o.process_id

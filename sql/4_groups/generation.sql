@@ -172,8 +172,7 @@ SELECT e.kafka_cluster, e.group_id, e.incarnation, e.incarnation_why, e.generati
   e.broker IS NOT NULL AS seen_by_broker, coalesce(e.seen, 0) + coalesce(c.members, 0) AS seen_by_members,
   filter(array_distinct(concat(array(e.bumped_id, e.computed_id), coalesce(e.witness, array()), coalesce(c.witness, array()))),
     x -> x IS NOT NULL) AS witness
-FROM epoch_row e
-LEFT JOIN group_facts f ON f.kafka_cluster = e.kafka_cluster AND f.group_id = e.group_id
+FROM epoch_row e LEFT JOIN group_facts f ON f.kafka_cluster = e.kafka_cluster AND f.group_id = e.group_id
 LEFT JOIN member_side c ON c.kafka_cluster = e.kafka_cluster AND c.group_id = e.group_id AND c.incarnation = e.incarnation
   AND c.generation = e.generation
 -- When the group is converted, a member's classic generation is its first epoch.

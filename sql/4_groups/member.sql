@@ -24,24 +24,22 @@ WITH own_identity AS (
     AND j.kafka_cluster = r.kafka_cluster
   WHERE r.member_id IS NOT NULL GROUP BY r.kafka_cluster, r.group_id, r.member_id
   UNION ALL
-  SELECT kafka_cluster, group_id, member_id, min(process_id), max(client_id), max(task), max(group_instance_id)
-  FROM epoch_member WHERE process_id IS NOT NULL GROUP BY kafka_cluster, group_id, member_id
+  SELECT kafka_cluster, group_id, member_id, min(process_id), max(client_id), max(task), max(group_instance_id) FROM epoch_member
+  WHERE process_id IS NOT NULL GROUP BY kafka_cluster, group_id, member_id
   UNION ALL
   -- Up to 3.8 a KIP-848 member prints its id and not its epoch.
   SELECT e.kafka_cluster, e.group_id, e.member_id, min(e.process_id), max(e.client_id), max(e.task), max(e.group_instance_id)
   FROM placed_event e
   LEFT ANTI JOIN epoch_member m ON m.kafka_cluster = e.kafka_cluster AND m.group_id = e.group_id AND m.member_id = e.member_id
     AND m.process_id IS NOT NULL
-  WHERE e.event = 'reconciling' AND e.member_id IS NOT NULL AND e.group_id IS NOT NULL
-  GROUP BY e.kafka_cluster, e.group_id, e.member_id
+  WHERE e.event = 'reconciling' AND e.member_id IS NOT NULL AND e.group_id IS NOT NULL GROUP BY e.kafka_cluster, e.group_id, e.member_id
 ), worker_address AS (
   SELECT w.group_id, u.address, max(u.process_id) AS process_id
   FROM (SELECT DISTINCT process_id, regexp_extract(worker_url, '://([^/]+)', 1) AS address FROM event WHERE event = 'worker_url_advertised') u
   JOIN (SELECT DISTINCT process_id, group_id FROM worker_group) w ON w.process_id = u.process_id
   LEFT JOIN (SELECT DISTINCT group_id, process_id FROM own_identity UNION SELECT DISTINCT group_id, process_id FROM member_place) o
     ON o.group_id = w.group_id AND o.process_id = u.process_id
-  WHERE u.address <> '' AND NOT u.address RLIKE '^(localhost|127[.].*|0[.]0[.]0[.]0|\\[[0:]*1?\\]):'
-  GROUP BY w.group_id, u.address
+  WHERE u.address <> '' AND NOT u.address RLIKE '^(localhost|127[.].*|0[.]0[.]0[.]0|\\[[0:]*1?\\]):' GROUP BY w.group_id, u.address
   HAVING count(DISTINCT u.process_id) = 1 AND count(o.process_id) = 0
 ), addressed_worker AS (
   SELECT t.group_id, t.member_id, max(a.process_id) AS process_id

@@ -8,7 +8,7 @@
 CREATE OR REPLACE TEMPORARY VIEW member_heard (
   kafka_cluster, group_id, member_id,
   generation    COMMENT 'Generation in which the coordinator heard from it',
-  process_id    COMMENT 'Member''s process',
+  process_id,
   broker        COMMENT 'Coordinator''s process',
   session_ms    COMMENT 'Its session timeout',
   heard_lo_ms   COMMENT 'It sent a request at this time or later, by the coordinator''s clock (milliseconds since 1970)',
@@ -27,8 +27,7 @@ WITH coordinator_line AS (
 ), session_removal AS (
   SELECT l.kafka_cluster, l.group_id, l.member_id, l.process_id AS broker, l.instance, l.stream_pos, l.at_ms, l.event_id, s.value_ms AS session_ms,
     s.event_id AS session_id, m.process_id, r.resolution_ms, l.at_ms + r.resolution_ms - s.value_ms AS due_ms
-  FROM coordinator_line l
-  JOIN member m ON m.kafka_cluster = l.kafka_cluster AND m.group_id = l.group_id AND m.member_id = l.member_id
+  FROM coordinator_line l JOIN member m ON m.kafka_cluster = l.kafka_cluster AND m.group_id = l.group_id AND m.member_id = l.member_id
   JOIN member_setting s ON s.kafka_cluster = l.kafka_cluster AND s.group_id = l.group_id AND s.member_id = l.member_id
   JOIN process_resolution r ON r.process_id = l.process_id
   WHERE l.event = 'member_expired' AND l.message LIKE '%has failed, removing it from the group%'
@@ -43,8 +42,7 @@ WITH coordinator_line AS (
   SELECT broker, instance, at_ms - heartbeat_late_ms, 1, stream_pos, CAST(NULL AS STRUCT<at_ms: BIGINT, event_id: STRING>), event_id
   FROM session_removal
 ), broker_activity AS (
-  SELECT removed_id, line
-  FROM (
+  SELECT removed_id, line FROM (
   SELECT
     removed_id, is_mark, lag(line) IGNORE NULLS OVER (PARTITION BY process_id, instance ORDER BY at_ms, is_mark, stream_pos, removed_id) AS line
   FROM broker_moment
@@ -60,11 +58,9 @@ WITH coordinator_line AS (
     FROM coordinator_line WHERE event <> 'member_expired'
   )
 ), generation_moment AS (
-  SELECT kafka_cluster, group_id, process_id, instance, stream_pos, at_ms, is_mark, removed_id, line
-  FROM generation_line
+  SELECT kafka_cluster, group_id, process_id, instance, stream_pos, at_ms, is_mark, removed_id, line FROM generation_line
   UNION ALL
-  SELECT kafka_cluster, group_id, broker, instance, stream_pos, due_ms, 1, event_id, NULL
-  FROM session_removal
+  SELECT kafka_cluster, group_id, broker, instance, stream_pos, due_ms, 1, event_id, NULL FROM session_removal
 ), surrounding_line AS (
   -- The group's last line before the request, and the first one after it.
   SELECT removed_id, is_mark,
@@ -75,12 +71,10 @@ WITH coordinator_line AS (
   FROM generation_moment
 ), last_request AS (
   SELECT r.*, a.line AS awake, s.assigned, s.still, a.line.at_ms - r.session_ms - heartbeat_late_ms AS heard_ms
-  FROM session_removal r
-  JOIN broker_activity a ON a.removed_id = r.event_id
+  FROM session_removal r JOIN broker_activity a ON a.removed_id = r.event_id
   JOIN surrounding_line s ON s.removed_id = r.event_id AND s.is_mark = 1
 ), valid_request AS (
-  SELECT *
-  FROM last_request
+  SELECT * FROM last_request
   WHERE assigned.event = 'assignment_from_leader' AND assigned.stabilized.generation = assigned.generation
     AND assigned.at_ms + resolution_ms < heard_ms
     AND (still.event = 'rebalance_preparing' AND still.old_generation = assigned.generation

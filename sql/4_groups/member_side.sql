@@ -59,8 +59,7 @@ WITH round_on_common_clock AS (
   )
   GROUP BY kafka_cluster, group_id, incarnation, generation
 ), round_in_island AS (
-  SELECT t.*, i.islands, i.span_ms, t.island = i.island AS is_timed
-  FROM timed_round t
+  SELECT t.*, i.islands, i.span_ms, t.island = i.island AS is_timed FROM timed_round t
   JOIN generation_island i ON i.kafka_cluster = t.kafka_cluster AND i.group_id = t.group_id AND i.incarnation = t.incarnation
     AND i.generation = t.generation
 )

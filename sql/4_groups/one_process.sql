@@ -20,22 +20,18 @@ WITH own_member_id AS (
   LEFT ANTI JOIN (SELECT DISTINCT process_id, client FROM join_round WHERE group_instance_id IS NOT NULL) s
     ON s.process_id = m.process_id AND s.client = m.client
 ), different_process AS (
-  SELECT DISTINCT a.process_id, b.process_id AS other_process_id
-  FROM dynamic_member a
+  SELECT DISTINCT a.process_id, b.process_id AS other_process_id FROM dynamic_member a
   JOIN dynamic_member b ON b.kafka_cluster = a.kafka_cluster AND b.group_id = a.group_id AND b.incarnation = a.incarnation
     AND b.generation = a.generation AND b.client = a.client AND b.process_id <> a.process_id AND b.member_id <> a.member_id
 ), process_log AS (
   SELECT process_id, regexp_replace(process_id, '#[0-9]+$', '') AS file, worker_url, first_ts, last_ts FROM process
 )
-SELECT a.process_id AS process_id, b.process_id AS other_process_id
-FROM own_member_id a
+SELECT a.process_id AS process_id, b.process_id AS other_process_id FROM own_member_id a
 JOIN own_member_id b ON b.group_id = a.group_id AND b.member_id = a.member_id AND b.process_id <> a.process_id
 UNION
-SELECT a.process_id AS process_id, b.process_id AS other_process_id
-FROM process_log a
+SELECT a.process_id AS process_id, b.process_id AS other_process_id FROM process_log a
 JOIN process_log b ON b.file = a.file AND b.process_id <> a.process_id AND coalesce(b.worker_url = a.worker_url, true)
 LEFT ANTI JOIN different_process x ON x.process_id = a.process_id AND x.other_process_id = b.process_id
 UNION
-SELECT a.process_id AS process_id, b.process_id AS other_process_id
-FROM process_log a
+SELECT a.process_id AS process_id, b.process_id AS other_process_id FROM process_log a
 JOIN process_log b ON b.worker_url = a.worker_url AND b.process_id <> a.process_id AND (a.last_ts < b.first_ts OR b.last_ts < a.first_ts)

@@ -36,8 +36,8 @@ WITH kafka_release AS (
 ), last_run AS (
   SELECT process_id, max(instance) AS instance FROM process_line GROUP BY process_id
 ), hint AS (
-  SELECT DISTINCT e.process_id, e.releases
-  FROM process_line e JOIN last_run l ON e.process_id = l.process_id AND e.instance <=> l.instance
+  SELECT DISTINCT e.process_id, e.releases FROM process_line e
+  JOIN last_run l ON e.process_id = l.process_id AND e.instance <=> l.instance
   WHERE e.releases IS NOT NULL AND e.event NOT IN ('kafka_version', 'kafka_commit_id')
 ), release_range AS (
   SELECT process_id, releases,
@@ -45,8 +45,8 @@ WITH kafka_release AS (
     slice(transform(concat(split(get(ends, size(ends) - 1), '[.]'), array('0', '0', '0')), x -> try_cast(nullif(x, '') AS BIGINT)), 1, 4) AS t
   FROM (SELECT process_id, releases, split(part, '[.][.]') AS ends FROM hint LATERAL VIEW explode(split(trim(releases), ' +')) p AS part)
 ), release_vote AS (
-  SELECT b.process_id, k.release, k.number, count(DISTINCT b.releases) AS votes
-  FROM release_range b JOIN kafka_release k ON (b.f[0] IS NULL OR k.number >= b.f) AND (b.t[0] IS NULL OR k.number <= b.t)
+  SELECT b.process_id, k.release, k.number, count(DISTINCT b.releases) AS votes FROM release_range b
+  JOIN kafka_release k ON (b.f[0] IS NULL OR k.number >= b.f) AND (b.t[0] IS NULL OR k.number <= b.t)
   GROUP BY b.process_id, k.release, k.number
 ), ranked_release AS (
   SELECT *, max(votes) OVER (PARTITION BY process_id) AS most FROM release_vote
@@ -94,8 +94,7 @@ SELECT l.process_id, p.host, CASE WHEN l.is_broker THEN 'broker' WHEN l.is_worke
     ELSE v.version_range END AS version_range,
   c.kafka_cluster, a.kafka_clusters, f.worker_url, f.group_ids, coalesce(f.instances, 0) AS instances, o.reference_process_id AS clock_island,
   o.reference_process_id, timestamp_millis(l.first_ms) AS first_ts, timestamp_millis(l.last_ms) AS last_ts
-FROM process_span l
-LEFT JOIN process_facts f ON f.process_id = l.process_id
+FROM process_span l LEFT JOIN process_facts f ON f.process_id = l.process_id
 LEFT JOIN process_host p ON p.process_id = l.process_id
 LEFT JOIN process_cluster c ON c.process_id = l.process_id AND c.is_last
 LEFT JOIN process_clusters a ON a.process_id = l.process_id

@@ -55,8 +55,7 @@ WITH broker_setting AS (
     CASE WHEN g.assigned_ts IS NOT NULL THEN CASE WHEN coalesce(k.is_steady, true) THEN g.coordinator END
       WHEN a.clocks = 1 AND a.is_steady THEN a.clock_id END AS settled_by,
     a.delay, coalesce(a.delay.delay_ms, 0) AS delay_ms
-  FROM generation g
-  LEFT JOIN common_clock k ON k.process_id = g.coordinator
+  FROM generation g LEFT JOIN common_clock k ON k.process_id = g.coordinator
   LEFT JOIN broker_generation b ON b.kafka_cluster = g.kafka_cluster AND b.group_id = g.group_id
     AND b.incarnation = g.incarnation AND b.generation = g.generation
   LEFT JOIN member_side a ON a.kafka_cluster = g.kafka_cluster AND a.group_id = g.group_id
@@ -115,8 +114,7 @@ WITH broker_setting AS (
     CASE WHEN s.value_ms IS NOT NULL THEN s.value_how WHEN c.value_ms IS NOT NULL THEN 'group' WHEN b.value_ms IS NOT NULL THEN 'config'
       WHEN p.part = 'scheduled_delay' THEN 'assignment' END AS value_how,
     coalesce(s.event_id, c.event_id, b.event_id) AS value_id
-  FROM rebalance_part p
-  LEFT JOIN member m ON m.kafka_cluster = p.kafka_cluster AND m.group_id = p.group_id AND m.member_id = p.member_id
+  FROM rebalance_part p LEFT JOIN member m ON m.kafka_cluster = p.kafka_cluster AND m.group_id = p.group_id AND m.member_id = p.member_id
   LEFT JOIN member_setting s ON s.kafka_cluster = p.kafka_cluster AND s.group_id = p.group_id AND s.member_id = p.member_id AND s.setting = p.setting
   LEFT JOIN member_setting c ON c.kafka_cluster = p.kafka_cluster AND c.group_id = p.group_id AND c.member_id IS NULL AND c.setting = p.setting
   LEFT JOIN broker_setting b ON b.process_id = p.coordinator AND b.key = p.setting

@@ -2,9 +2,7 @@
 -- Reads: setting, process
 -- Grain: process_id
 CREATE OR REPLACE TEMPORARY VIEW worker_setting (
-  process_id    COMMENT 'Worker',
-  kafka_cluster,
-  group_id      COMMENT 'group.id',
+  process_id, kafka_cluster, group_id,
   config_topic  COMMENT 'config.storage.topic',
   offset_topic  COMMENT 'offset.storage.topic',
   status_topic  COMMENT 'status.storage.topic',
@@ -19,8 +17,7 @@ CREATE OR REPLACE TEMPORARY VIEW worker_setting (
   protocol      COMMENT 'connect.protocol (2.3.0 and later)',
   bootstrap     COMMENT 'bootstrap.servers',
   security      COMMENT 'security.protocol',
-  worker_url    COMMENT 'URL that it advertises',
-  event_id      COMMENT 'Event that printed it'
+  worker_url, event_id
 )
 AS
 SELECT s.process_id, max(p.kafka_cluster) AS kafka_cluster, max(CASE WHEN s.key = 'group.id' THEN s.value END) AS group_id,

@@ -3,9 +3,7 @@
 -- Grain: process_id, from_ms
 -- A log that simply ends does not show that the broker died (`silent`); a new start in the same log, or a shutdown line, does.
 CREATE OR REPLACE TEMPORARY VIEW broker_absence (
-  process_id    COMMENT 'Broker''s process',
-  kafka_cluster,
-  broker_id     COMMENT 'Broker id',
+  process_id, kafka_cluster, broker_id,
   how           COMMENT 'stopped (it printed its shutdown), restarted (a new start follows, without such a line), starting (likewise, and it had not
     completed its previous start), silent (its log ends)',
   from_ms       COMMENT 'Last line before, by its own clock (milliseconds since 1970)',
@@ -13,26 +11,24 @@ CREATE OR REPLACE TEMPORARY VIEW broker_absence (
   from_lo_ms    COMMENT 'Down at this time at the earliest (reference clock)',
   from_hi_ms    COMMENT 'Its last line before was printed at this time at the latest',
   to_hi_ms      COMMENT 'Up again at this time at the latest',
-  reference_process_id,
-  event_id      COMMENT 'Event that shows it: the shutdown, or the next start',
+  reference_process_id, event_id,
   is_steady     COMMENT 'False if its clock, or the clock of the bounds, stepped'
 )
 AS
 WITH completed_start AS (
   SELECT DISTINCT process_id, instance FROM event WHERE event IN ('broker_started', 'coordinator_elected', 'broker_unfenced')
 ), shutdown_line AS (
-  SELECT process_id, instance, min(at_ms) AS at_ms, min_by(event_id, struct(at_ms IS NOT NULL, at_ms, event_id)) AS event_id
-  FROM fact_line WHERE event = 'process_stopping' GROUP BY process_id, instance
+  SELECT process_id, instance, min(at_ms) AS at_ms, min_by(event_id, struct(at_ms IS NOT NULL, at_ms, event_id)) AS event_id FROM fact_line
+  WHERE event = 'process_stopping' GROUP BY process_id, instance
 ), single_broker AS (
   -- In a log with the lines of several brokers it is unknown which of them was down.
-  SELECT process_id, min(broker_id) AS only_id
-  FROM cluster_broker WHERE process_id IS NOT NULL GROUP BY process_id HAVING count(DISTINCT broker_id) = 1
+  SELECT process_id, min(broker_id) AS only_id FROM cluster_broker
+  WHERE process_id IS NOT NULL GROUP BY process_id HAVING count(DISTINCT broker_id) = 1
 ), broker_run AS (
   SELECT l.process_id, l.instance, p.kafka_cluster, n.only_id AS broker_id,
     CASE WHEN s.at_ms IS NOT NULL THEN 'stopped' WHEN l.next_start_ms IS NOT NULL THEN 'restarted' ELSE 'silent' END AS how,
     coalesce(s.at_ms, l.last_ms) AS from_ms, l.next_start_ms AS to_ms, coalesce(s.event_id, l.next_start_id) AS event_id
-  FROM process_life l
-  JOIN process p ON p.process_id = l.process_id AND p.role = 'broker'
+  FROM process_life l JOIN process p ON p.process_id = l.process_id AND p.role = 'broker'
   LEFT JOIN single_broker n ON n.process_id = l.process_id
   LEFT JOIN shutdown_line s ON s.process_id = l.process_id AND s.instance = l.instance
 )
@@ -40,8 +36,7 @@ SELECT l.process_id, l.kafka_cluster, l.broker_id,
   CASE WHEN l.how = 'restarted' AND (e.how = 'starting' OR e.how = 'failed' AND u.process_id IS NULL) THEN 'starting' ELSE l.how END AS how,
   l.from_ms, l.to_ms, l.from_ms - o.hi_ms AS from_lo_ms, l.from_ms - o.lo_ms AS from_hi_ms, e.to_hi_ms AS to_hi_ms, o.reference_process_id,
   l.event_id, NOT coalesce(o.stepped OR r.stepped, false) AS is_steady
-FROM broker_run l
-JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
+FROM broker_run l JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
 LEFT JOIN process_ending e ON e.process_id = l.process_id AND e.instance = l.instance
 LEFT JOIN completed_start u ON u.process_id = l.process_id AND u.instance = l.instance
 LEFT JOIN clock_offset r ON r.process_id = o.reference_process_id AND r.is_island_reference

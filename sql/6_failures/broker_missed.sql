@@ -6,8 +6,7 @@
 CREATE OR REPLACE TEMPORARY VIEW broker_missed (
   kafka_cluster,
   broker_id     COMMENT 'Broker that is down',
-  process_id    COMMENT 'Process that reports it',
-  event_id,
+  process_id, event_id,
   at_lo_ms      COMMENT 'Reported at this time at the earliest (reference clock, milliseconds since 1970)',
   at_hi_ms      COMMENT 'Reported at this time at the latest',
   reference_process_id
@@ -19,6 +18,5 @@ WITH missing_broker_line AS (
 )
 SELECT DISTINCT c.kafka_cluster, l.missed_id AS broker_id, l.process_id, l.event_id, l.at_ms - o.hi_ms AS at_lo_ms, l.at_ms - o.lo_ms AS at_hi_ms,
   o.reference_process_id
-FROM missing_broker_line l
-JOIN cluster_broker c ON c.process_id = l.process_id AND c.broker_id <> l.missed_id
+FROM missing_broker_line l JOIN cluster_broker c ON c.process_id = l.process_id AND c.broker_id <> l.missed_id
 JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference

@@ -57,8 +57,7 @@ WITH coordinator_line AS (
     min(o.reference_process_id) OVER of_group < max(o.reference_process_id) OVER of_group AS is_apart,
     coalesce(exists(c.set_back, p -> p > e.lost_pos AND p <= e.found_pos), false)
       OR coalesce(e.found_ms - e.lost_ms >= c.step_ms, false) AS is_doubted
-  FROM episode_with_end e
-  LEFT JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
+  FROM episode_with_end e LEFT JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
   LEFT JOIN common_clock c ON c.process_id = e.process_id
   WHERE e.losses > 0
   WINDOW of_group AS (PARTITION BY e.kafka_cluster, e.group_id)

@@ -6,9 +6,7 @@
 -- or a discovery without another loss soon after, ends an outage. A member that never found a coordinator has an outage from its start. librdkafka
 -- prints its requests. If the discovered coordinator first responds that it is not the coordinator, the member had not found one.
 CREATE OR REPLACE TEMPORARY VIEW coordinator_outage (
-  kafka_cluster, group_id,
-  process_id    COMMENT 'Process of the member',
-  instance, client, client_id, is_worker, task,
+  kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task,
   never         COMMENT 'True if it never found a coordinator in this process run',
   was_member    COMMENT 'True if it had been a member before',
   broker_id     COMMENT 'Coordinator that was lost first',
@@ -35,11 +33,11 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_outage (
 AS
 WITH client_close AS (
   -- A consumer that is closed, or created again under its name, has no outage any more.
-  SELECT kafka_cluster, group_id, process_id, instance, client_id AS client, stream_pos, at_ms
-  FROM fact_line WHERE client_id IS NOT NULL AND group_id IS NOT NULL AND event IN ('client_closed', 'subscribed')
+  SELECT kafka_cluster, group_id, process_id, instance, client_id AS client, stream_pos, at_ms FROM fact_line
+  WHERE client_id IS NOT NULL AND group_id IS NOT NULL AND event IN ('client_closed', 'subscribed')
   UNION ALL
-  SELECT kafka_cluster, group_id, process_id, instance, client, stream_pos, at_ms
-  FROM client_event WHERE event = 'leaving' AND reason LIKE '%being closed%'
+  SELECT kafka_cluster, group_id, process_id, instance, client, stream_pos, at_ms FROM client_event
+  WHERE event = 'leaving' AND reason LIKE '%being closed%'
   UNION ALL
   -- The metrics line of a closed client has no group, and its client id is that of the task.
   SELECT e.kafka_cluster, g.group_id, e.process_id, e.instance, e.client_id, e.stream_pos, e.at_ms
@@ -175,15 +173,13 @@ WITH client_close AS (
   GROUP BY e.kafka_cluster, e.process_id, e.instance, e.group_id, e.client_id, e.client_kind, e.task
 ), logging_process AS (
   -- Processes whose consumer internals log at INFO, so that their silence is evidence.
-  SELECT DISTINCT process_id
-  FROM event
+  SELECT DISTINCT process_id FROM event
   WHERE logger LIKE '%.clients.consumer.internals.%' AND NOT coalesce(level, '') RLIKE '(?i)warn|error|fatal|severe|critical'
 ), disconnected_client AS (
   SELECT DISTINCT process_id, client_id FROM event WHERE event IN ('connection_failed', 'bootstrap_failed', 'node_disconnected')
 ), unknown_group AS (
   -- Groups that never appear in the available brokers' logs.
-  SELECT DISTINCT a.kafka_cluster, a.group_id
-  FROM coordinator_request a
+  SELECT DISTINCT a.kafka_cluster, a.group_id FROM coordinator_request a
   JOIN process_cluster c ON c.kafka_cluster = a.kafka_cluster
   JOIN process_life b ON b.process_id = c.process_id AND b.is_broker
   LEFT ANTI JOIN broker_generation g ON g.kafka_cluster = a.kafka_cluster AND g.group_id = a.group_id
@@ -210,8 +206,7 @@ WITH client_close AS (
   WHERE a.is_worker OR coalesce(s.process_id, x.process_id, b.group_id) IS NOT NULL
   GROUP BY a.kafka_cluster, a.process_id, a.instance, a.group_id, a.client_id, a.is_worker, a.task, a.at_ms, a.event_id
 ), any_outage AS (
-  SELECT *
-  FROM member_outage
+  SELECT * FROM member_outage
   UNION ALL
   SELECT kafka_cluster, group_id, process_id, instance, client_id, client_id, is_worker, task, true, false, NULL, NULL, NULL, false, at_ms, NULL,
     closed_ms, NULL, 0, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), array(), false, false, false, array(event_id)
@@ -222,8 +217,7 @@ WITH client_close AS (
     e.found_ms IS NULL AND f.process_id IS NOT NULL OR e.is_refused AND h.process_id IS NULL
       OR coalesce(exists(k.set_back, p -> p > e.lost_pos AND p <= e.found_pos), false)
       OR coalesce(coalesce(e.found_ms, e.closed_ms, l.stopping_ms, l.last_ms) - e.lost_ms >= k.step_ms, false) AS is_doubted
-  FROM any_outage e
-  JOIN process_life l ON l.process_id = e.process_id AND l.instance = e.instance
+  FROM any_outage e JOIN process_life l ON l.process_id = e.process_id AND l.instance = e.instance
   JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
   LEFT JOIN common_clock k ON k.process_id = e.process_id
   LEFT JOIN filtered_log f ON f.process_id = e.process_id

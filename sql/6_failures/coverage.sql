@@ -18,8 +18,7 @@ CREATE OR REPLACE TEMPORARY VIEW coverage (
 )
 AS
 WITH file_range AS (
-  SELECT r.process_id, r.range_start, r.first_ts, r.last_ts, f.ordinal
-  FROM range_row r
+  SELECT r.process_id, r.range_start, r.first_ts, r.last_ts, f.ordinal FROM range_row r
   LEFT JOIN (SELECT file_id, max(ordinal) AS ordinal FROM evidence_file GROUP BY file_id) f ON f.file_id = r.file_id
   LEFT ANTI JOIN copied_log c ON c.process_id = r.process_id
   WHERE r.first_ts IS NOT NULL
@@ -32,8 +31,7 @@ WITH file_range AS (
   FROM (SELECT r.process_id, explode(gaps) AS quiet FROM range_row r LEFT ANTI JOIN copied_log c ON c.process_id = r.process_id)
   UNION ALL
   -- Between the ranges and files of one process.
-  SELECT process_id, last_to_ts, first_ts
-  FROM range_with_previous
+  SELECT process_id, last_to_ts, first_ts FROM range_with_previous
 ), innermost_gap AS (
   -- Of several nested ones, the narrowest shows where the lines are missing.
   SELECT process_id, from_pos, event_id, why,
@@ -45,8 +43,8 @@ WITH file_range AS (
   -- Old clients do not print their ids. If each generation has as many members as there are logs, none is missing.
   SELECT kafka_cluster, group_id FROM generation GROUP BY kafka_cluster, group_id HAVING max(member_count - seen_by_members) <= 0
 ), member_without_log AS (
-  SELECT m.group_id, m.member_id, m.client_id, m.client_host, m.first_ts, m.last_ts
-  FROM member m LEFT ANTI JOIN complete_group w ON w.kafka_cluster = m.kafka_cluster AND w.group_id = m.group_id
+  SELECT m.group_id, m.member_id, m.client_id, m.client_host, m.first_ts, m.last_ts FROM member m
+  LEFT ANTI JOIN complete_group w ON w.kafka_cluster = m.kafka_cluster AND w.group_id = m.group_id
   -- A process on that host has a log, but without the lines of that client.
   LEFT ANTI JOIN (SELECT q.client, h.client_host FROM quiet_log q JOIN member h ON h.process_id = q.process_id AND h.client_host IS NOT NULL) q
     ON q.client = m.client_id AND q.client_host = m.client_host
@@ -60,8 +58,7 @@ WITH file_range AS (
 ), complete_client_log AS (
   -- An application does not log its start. A log that begins with a client's settings, release or subscription, and has one of these for each
   -- consumer, is complete.
-  SELECT e.process_id
-  FROM event e
+  SELECT e.process_id FROM event e
   LEFT JOIN (
     SELECT DISTINCT process_id, CASE WHEN event = 'subscribed' THEN client_id ELSE config['client.id'] END AS client_id
     FROM event WHERE event = 'config_dumped' AND component = 'ConsumerConfig' OR event = 'subscribed'
@@ -80,8 +77,8 @@ WITH file_range AS (
     ON l.process_id = m.process_id
 ), unidentified_members AS (
   -- Members that print no id.
-  SELECT kafka_cluster, group_id, generation, client_id, count(*) AS members
-  FROM member_generation WHERE member_id IS NULL GROUP BY kafka_cluster, group_id, generation, client_id
+  SELECT kafka_cluster, group_id, generation, client_id, count(*) AS members FROM member_generation
+  WHERE member_id IS NULL GROUP BY kafka_cluster, group_id, generation, client_id
 ), member_named_by_leader AS (
   -- Without a coordinator's log, a worker names one other member, the leader, and a consumer that leads names all members. These are ids without a
   -- line in any log. A log that begins later or ends earlier may be that of another process run of the same client, unless it is the leader's own. A
@@ -98,8 +95,7 @@ WITH file_range AS (
         UNION ALL
         -- Clients before 1.0 do not name the group in this line.
         SELECT k.kafka_cluster, k.group_id, e.generation, explode(coalesce(map_keys(e.assignment), e.members)), e.process_id, e.ts, e.ts
-        FROM event e
-        JOIN client_event k ON k.event_id = e.event_id
+        FROM event e JOIN client_event k ON k.event_id = e.event_id
         LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND s.member_count > 0
         WHERE e.event = 'assignment_computed'
       )
@@ -114,8 +110,7 @@ WITH file_range AS (
   LEFT ANTI JOIN member_generation o ON o.kafka_cluster = g.kafka_cluster AND o.group_id = g.group_id AND o.generation = g.generation
     AND o.member_id = g.member_id AND o.process_id IS NOT NULL
 ), any_generation AS (
-  SELECT kafka_cluster, group_id, generation, seen_by_broker, first_joined_ts, last_synced_ts
-  FROM generation
+  SELECT kafka_cluster, group_id, generation, seen_by_broker, first_joined_ts, last_synced_ts FROM generation
   UNION ALL
   -- A coordinator prints a line for each generation, even an empty one: it also coordinated those between two of its own.
   SELECT kafka_cluster, group_id, explode(sequence(last_generation + 1, generation - 1)), false, last_ts, began_ts
@@ -155,8 +150,7 @@ WITH file_range AS (
   FROM (
     SELECT h.process_id, b.ts AS from_ts, a.ts AS to_ts, h.why,
       h.why = 'coordinator_ahead' AND coalesce(l.last_ms <= unix_millis(a.ts), false) AS is_at_end
-    FROM innermost_gap h
-    JOIN event a ON a.event_id = h.event_id AND a.process_id = h.process_id
+    FROM innermost_gap h JOIN event a ON a.event_id = h.event_id AND a.process_id = h.process_id
     LEFT JOIN event b ON b.process_id = h.process_id AND b.stream_pos = h.from_pos
     LEFT JOIN (SELECT process_id, max(last_ms) AS last_ms FROM process_life GROUP BY process_id) l ON l.process_id = h.process_id
     WHERE h.inner_pos IS NULL OR h.from_pos > h.inner_pos
@@ -177,8 +171,8 @@ WITH file_range AS (
   SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'filtered', 'filtered' AS code, NULL, literal, why
   FROM filtered_log
   UNION ALL
-  SELECT coalesce(process_id, path), NULL, NULL, 'unreadable', 'unreadable' AS code, NULL, path, note
-  FROM evidence_file WHERE status = 'unreadable' OR (status = 'read' AND note IS NOT NULL)
+  SELECT coalesce(process_id, path), NULL, NULL, 'unreadable', 'unreadable' AS code, NULL, path, note FROM evidence_file
+  WHERE status = 'unreadable' OR (status = 'read' AND note IS NOT NULL)
   UNION ALL
   -- One client may have had several ids; for some, lines show neither client nor host. Some libraries give all members one client id: if a group has
   -- no other missing client, all members without a log have this one.
@@ -224,8 +218,8 @@ WITH file_range AS (
   SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'several_brokers', 'several_brokers' AS code, broker_count, broker_ids, NULL
   FROM shared_log WHERE broker_count > 0
   UNION ALL
-  SELECT process_id, min(ts), max(ts), 'cut_lines', 'cut_lines' AS code, count_if(is_longest), NULL, NULL
-  FROM unrecognised_line GROUP BY process_id
+  SELECT process_id, min(ts), max(ts), 'cut_lines', 'cut_lines' AS code, count_if(is_longest), NULL, NULL FROM unrecognised_line
+  GROUP BY process_id
   HAVING count_if(is_longest) >= greatest(10, count(*) / 2) AND count(DISTINCT CASE WHEN is_longest THEN first_word END) >= 4
   UNION ALL
   SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'no_info', 'no_info' AS code, NULL, NULL, NULL

@@ -16,11 +16,11 @@ CREATE OR REPLACE TEMPORARY VIEW cut_off (
 )
 AS
 WITH connection_line AS (
-  SELECT kafka_cluster, process_id, instance, at_ms, event_id, true AS is_failure
-  FROM fact_line WHERE event IN ('connection_failed', 'bootstrap_failed') AND at_ms IS NOT NULL
+  SELECT kafka_cluster, process_id, instance, at_ms, event_id, true AS is_failure FROM fact_line
+  WHERE event IN ('connection_failed', 'bootstrap_failed') AND at_ms IS NOT NULL
   UNION ALL
-  SELECT kafka_cluster, process_id, instance, at_ms, event_id, false
-  FROM client_event WHERE event IN ('joined', 'synced', 'heartbeat_failed') AND at_ms IS NOT NULL
+  SELECT kafka_cluster, process_id, instance, at_ms, event_id, false FROM client_event
+  WHERE event IN ('joined', 'synced', 'heartbeat_failed') AND at_ms IS NOT NULL
 ), line_with_answers AS (
   SELECT kafka_cluster, process_id, instance, at_ms, event_id, is_failure,
     count_if(NOT is_failure) OVER (PARTITION BY process_id, instance ORDER BY at_ms, event_id ROWS UNBOUNDED PRECEDING) AS answers
@@ -43,16 +43,15 @@ WITH connection_line AS (
   SELECT s.kafka_cluster, s.process_id, s.instance, s.stretch, s.from_ms, s.to_ms, s.from_ms - o.hi_ms AS from_lo_ms,
     s.from_ms - o.lo_ms AS from_hi_ms, s.to_ms - o.hi_ms AS to_lo_ms, s.to_ms - o.lo_ms AS to_hi_ms, o.lo_ms AS clock_lo_ms, o.hi_ms AS clock_hi_ms,
     o.reference_process_id, s.first_id, s.last_id
-  FROM failure_span s
-  JOIN clock_offset o ON o.process_id = s.process_id AND o.is_island_reference
+  FROM failure_span s JOIN clock_offset o ON o.process_id = s.process_id AND o.is_island_reference
   JOIN process_life l ON l.process_id = s.process_id AND l.instance = s.instance AND NOT l.is_broker
 ), broker_response AS (
   -- Lines that follow from a broker's response.
-  SELECT process_id, instance, at_ms
-  FROM fact_line WHERE event = 'kafka_cluster_id'
+  SELECT process_id, instance, at_ms FROM fact_line
+  WHERE event = 'kafka_cluster_id'
   UNION ALL
-  SELECT process_id, instance, at_ms
-  FROM client_event WHERE event IN ('coordinator_discovered', 'joined', 'synced', 'heartbeat_failed')
+  SELECT process_id, instance, at_ms FROM client_event
+  WHERE event IN ('coordinator_discovered', 'joined', 'synced', 'heartbeat_failed')
 ), surrounding_response AS (
   SELECT u.process_id, u.instance, u.from_ms, max(CASE WHEN k.at_ms < u.from_ms THEN k.at_ms END) AS before_ms,
     min(CASE WHEN k.at_ms > u.to_ms THEN k.at_ms END) AS after_ms
@@ -63,8 +62,7 @@ WITH connection_line AS (
   SELECT process_id, kafka_cluster, coalesce(synced_ms, joined_ms, worker_assigned_ms) AS at_ms FROM join_round
 ), unaffected_process AS (
   -- A member in another process that kept its coordinator throughout.
-  SELECT u.process_id, u.instance, u.from_ms, u.from_hi_ms AS since_ms
-  FROM connection_outage u
+  SELECT u.process_id, u.instance, u.from_ms, u.from_hi_ms AS since_ms FROM connection_outage u
   JOIN clock_offset o ON o.reference_process_id = u.reference_process_id AND o.is_island_reference AND o.process_id <> u.process_id
   LEFT SEMI JOIN member_response a ON a.process_id = o.process_id AND a.kafka_cluster = u.kafka_cluster AND a.at_ms - o.lo_ms < u.from_lo_ms
   LEFT SEMI JOIN process_life p ON p.process_id = o.process_id AND p.first_ms - o.lo_ms < u.from_lo_ms AND p.last_ms - o.hi_ms > u.to_hi_ms
@@ -72,8 +70,7 @@ WITH connection_line AS (
     AND coalesce(t.found_hi_ms, t.lost_hi_ms + t.duration_ms) >= u.from_lo_ms
   UNION ALL
   -- Or a member in another process that received a response in the meantime, long before this process could connect again.
-  SELECT u.process_id, u.instance, u.from_ms, a.at_ms - o.lo_ms
-  FROM connection_outage u
+  SELECT u.process_id, u.instance, u.from_ms, a.at_ms - o.lo_ms FROM connection_outage u
   JOIN clock_offset o ON o.reference_process_id = u.reference_process_id AND o.is_island_reference AND o.process_id <> u.process_id
   JOIN member_response a ON a.process_id = o.process_id AND a.kafka_cluster = u.kafka_cluster
     AND a.at_ms - o.hi_ms > u.from_hi_ms AND a.at_ms - o.lo_ms < u.to_lo_ms - unreachable_ms
@@ -81,8 +78,7 @@ WITH connection_line AS (
   SELECT process_id, instance, from_ms, min(since_ms) AS since_ms FROM unaffected_process GROUP BY process_id, instance, from_ms
 ), lone_outage AS (
   -- An attempt to connect that fails may have begun before the others were answered, so one failure afterwards is not enough.
-  SELECT u.process_id, u.instance, u.from_ms, w.since_ms
-  FROM connection_outage u
+  SELECT u.process_id, u.instance, u.from_ms, w.since_ms FROM connection_outage u
   JOIN unaffected_since w ON w.process_id = u.process_id AND w.instance = u.instance AND w.from_ms = u.from_ms
   JOIN failure_stretch f ON f.process_id = u.process_id AND f.instance = u.instance AND f.stretch = u.stretch
     AND f.at_ms - u.clock_lo_ms >= w.since_ms
@@ -91,8 +87,7 @@ WITH connection_line AS (
 )
 SELECT u.kafka_cluster, u.process_id, u.instance, u.from_ms, u.to_ms, i.before_ms - u.clock_hi_ms AS before_lo_ms, w.since_ms AS from_hi_ms,
   u.to_lo_ms, i.after_ms - u.clock_lo_ms AS after_hi_ms, u.reference_process_id, u.first_id, u.last_id
-FROM connection_outage u
-JOIN lone_outage w ON w.process_id = u.process_id AND w.instance = u.instance AND w.from_ms = u.from_ms
+FROM connection_outage u JOIN lone_outage w ON w.process_id = u.process_id AND w.instance = u.instance AND w.from_ms = u.from_ms
 JOIN surrounding_response i ON i.process_id = u.process_id AND i.instance = u.instance AND i.from_ms = u.from_ms AND i.before_ms IS NOT NULL
 LEFT ANTI JOIN connection_outage v ON v.kafka_cluster = u.kafka_cluster AND v.process_id <> u.process_id
   AND v.reference_process_id = u.reference_process_id AND v.from_lo_ms <= u.to_hi_ms AND v.to_hi_ms >= w.since_ms

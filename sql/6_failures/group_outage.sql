@@ -23,7 +23,7 @@ CREATE OR REPLACE TEMPORARY VIEW group_outage (
   members              COMMENT 'Members',
   is_worker            COMMENT 'True if a Connect worker is among them',
   is_sink              COMMENT 'True if a sink task''s consumer is among them',
-  broker_id            COMMENT 'Coordinator that was lost',
+  broker_id,
   broker               COMMENT 'Its address',
   new_broker_id        COMMENT 'Coordinator that finally answered',
   causes               COMMENT 'Causes as printed',
@@ -38,11 +38,11 @@ CREATE OR REPLACE TEMPORARY VIEW group_outage (
 )
 AS
 WITH coordinator_contact AS (
-  SELECT process_id, instance, group_id, client, at_ms
-  FROM client_event WHERE event IN ('joined', 'synced')
+  SELECT process_id, instance, group_id, client, at_ms FROM client_event
+  WHERE event IN ('joined', 'synced')
   UNION ALL
-  SELECT process_id, instance, group_id, client, found_ms
-  FROM coordinator_outage WHERE found_ms IS NOT NULL
+  SELECT process_id, instance, group_id, client, found_ms FROM coordinator_outage
+  WHERE found_ms IS NOT NULL
 ), recovery_by_other_client AS (
   -- A client that lost its coordinator once, and whose log shows no recovery. Its process could reach the coordinator when that answered another
   -- client of the process.
@@ -71,8 +71,7 @@ WITH coordinator_contact AS (
   LEFT JOIN setting s ON s.process_id = o.process_id AND s.component = 'ConsumerConfig' AND s.key = 'session.timeout.ms' AND s.client_id = o.client_id
   LEFT JOIN setting b ON b.process_id = o.process_id AND b.component = 'ConsumerConfig' AND b.key = 'bootstrap.servers' AND b.client_id = o.client_id
 ), relevant_outage AS (
-  SELECT *
-  FROM outage_with_settings
+  SELECT * FROM outage_with_settings
   -- A client that closes while it waits for its first coordinator counts only if it waited long.
   WHERE (was_member OR found_ms IS NULL AND (closed_ms IS NULL OR duration_ms > session_ms))
     -- A worker revokes its work one heartbeat interval after it notices the loss, long before the session expires.

@@ -74,8 +74,7 @@ WITH covered_generation AS (
     AND coalesce(m.own_hi_ms - m.own_lo_ms > coordinator_together_ms, true)
   WHERE l.removed_id IS NULL AND b.group_id IS NULL
 ), process_moment AS (
-  SELECT e.process_id, e.instance, e.at_ms, 0 AS rank, CAST(NULL AS STRING) AS loss_id
-  FROM process_line e
+  SELECT e.process_id, e.instance, e.at_ms, 0 AS rank, CAST(NULL AS STRING) AS loss_id FROM process_line e
   LEFT SEMI JOIN (SELECT DISTINCT process_id, instance FROM any_loss) r ON r.process_id = e.process_id AND r.instance = e.instance
   WHERE e.at_ms IS NOT NULL
   UNION ALL
@@ -99,15 +98,13 @@ WITH covered_generation AS (
   )
   WHERE loss_id IS NOT NULL GROUP BY loss_id
 ), client_close AS (
-  SELECT r.loss_id, min(f.at_ms) AS closed_ms
-  FROM any_loss r
+  SELECT r.loss_id, min(f.at_ms) AS closed_ms FROM any_loss r
   JOIN fact_line f ON f.process_id = r.process_id AND f.instance = r.instance AND f.client_id = r.client AND f.event = 'client_closed'
     AND f.at_ms >= r.noticed.at_ms
   GROUP BY r.loss_id
 ), late_cancellation AS (
   -- Requests that several clients cancelled late when the loss was noticed: the process ran when the last of them was sent.
-  SELECT r.loss_id, max(unix_millis(e.ts) - e.duration_ms) AS sent_ms
-  FROM any_loss r
+  SELECT r.loss_id, max(unix_millis(e.ts) - e.duration_ms) AS sent_ms FROM any_loss r
   JOIN event e ON e.process_id = r.process_id AND e.instance = r.instance AND e.event = 'request_cancelled'
     AND e.duration_ms > e.timeout_ms + heartbeat_late_ms AND abs(unix_millis(e.ts) - r.noticed.at_ms) <= loss_noticed_ms
   GROUP BY r.loss_id
@@ -128,8 +125,7 @@ WITH covered_generation AS (
   JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference AND o.hi_ms - o.lo_ms <= coordinator_together_ms
 ), loss_without_outage AS (
   -- Another process of the group, with a known clock and a log that continues, lost no coordinator at the moment of the removal.
-  SELECT DISTINCT p.loss_id
-  FROM loss_on_clock p
+  SELECT DISTINCT p.loss_id FROM loss_on_clock p
   JOIN member_log_span m ON m.group_id = p.group_id AND m.process_id <> p.process_id AND m.reference_process_id = p.reference_process_id
     AND m.first_hi_ms <= p.removed_lo_ms - coordinator_together_ms AND m.last_lo_ms >= p.removed_hi_ms
   LEFT JOIN coordinator_loss o ON o.group_id = m.group_id AND o.process_id = m.process_id
@@ -139,15 +135,13 @@ WITH covered_generation AS (
 ), coordinator_trouble_loss AS (
   -- Others of the group lost the same coordinator at the same moment, or it had only just returned. If a clock leaves this open, and another process
   -- had no trouble, they did not.
-  SELECT p.loss_id
-  FROM loss_on_clock p
+  SELECT p.loss_id FROM loss_on_clock p
   LEFT JOIN loss_without_outage u ON u.loss_id = p.loss_id
   JOIN coordinator_loss o ON o.group_id = p.group_id AND o.process_id <> p.process_id AND o.reference_process_id = p.reference_process_id
     AND o.lost_lo_ms <= p.noticed_hi_ms + coordinator_together_ms AND o.lost_hi_ms >= p.noticed_lo_ms - coordinator_together_ms
     AND (u.loss_id IS NULL OR o.is_close AND p.noticed_hi_ms - p.noticed_lo_ms <= coordinator_together_ms)
   UNION
-  SELECT p.loss_id
-  FROM loss_on_clock p
+  SELECT p.loss_id FROM loss_on_clock p
   JOIN process_ending b ON b.is_broker AND b.process_id = p.broker AND b.reference_process_id = p.reference_process_id
     AND b.to_lo_ms <= p.removed_hi_ms AND b.to_hi_ms >= p.removed_lo_ms - coalesce(p.session_ms, 0) - coordinator_settled_ms
 )
@@ -184,8 +178,7 @@ SELECT r.kafka_cluster, r.group_id, r.loss_id, r.member_id, r.process_id, r.inst
   r.answered_ms, coalesce(a.before_ms, d.sent_ms) AS before_ms, coalesce(a.after_ms, r.refused_ms) AS after_ms, r.noticed_ms,
   r.noticed.event_id AS noticed_id, r.noticed_event AS noticed, r.last_lost_ms, r.found_ms, r.first_found_ms, r.refused.event_id AS refused_id,
   r.back_ms, r.back_id
-FROM loss_on_clock r
-LEFT JOIN surrounding_line a ON a.loss_id = r.loss_id
+FROM loss_on_clock r LEFT JOIN surrounding_line a ON a.loss_id = r.loss_id
 LEFT JOIN late_cancellation d ON d.loss_id = r.loss_id
 LEFT JOIN coordinator_trouble_loss s ON s.loss_id = r.loss_id
 LEFT JOIN process_ending e ON e.process_id = r.process_id AND e.instance = r.instance

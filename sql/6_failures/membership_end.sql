@@ -125,14 +125,13 @@ WITH classified_event AS (
   )
   WHERE membership IS NOT NULL AND last IS NOT NULL
 ), next_round AS (
-  SELECT kafka_cluster, group_id, incarnation, generation, reference_process_id, min(joined_hi_ms) AS joined_hi_ms
-  FROM timed_round GROUP BY kafka_cluster, group_id, incarnation, generation, reference_process_id
+  SELECT kafka_cluster, group_id, incarnation, generation, reference_process_id, min(joined_hi_ms) AS joined_hi_ms FROM timed_round
+  GROUP BY kafka_cluster, group_id, incarnation, generation, reference_process_id
 ), replaced_member AS (
   SELECT a.seat, a.membership,
     min(CASE WHEN n.reference_process_id = o.reference_process_id AND o.hi_ms - o.lo_ms <= coordinator_together_ms
       THEN n.joined_hi_ms + o.hi_ms END) AS own_hi_ms
-  FROM last_round a
-  JOIN ended_membership e ON e.seat = a.seat AND e.membership = a.membership
+  FROM last_round a JOIN ended_membership e ON e.seat = a.seat AND e.membership = a.membership
   JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
   JOIN next_round n ON n.kafka_cluster = a.last.kafka_cluster AND n.group_id = a.last.group_id AND n.incarnation = a.last.incarnation
     AND n.generation = a.last.generation + 1
@@ -145,8 +144,7 @@ SELECT e.kafka_cluster, e.group_id, e.process_id, e.instance, e.client, e.member
   e.removed_member, s.noticed, s.last_lost_ms, s.refused, f.found_ms, f.first_found_ms, coalesce(s.noticed.answered_ms, e.answered_ms) AS answered_ms,
   coalesce(e.asked_ms < e.removed_ms, false) AS is_joining, b.in_ms AS back_ms, b.in_id AS back_id, p.own_hi_ms AS replaced_ms,
   p.seat IS NOT NULL AS is_replaced, a.last.incarnation AS last_incarnation, a.last.generation AS last_generation
-FROM loss_summary s
-JOIN ended_membership e ON e.seat = s.seat AND e.membership = s.membership
+FROM loss_summary s JOIN ended_membership e ON e.seat = s.seat AND e.membership = s.membership
 LEFT JOIN ended_membership b ON b.seat = s.seat AND b.membership = s.membership + 1
 LEFT JOIN recovery f ON f.seat = s.seat AND f.membership = s.membership
 LEFT JOIN replaced_member p ON p.seat = s.seat AND p.membership = s.membership

@@ -4,8 +4,7 @@
 -- A coordinator makes a member id from the client id and a UUID. Old clients do not print the id; later ones print it after the response. The removed
 -- member asked to join before the removal, and printed nothing more in that process run.
 CREATE OR REPLACE TEMPORARY VIEW namesake (
-  kafka_cluster, group_id,
-  member_id     COMMENT 'Member id that was removed',
+  kafka_cluster, group_id, member_id,
   removed_id    COMMENT 'Event of the removal',
   process_id    COMMENT 'Process of a client of that name in that group',
   instance, client,
@@ -23,8 +22,7 @@ WITH unidentified_removal AS (
   FROM removed_member
   WHERE process_id IS NULL AND how = 'session' AND protocol = 'classic' AND member_id RLIKE '.-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
 ), removal_count AS (
-  SELECT n.removed_id, n.member_id, count(*) AS members
-  FROM unidentified_removal n
+  SELECT n.removed_id, n.member_id, count(*) AS members FROM unidentified_removal n
   JOIN unidentified_removal b ON b.kafka_cluster = n.kafka_cluster AND b.group_id = n.group_id AND b.client_id = n.client_id
     AND b.removed_lo_ms <= n.removed_hi_ms
   GROUP BY n.removed_id, n.member_id
@@ -43,8 +41,7 @@ WITH unidentified_removal AS (
     (l.ending_ms IS NOT NULL OR coalesce(l.last_ms - o.hi_ms > n.removed_hi_ms, false))
       AND c.last.event NOT IN ('coordinator_lost', 'heartbeat_failed', 'join_failed', 'member_fenced', 'poll_timeout', 'sync_failed') AS went_on,
     m.members
-  FROM unidentified_removal n
-  JOIN removal_count m ON m.removed_id = n.removed_id AND m.member_id = n.member_id
+  FROM unidentified_removal n JOIN removal_count m ON m.removed_id = n.removed_id AND m.member_id = n.member_id
   JOIN possible_client c ON c.kafka_cluster = n.kafka_cluster AND c.group_id = n.group_id AND c.client_id = n.client_id
   JOIN clock_offset o ON o.process_id = c.process_id AND o.is_island_reference AND o.reference_process_id = n.reference_process_id
   JOIN process_life l ON l.process_id = c.process_id AND l.instance = c.instance

@@ -12,7 +12,7 @@ CREATE OR REPLACE TEMPORARY VIEW offsets_topic (
   failures           COMMENT 'How often its creation failed for lack of brokers',
   failed_from_ms     COMMENT 'First time, by that broker''s clock (milliseconds since 1970)',
   failed_to_ms       COMMENT 'Last time',
-  required           COMMENT 'Required number of replicas',
+  required,
   alive              COMMENT 'Live brokers at the last failure',
   created_ms         COMMENT 'When it was created, if logged',
   placed_ids         COMMENT 'Events that show the replication',
@@ -42,11 +42,10 @@ WITH topic_placement AS (
   FROM fact_line e WHERE e.event IN ('offsets_topic_failed', 'coordinator_elected', 'partition_loaded', 'group_loaded')
   GROUP BY e.kafka_cluster
 ), cluster_in_use AS (
-  SELECT DISTINCT kafka_cluster
-  FROM generation
+  SELECT DISTINCT kafka_cluster FROM generation
   UNION
-  SELECT DISTINCT kafka_cluster
-  FROM client_event WHERE event = 'coordinator_discovered'
+  SELECT DISTINCT kafka_cluster FROM client_event
+  WHERE event = 'coordinator_discovered'
 ), broker_count AS (
   SELECT kafka_cluster, count(*) AS n FROM cluster_broker GROUP BY kafka_cluster
 )
@@ -54,8 +53,7 @@ SELECT b.kafka_cluster, p.replication_factor, c.rf AS configured, c.min_isr, b.n
   coalesce(p.replication_factor IS NOT NULL OR u.kafka_cluster IS NOT NULL OR l.there, false) AS exists_already, coalesce(l.failures, 0) AS failures,
   l.from_ms AS failed_from_ms, l.to_ms AS failed_to_ms, l.required, l.alive, p.created_ms, coalesce(p.ids, array()) AS placed_ids,
   coalesce(c.ids, array()) AS config_ids, coalesce(l.ids, array()) AS failed_ids
-FROM broker_count b
-LEFT JOIN topic_placement p ON p.kafka_cluster = b.kafka_cluster
+FROM broker_count b LEFT JOIN topic_placement p ON p.kafka_cluster = b.kafka_cluster
 LEFT JOIN broker_setting c ON c.kafka_cluster = b.kafka_cluster
 LEFT JOIN topic_failure l ON l.kafka_cluster = b.kafka_cluster
 LEFT JOIN cluster_in_use u ON u.kafka_cluster = b.kafka_cluster

@@ -41,8 +41,7 @@ WITH latest_generation AS (
   -- The last process run of each log, up to the line about its end, if any. In a filtered log, a missing line proves nothing.
   SELECT l.process_id, l.instance, coalesce(l.ending_ms, l.last_ms) AS last_ms, l.ending_id IS NOT NULL AS is_ending, o.lo_ms, o.hi_ms, o.stepped,
     o.reference_process_id
-  FROM process_life l
-  JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
+  FROM process_life l JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
   LEFT ANTI JOIN filtered_log f ON f.process_id = l.process_id
   WHERE l.next_start_ms IS NULL
 ), last_coordinator_line AS (
@@ -59,8 +58,7 @@ WITH latest_generation AS (
   SELECT w.kafka_cluster, w.group_id, w.process_id, w.last.at_ms AS at_ms, w.last.event_id AS event_id, w.last.member_id AS member_id,
     nullif(concat_ws('; client reason: ', w.last.reason, nullif(w.last.client_reason, '')), '') AS reason, l.last_ms, l.lo_ms, l.hi_ms, l.stepped,
     l.reference_process_id
-  FROM last_coordinator_line w
-  JOIN last_run l ON l.process_id = w.process_id AND l.instance = w.last.instance AND NOT l.is_ending
+  FROM last_coordinator_line w JOIN last_run l ON l.process_id = w.process_id AND l.instance = w.last.instance AND NOT l.is_ending
   LEFT JOIN latest_generation n ON n.kafka_cluster = w.kafka_cluster AND n.group_id = w.group_id
   -- Another log shows a generation that follows it.
   WHERE w.last.event = 'rebalance_preparing' AND coalesce(n.last.generation <= w.last.old_generation, true)
@@ -83,8 +81,8 @@ WITH latest_generation AS (
   GROUP BY process_id, client
 ), last_generation AS (
   -- The last generation of each client.
-  SELECT kafka_cluster, group_id, process_id, client, max_by(struct(incarnation, generation), round) AS last
-  FROM member_round GROUP BY kafka_cluster, group_id, process_id, client
+  SELECT kafka_cluster, group_id, process_id, client, max_by(struct(incarnation, generation), round) AS last FROM member_round
+  GROUP BY kafka_cluster, group_id, process_id, client
 ), last_settlement AS (
   SELECT n.kafka_cluster, n.group_id, n.settled.at_ms - o.lo_ms AS hi_ms, o.reference_process_id
   FROM latest_generation n JOIN clock_offset o ON o.process_id = n.settled.coordinator AND o.is_island_reference
@@ -100,8 +98,7 @@ WITH latest_generation AS (
   SELECT s.kafka_cluster, s.group_id, s.process_id, s.client, s.client_id, s.task, s.last.at_ms AS at_ms, s.last.event_id AS event_id,
     least(c.closing.at_ms, t.ended.at_ms, l.last_ms) AS last_ms, l.lo_ms, l.hi_ms, l.stepped, l.reference_process_id,
     l.is_ending OR c.process_id IS NOT NULL OR t.process_id IS NOT NULL AS is_closed
-  FROM last_member_line s
-  JOIN last_run l ON l.process_id = s.process_id AND l.instance = s.last.instance
+  FROM last_member_line s JOIN last_run l ON l.process_id = s.process_id AND l.instance = s.last.instance
   LEFT JOIN client_close c ON c.process_id = s.process_id AND c.client = s.client AND c.closing.pos > s.last.stream_pos
   LEFT JOIN task_life t ON t.process_id = s.process_id AND t.instance = s.last.instance AND t.task = s.task AND t.ended.pos > s.last.stream_pos
   LEFT JOIN latest_generation n ON n.kafka_cluster = s.kafka_cluster AND n.group_id = s.group_id
@@ -162,8 +159,7 @@ SELECT t.kafka_cluster, t.group_id, n.last.incarnation AS incarnation, n.last.ge
   t.member_id, t.asked, coalesce(a.awaited, CAST(array() AS ARRAY<STRING>)) AS awaited,
   coalesce(a.awaited_processes, CAST(array() AS ARRAY<STRING>)) AS awaited_processes, c.group_id IS NOT NULL AS has_member_logs, t.is_given_up,
   transform(slice(t.lines, 1, 16), l -> l.event_id) AS witness
-FROM rebalance_summary t
-LEFT JOIN latest_generation n ON n.kafka_cluster = t.kafka_cluster AND n.group_id = t.group_id
+FROM rebalance_summary t LEFT JOIN latest_generation n ON n.kafka_cluster = t.kafka_cluster AND n.group_id = t.group_id
 LEFT JOIN awaited_member a ON a.kafka_cluster = t.kafka_cluster AND a.group_id = t.group_id
 LEFT JOIN (SELECT DISTINCT kafka_cluster, group_id FROM client_event) c ON c.kafka_cluster = t.kafka_cluster AND c.group_id = t.group_id
 -- Groups that stop rebalance until their last member has left: these are left out.

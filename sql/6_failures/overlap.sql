@@ -35,8 +35,7 @@ WITH owner AS (
     SELECT h.*, r.resolution_ms, o.lo_ms AS ahead_lo_ms, o.hi_ms AS ahead_hi_ms, o.stepped, least(h.stop_lo_ms, h.until_ms) AS sure_ms,
       h.start_lo_ms - o.hi_ms AS from_lo_ms, h.start_hi_ms + r.resolution_ms - o.lo_ms AS from_hi_ms, h.stop_lo_ms - o.hi_ms AS to_lo_ms,
       h.stop_hi_ms + r.resolution_ms - o.lo_ms AS to_hi_ms, h.work_stop_hi_ms + r.resolution_ms - o.lo_ms AS work_to_hi_ms
-    FROM holding h
-    LEFT SEMI JOIN (SELECT a_id AS id FROM ownership_pair UNION SELECT b_id FROM ownership_pair) p ON p.id = h.ownership_id
+    FROM holding h LEFT SEMI JOIN (SELECT a_id AS id FROM ownership_pair UNION SELECT b_id FROM ownership_pair) p ON p.id = h.ownership_id
     JOIN process_resolution r ON r.process_id = h.process_id
     JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
   )
@@ -44,8 +43,7 @@ WITH owner AS (
   SELECT p.a_id, p.b_id, p.lo_ms, p.hi_ms, p.clock_how, p.clock_witness, p.is_next, struct(a.*) AS a, struct(b.*) AS b,
     CASE WHEN a.process_id = b.process_id AND a.resource_kind <> 'partition' THEN 0 ELSE a.resolution_ms END AS x_ms,
     CASE WHEN a.process_id = b.process_id AND a.resource_kind <> 'partition' THEN 0 ELSE b.resolution_ms END AS y_ms
-  FROM ownership_pair p
-  JOIN owner a ON a.ownership_id = p.a_id
+  FROM ownership_pair p JOIN owner a ON a.ownership_id = p.a_id
   JOIN owner b ON b.ownership_id = p.b_id
 ), pair_span AS (
   -- On each one's own clock. NULL means no bound on that side; greatest and least ignore it. An end that seems to come before the start, because the
@@ -89,25 +87,23 @@ WITH owner AS (
   FROM position_line
 ), activity_line AS (
   -- Activity of the resource itself: other lines of the process, and those of a client that is being closed, do not prove work.
-  SELECT process_id, resource_kind, resource, concat_ws('/', instance, life) AS owner, at_ms AS since_ms, at_ms, event_id
-  FROM task_line WHERE is_work
+  SELECT process_id, resource_kind, resource, concat_ws('/', instance, life) AS owner, at_ms AS since_ms, at_ms, event_id FROM task_line
+  WHERE is_work
   UNION ALL
   -- Between two lines a consumer read records of a partition. A commit alone does not show the position: several may be in flight, and records that
   -- were read before a pause may be committed after it. An automatic commit always has the complete position.
-  SELECT process_id, 'partition', at.resource, client, was.at_ms, at_ms, event_id
-  FROM position_with_previous WHERE at.position > was.position AND NOT is_jump
+  SELECT process_id, 'partition', at.resource, client, was.at_ms, at_ms, event_id FROM position_with_previous
+  WHERE at.position > was.position AND NOT is_jump
 ), side_activity AS (
   SELECT s.a_id, s.b_id, s.side, struct(min(g.at_ms) AS first_ms, max(g.at_ms) AS last_ms,
     max_by(g.event_id, struct(g.at_ms IS NOT NULL, g.at_ms, g.event_id)) AS event_id) AS work
-  FROM pair_side s
-  JOIN owner h ON h.ownership_id = s.ownership_id
+  FROM pair_side s JOIN owner h ON h.ownership_id = s.ownership_id
   JOIN activity_line g ON g.process_id = h.process_id AND g.resource_kind = h.resource_kind AND g.resource = h.resource
     AND g.owner = h.owner AND g.since_ms >= s.from_ms AND g.at_ms <= s.to_ms
   GROUP BY s.a_id, s.b_id, s.side
 ), member_round_line AS (
   -- A worker owns a task, and its client is the only one of that group in the process. A partition's owner is a client.
-  SELECT m.*, explode(array('', m.client)) AS owner
-  FROM member_round m
+  SELECT m.*, explode(array('', m.client)) AS owner FROM member_round m
   -- Clocks assign generations to incarnations if there are only members' logs.
   LEFT ANTI JOIN (SELECT DISTINCT kafka_cluster, group_id FROM member_round WHERE incarnation > 1) x ON x.kafka_cluster = m.kafka_cluster
     AND x.group_id = m.group_id
@@ -137,11 +133,11 @@ WITH owner AS (
   )
   WHERE ownership_id IS NOT NULL AND round IS NOT NULL
 ), ordered_pair AS (
-  SELECT a_id, b_id, a_id AS first_id, b_id AS second_id
-  FROM ownership_pair WHERE clock_how <> 'same_process'
+  SELECT a_id, b_id, a_id AS first_id, b_id AS second_id FROM ownership_pair
+  WHERE clock_how <> 'same_process'
   UNION ALL
-  SELECT a_id, b_id, b_id, a_id
-  FROM ownership_pair WHERE clock_how <> 'same_process'
+  SELECT a_id, b_id, b_id, a_id FROM ownership_pair
+  WHERE clock_how <> 'same_process'
 ), causal_handover AS (
   -- Messages prove, without any clock, that one had ended before the other began. After the first ended, its process asked to join generation N, and
   -- the second began after its process was in generation M >= N: the coordinator ends the join phase of N between the two. Or its process led
@@ -152,8 +148,7 @@ WITH owner AS (
     SELECT p.a_id, p.b_id, p.first_id, a.how, a.round.generation AS left_generation, g.round.generation AS got_generation,
       array(a.event_id, a.round.event_id, g.round.event_id, g.event_id) AS witness,
       row_number() OVER (PARTITION BY p.a_id, p.b_id ORDER BY a.how DESC, p.first_id) AS nth
-    FROM ordered_pair p
-    JOIN ownership_round a ON a.ownership_id = p.first_id AND a.side = 'stop'
+    FROM ordered_pair p JOIN ownership_round a ON a.ownership_id = p.first_id AND a.side = 'stop'
     JOIN ownership_round g ON g.ownership_id = p.second_id AND g.side = 'start' AND g.how = a.how
     WHERE a.round.generation = g.round.generation OR a.how = 'request' AND a.round.generation < g.round.generation
   )
@@ -180,8 +175,7 @@ WITH owner AS (
       struct('b_start' AS bound, b.began_to_ms - b.began_from_ms > clocks_close_ms AS is_wide,
       least(a.ended_from_ms, b.ended_from_ms) > greatest(a.began_to_ms, b.began_from_ms)
       OR least(a.ended_to_ms, b.ended_to_ms) < greatest(a.began_from_ms, b.began_to_ms) AS decides)) AS bounds
-  FROM owner_pair p
-  LEFT JOIN pair_overlap o ON o.a_id = p.a_id AND o.b_id = p.b_id
+  FROM owner_pair p LEFT JOIN pair_overlap o ON o.a_id = p.a_id AND o.b_id = p.b_id
   LEFT JOIN side_activity x ON x.a_id = p.a_id AND x.b_id = p.b_id AND x.side = 'a'
   LEFT JOIN side_activity y ON y.a_id = p.a_id AND y.b_id = p.b_id AND y.side = 'b'
   LEFT JOIN causal_handover c ON c.a_id = p.a_id AND c.b_id = p.b_id

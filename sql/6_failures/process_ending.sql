@@ -8,9 +8,7 @@
 -- nothing about its end, lines may be missing. If the reference's own clock was set while its process was down, the times of the next run are
 -- converted to the previous clock.
 CREATE OR REPLACE TEMPORARY VIEW process_ending (
-  process_id,
-  instance      COMMENT 'Run that ended',
-  is_broker, is_worker, kafka_cluster,
+  process_id, instance, is_broker, is_worker, kafka_cluster,
   group_id      COMMENT 'Its group: its worker''s, else the first of its consumers''; NULL for a broker',
   how           COMMENT 'stopped, left, failed, starting, died or unknown',
   is_deployment COMMENT 'For a clean restart (stopped or left): true if other processes of the group, or other brokers, restarted before or after it,
@@ -21,8 +19,7 @@ CREATE OR REPLACE TEMPORARY VIEW process_ending (
   from_hi_ms    COMMENT 'Ended at this time at the latest',
   to_lo_ms      COMMENT 'Its next run began at this time at the earliest',
   to_hi_ms      COMMENT 'Its next run began at this time at the latest',
-  reference_process_id,
-  witness       COMMENT 'Events that show the end and the next start'
+  reference_process_id, witness
 )
 AS
 WITH process_run AS (
@@ -33,18 +30,17 @@ WITH process_run AS (
   LEFT ANTI JOIN shared_log s ON s.process_id = p.process_id AND s.is_worker
   WHERE last_ms IS NOT NULL
 ), start_failure AS (
-  SELECT process_id, instance, min(event_id) AS event_id
-  FROM fact_line WHERE event IN ('connect_start_failed', 'herder_failed', 'broker_failed') GROUP BY process_id, instance
+  SELECT process_id, instance, min(event_id) AS event_id FROM fact_line
+  WHERE event IN ('connect_start_failed', 'herder_failed', 'broker_failed') GROUP BY process_id, instance
 ), started_run AS (
   -- Before it has started, a process that is asked to stop prints nothing.
-  SELECT process_id, instance
-  FROM fact_line WHERE event IN ('herder_starting', 'broker_started', 'coordinator_elected', 'group_loaded')
+  SELECT process_id, instance FROM fact_line
+  WHERE event IN ('herder_starting', 'broker_started', 'coordinator_elected', 'group_loaded')
   UNION
-  SELECT process_id, instance
-  FROM client_event
+  SELECT process_id, instance FROM client_event
   UNION
-  SELECT process_id, instance
-  FROM event WHERE broker_id IS NOT NULL AND event IN ('group_stabilized', 'rebalance_preparing')
+  SELECT process_id, instance FROM event
+  WHERE broker_id IS NOT NULL AND event IN ('group_stabilized', 'rebalance_preparing')
 ), client_end AS (
   -- A process's last line about each of its memberships.
   SELECT
@@ -84,16 +80,15 @@ WITH process_run AS (
   WHERE NOT m.was_closed GROUP BY m.process_id, m.instance
 ), missing_broker AS (
   -- Evidence of a broker's end in other logs. A broker that did not close its logs recovers them when it starts again.
-  SELECT l.process_id, l.instance, min(m.event_id) AS event_id
-  FROM process_run l
+  SELECT l.process_id, l.instance, min(m.event_id) AS event_id FROM process_run l
   JOIN cluster_broker n ON n.process_id = l.process_id
   JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
   JOIN broker_missed m ON m.kafka_cluster = n.kafka_cluster AND m.broker_id = n.broker_id AND m.process_id <> l.process_id
     AND m.reference_process_id = o.reference_process_id
   WHERE l.is_broker AND m.at_lo_ms > l.last_ms - o.lo_ms AND m.at_hi_ms < l.next_ms - o.hi_ms GROUP BY l.process_id, l.instance
   UNION ALL
-  SELECT l.process_id, l.instance, min(f.event_id)
-  FROM process_run l JOIN fact_line f ON f.process_id = l.process_id AND f.instance = l.instance + 1 AND f.event = 'unclean_start'
+  SELECT l.process_id, l.instance, min(f.event_id) FROM process_run l
+  JOIN fact_line f ON f.process_id = l.process_id AND f.instance = l.instance + 1 AND f.event = 'unclean_start'
   WHERE l.is_broker GROUP BY l.process_id, l.instance
 ), reported_missing AS (
   SELECT process_id, instance, min(event_id) AS event_id FROM missing_broker GROUP BY process_id, instance
@@ -110,8 +105,7 @@ WITH process_run AS (
     array(coalesce(f.event_id, l.ending_id), CASE WHEN l.ending_id IS NULL THEN t.event_id END,
       CASE WHEN l.ending_id IS NULL AND r.own_lo_ms >= l.last_ms THEN r.removed_id END,
       CASE WHEN l.ending_id IS NULL THEN coalesce(o.left_id, c.event_id) END, l.next_start_id) AS witness
-  FROM process_run l
-  LEFT JOIN started_run b ON b.process_id = l.process_id AND b.instance = l.instance
+  FROM process_run l LEFT JOIN started_run b ON b.process_id = l.process_id AND b.instance = l.instance
   LEFT JOIN start_failure f ON f.process_id = l.process_id AND f.instance = l.instance
   LEFT JOIN client_end_summary c ON c.process_id = l.process_id AND c.instance = l.instance
   LEFT JOIN logged_departure o ON o.process_id = l.process_id AND o.instance = l.instance
@@ -145,9 +139,9 @@ WITH process_run AS (
 ), cluster_of_broker AS (
   SELECT process_id, max(kafka_cluster) AS kafka_cluster FROM cluster_broker WHERE process_id IS NOT NULL GROUP BY process_id
 ), run_end_of_group AS (
-  SELECT e.*, coalesce(b.kafka_cluster, c.kafka_cluster) AS kafka_cluster, CASE WHEN NOT e.is_broker THEN coalesce(w.group_id, g.group_id) END AS group_id
-  FROM run_end e
-  LEFT JOIN worker_group w ON w.process_id = e.process_id AND w.instance = e.instance
+  SELECT e.*, coalesce(b.kafka_cluster, c.kafka_cluster) AS kafka_cluster,
+    CASE WHEN NOT e.is_broker THEN coalesce(w.group_id, g.group_id) END AS group_id
+  FROM run_end e LEFT JOIN worker_group w ON w.process_id = e.process_id AND w.instance = e.instance
   LEFT JOIN consumer_group g ON g.process_id = e.process_id AND g.instance = e.instance
   LEFT JOIN process_run_cluster c ON c.process_id = e.process_id AND c.instance = e.instance
   LEFT JOIN cluster_of_broker b ON b.process_id = e.process_id
@@ -160,8 +154,8 @@ WITH process_run AS (
     ORDER BY from_lo_ms, process_id, instance ROWS UNBOUNDED PRECEDING) AS series
   FROM restart
 ), deployment AS (
-  SELECT process_id, instance, min(process_id) OVER s <> max(process_id) OVER s AS is_deployment
-  FROM restart_in_series WINDOW s AS (PARTITION BY kafka_cluster, is_broker, group_id, series)
+  SELECT process_id, instance, min(process_id) OVER s <> max(process_id) OVER s AS is_deployment FROM restart_in_series
+  WINDOW s AS (PARTITION BY kafka_cluster, is_broker, group_id, series)
 )
 SELECT e.process_id, e.instance, e.is_broker, e.is_worker, e.kafka_cluster, e.group_id, e.how, d.is_deployment, e.last_ms, e.next_ms, e.from_lo_ms,
   e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id, e.witness

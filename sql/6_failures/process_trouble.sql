@@ -53,8 +53,7 @@ WITH loss_on_clock AS (
       WHEN j.first_found_ms - j.noticed_ms > heartbeat_late_ms THEN j.first_found_ms - j.ahead_lo_ms
       ELSE j.found_ms - j.ahead_lo_ms END AS to_hi_ms,
     j.reference_process_id, filter(array(j.removed_id, j.noticed_id, j.refused_id, j.back_id), x -> x IS NOT NULL) AS witness
-  FROM loss_on_clock j
-  WHERE j.kind IN ('paused', 'cut_off', 'paused_or_cut_off', 'silent', 'silent_in_outage', 'slow', 'slow_or_paused')
+  FROM loss_on_clock j WHERE j.kind IN ('paused', 'cut_off', 'paused_or_cut_off', 'silent', 'silent_in_outage', 'slow', 'slow_or_paused')
   UNION ALL
   SELECT a.kafka_cluster, w.group_id, a.process_id, a.instance, CAST(NULL AS STRING), 'cut_off', false, a.from_ms, a.to_ms,
     -- A connection that fails was attempted some time before.

@@ -18,8 +18,7 @@ CREATE OR REPLACE TEMPORARY VIEW removed_member (
   heard_ms      COMMENT 'It asked to join the current generation at this time at the earliest (reference clock); NULL: the log begins later',
   reference_process_id,
   process_id    COMMENT 'Its process; NULL: unknown',
-  instance      COMMENT 'Run of the process that it was in',
-  client,
+  instance, client,
   known_how     COMMENT 'own_line, refused or task: how its process is known',
   known_id      COMMENT 'Event that shows it',
   worker_group_id COMMENT 'Group of the worker that a sink''s member was lost with; NULL: none is known',
@@ -54,28 +53,25 @@ WITH coordinator_line AS (
     CASE WHEN p.message LIKE '%fenced from the group%' THEN 'consumer' ELSE 'classic' END AS protocol,
     p.at_ms, p.at_ms - o.hi_ms AS removed_lo_ms, p.at_ms - o.lo_ms AS removed_hi_ms, b.prepared_ms - o.hi_ms AS heard_ms, o.reference_process_id,
     regexp_extract(p.member_id, '^connector-consumer-(.+-[0-9]+)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', 1) AS task
-  FROM member_departure p
-  JOIN clock_offset o ON o.process_id = p.process_id AND o.is_island_reference
+  FROM member_departure p JOIN clock_offset o ON o.process_id = p.process_id AND o.is_island_reference
   LEFT JOIN broker_generation b ON b.stabilized_id = p.before_id
   WHERE p.member_id <> '' AND p.at_ms IS NOT NULL
 ), single_connect_group AS (
-  SELECT kafka_cluster, max(group_id) AS only_one
-  FROM generation WHERE protocol_type = 'connect' GROUP BY kafka_cluster HAVING count(DISTINCT group_id) = 1
+  SELECT kafka_cluster, max(group_id) AS only_one FROM generation
+  WHERE protocol_type = 'connect' GROUP BY kafka_cluster HAVING count(DISTINCT group_id) = 1
 ), removed_worker AS (
   -- With the last generation that it was in.
   SELECT
     r.kafka_cluster, r.group_id, r.member_id, r.removed_id, r.removed_lo_ms, r.removed_hi_ms, r.reference_process_id, max(p.process_id) AS process_id,
     max(struct(n.stabilized_ts, n.incarnation, n.generation, CASE WHEN n.is_count_told THEN n.member_count END AS members)) AS last
-  FROM removal r
-  JOIN single_connect_group g ON g.kafka_cluster = r.kafka_cluster AND g.only_one = r.group_id
+  FROM removal r JOIN single_connect_group g ON g.kafka_cluster = r.kafka_cluster AND g.only_one = r.group_id
   JOIN generation n ON n.kafka_cluster = r.kafka_cluster AND n.group_id = r.group_id AND n.coordinator = r.broker
     AND unix_millis(n.stabilized_ts) < r.at_ms
   LEFT JOIN member_place p ON p.group_id = r.group_id AND p.member_id = r.member_id
   GROUP BY r.kafka_cluster, r.group_id, r.member_id, r.removed_id, r.removed_lo_ms, r.removed_hi_ms, r.reference_process_id
 ), last_assignment AS (
   -- Up to 2.5 only the process of a member is known.
-  SELECT w.removed_id, w.member_id, max(struct(m.generation, m.assigned)) AS had
-  FROM removed_worker w
+  SELECT w.removed_id, w.member_id, max(struct(m.generation, m.assigned)) AS had FROM removed_worker w
   JOIN member_generation m ON m.kafka_cluster = w.kafka_cluster AND m.group_id = w.group_id AND m.incarnation = w.last.incarnation
     AND m.generation <= w.last.generation AND coalesce(m.member_id = w.member_id, m.process_id = w.process_id)
   WHERE m.assigned IS NOT NULL GROUP BY w.removed_id, w.member_id
@@ -84,8 +80,7 @@ WITH coordinator_line AS (
   SELECT w.kafka_cluster, w.group_id, w.member_id, w.removed_id, w.removed_lo_ms, w.removed_hi_ms, w.reference_process_id, w.last,
     h.had.assigned AS own, flatten(collect_list(concat(coalesce(m.assigned, m.revoked), coalesce(m.revoked, m.assigned)))) AS others,
     count_if(m.assigned IS NOT NULL AND m.generation = w.last.generation) AS known
-  FROM removed_worker w
-  LEFT JOIN last_assignment h ON h.removed_id = w.removed_id AND h.member_id = w.member_id
+  FROM removed_worker w LEFT JOIN last_assignment h ON h.removed_id = w.removed_id AND h.member_id = w.member_id
   JOIN member_generation m ON m.kafka_cluster = w.kafka_cluster AND m.group_id = w.group_id AND m.incarnation = w.last.incarnation
     AND m.generation BETWEEN coalesce(h.had.generation, w.last.generation) AND w.last.generation
   WHERE NOT coalesce(m.member_id = w.member_id, m.process_id = w.process_id, false)
@@ -103,8 +98,7 @@ WITH coordinator_line AS (
   SELECT r.*, t.worker_group_id, t.worker_member_id, coalesce(o.process_id, w.process_id) AS process_id, coalesce(o.instance, w.instance) AS instance,
     coalesce(o.client, CASE WHEN w.process_id IS NOT NULL THEN concat('connector-consumer-', r.task) END) AS client,
     coalesce(o.known_how, CASE WHEN w.process_id IS NOT NULL THEN 'task' END) AS known_how, coalesce(o.event_id, w.event_id) AS known_id
-  FROM removal r
-  LEFT JOIN member_place o ON o.group_id = r.group_id AND o.member_id = r.member_id
+  FROM removal r LEFT JOIN member_place o ON o.group_id = r.group_id AND o.member_id = r.member_id
   LEFT JOIN sink_worker t ON t.removed_id = r.removed_id AND t.member_id = r.member_id
   LEFT JOIN member_place w ON t.is_sure AND w.group_id = t.worker_group_id AND w.member_id = t.worker_member_id
 ), located_removal AS (
@@ -114,8 +108,7 @@ WITH coordinator_line AS (
       ELSE coalesce(s.value_ms, CASE WHEN w.client IS NOT NULL THEN ws.session_ms END, cs.session_ms) END AS session_ms,
     CASE WHEN o.reference_process_id = k.reference_process_id THEN k.removed_lo_ms + o.lo_ms END AS own_lo_ms,
     CASE WHEN o.reference_process_id = k.reference_process_id THEN k.removed_hi_ms + o.hi_ms END AS own_hi_ms
-  FROM identified_removal k
-  LEFT JOIN clock_offset o ON o.process_id = k.process_id AND o.is_island_reference
+  FROM identified_removal k LEFT JOIN clock_offset o ON o.process_id = k.process_id AND o.is_island_reference
   LEFT JOIN member_setting s ON s.kafka_cluster = k.kafka_cluster AND s.group_id = k.group_id AND s.setting = 'session.timeout.ms'
     AND s.member_id = k.member_id
   LEFT JOIN (SELECT DISTINCT process_id, client FROM client_event WHERE is_worker) w ON w.process_id = k.process_id AND w.client = k.client
@@ -137,21 +130,19 @@ WITH coordinator_line AS (
   SELECT c.process_id, c.instance, c.client, c.at_ms, 1 AS rank, CAST(NULL AS STRING) AS closed_id, CAST(NULL AS STRING) AS removed_id
   FROM client_event c WHERE c.event IN ('joining', 'joined', 'synced', 'worker_assigned', 'partitions_assigned')
   UNION ALL
-  SELECT f.process_id, f.instance, f.client_id, f.at_ms, 2, f.event_id, NULL
-  FROM fact_line f WHERE f.event = 'client_closed' AND f.client_id IS NOT NULL
+  SELECT f.process_id, f.instance, f.client_id, f.at_ms, 2, f.event_id, NULL FROM fact_line f
+  WHERE f.event = 'client_closed' AND f.client_id IS NOT NULL
   UNION ALL
-  SELECT c.process_id, c.instance, c.client, f.at_ms, 2, f.event_id, NULL
-  FROM removed_client c
+  SELECT c.process_id, c.instance, c.client, f.at_ms, 2, f.event_id, NULL FROM removed_client c
   JOIN fact_line f ON f.process_id = c.process_id AND f.instance = c.instance AND f.event = 'process_stopping'
   UNION ALL
-  SELECT t.process_id, t.instance, g.client, t.ended.at_ms, 2, t.ended.event_id, NULL
-  FROM task_life t
+  SELECT t.process_id, t.instance, g.client, t.ended.at_ms, 2, t.ended.event_id, NULL FROM task_life t
   JOIN (SELECT DISTINCT process_id, client, task FROM client_event WHERE NOT is_worker AND task IS NOT NULL) g
     ON g.process_id = t.process_id AND g.task = t.task
   WHERE t.ended IS NOT NULL AND NOT t.by_herder
   UNION ALL
-  SELECT p.process_id, p.instance, p.client, p.own_hi_ms, 3, NULL, concat(p.removed_id, p.member_id)
-  FROM located_removal p WHERE p.process_id IS NOT NULL AND p.own_hi_ms IS NOT NULL
+  SELECT p.process_id, p.instance, p.client, p.own_hi_ms, 3, NULL, concat(p.removed_id, p.member_id) FROM located_removal p
+  WHERE p.process_id IS NOT NULL AND p.own_hi_ms IS NOT NULL
 ), close_before_removal AS (
   SELECT removed_id, last_closed AS closed_id
   FROM (
@@ -161,5 +152,5 @@ WITH coordinator_line AS (
   )
   WHERE rank = 3 AND last_closed <> ''
 )
-SELECT p.*, c.closed_id IS NOT NULL AS was_closed, c.closed_id AS closed_id
-FROM located_removal p LEFT JOIN close_before_removal c ON c.removed_id = concat(p.removed_id, p.member_id)
+SELECT p.*, c.closed_id IS NOT NULL AS was_closed, c.closed_id AS closed_id FROM located_removal p
+LEFT JOIN close_before_removal c ON c.removed_id = concat(p.removed_id, p.member_id)

@@ -55,8 +55,7 @@ WITH pair AS (
   GROUP BY r.process_id, r.group_id, r.generation
 ), records_read_again AS (
   -- For a partition from its two members, for a sink's task from the task's own consumers.
-  SELECT p.a_id, p.b_id, sum(d.records_lo) AS records
-  FROM pair p
+  SELECT p.a_id, p.b_id, sum(d.records_lo) AS records FROM pair p
   JOIN duplicate_ledger d ON d.kafka_cluster = p.kafka_cluster AND d.old_process_id = p.a_process AND d.new_process_id = p.b_process
     AND (p.resource_kind = 'partition' AND d.resource = p.resource AND d.group_id = p.group_id AND d.new_member_id = p.b.member_id
       OR p.resource_kind = 'task' AND d.old_client = p.resource AND d.new_client = p.resource
@@ -159,8 +158,7 @@ WITH pair AS (
       'event_id', e)) || transform(coalesce(p.b.start_witness, array()), (e, i) -> named_struct('role',
       CASE WHEN i = 0 THEN 'identifies B' ELSE 'clock bound' END, 'event_id', e)), x -> p.verdict = 'proved')
       || transform(coalesce(p.clock_witness, array()), e -> named_struct('role', 'clock bound', 'event_id', e)) END AS proof
-  FROM pair p
-  LEFT JOIN membership_trouble t ON t.a_id = p.a_id AND t.b_id = p.b_id
+  FROM pair p LEFT JOIN membership_trouble t ON t.a_id = p.a_id AND t.b_id = p.b_id
   LEFT JOIN pair_incident s ON s.a_id = p.a_id AND s.b_id = p.b_id
   LEFT JOIN records_read_again d ON d.a_id = p.a_id AND d.b_id = p.b_id
   LEFT JOIN worker_assignment g ON p.resource_kind <> 'partition'

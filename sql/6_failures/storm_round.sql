@@ -10,7 +10,7 @@ CREATE OR REPLACE TEMPORARY VIEW storm_round (
   subject       COMMENT 'Member''s process or client, connector, or the member that asked for the idle round',
   at_ms         COMMENT 'When (reference clock, middle of its bounds; milliseconds since 1970)',
   how           COMMENT 'returning: how the previous membership ended; connector: updated, removed or state; idle: trigger',
-  event_id      COMMENT 'Event that shows it'
+  event_id
 )
 AS
 WITH group_round AS (
@@ -28,8 +28,7 @@ WITH group_round AS (
 ), membership AS (
   SELECT n.kafka_cluster, n.group_id, n.place, n.member_id, n.left_client, n.left_broker, n.task, min(r.at_ms) AS at_ms, max(r.at_ms) AS last_ms,
     min_by(r.event_id, struct(r.at_ms IS NOT NULL, r.at_ms, r.event_id)) AS event_id
-  FROM member_generation g
-  JOIN member_name n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.member_id = g.member_id
+  FROM member_generation g JOIN member_name n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.member_id = g.member_id
   JOIN group_round r ON r.kafka_cluster = g.kafka_cluster AND r.group_id = g.group_id AND r.incarnation = g.incarnation
     AND r.generation = g.generation
   GROUP BY n.kafka_cluster, n.group_id, n.place, n.member_id, n.left_client, n.left_broker, n.task
@@ -41,16 +40,14 @@ WITH group_round AS (
   LEFT ANTI JOIN member_generation g ON g.kafka_cluster = r.kafka_cluster AND g.group_id = r.group_id AND g.member_id = r.trigger_member_id
   WHERE r.trigger = 'member_joined'
 ), membership_edge AS (
-  SELECT kafka_cluster, group_id, place, member_id, task, at_ms, 0 AS is_end, event_id, CAST(NULL AS STRING) AS ended
-  FROM membership
+  SELECT kafka_cluster, group_id, place, member_id, task, at_ms, 0 AS is_end, event_id, CAST(NULL AS STRING) AS ended FROM membership
   UNION ALL
   SELECT kafka_cluster, group_id, place, member_id, task, last_ms AS at_ms, 1 AS is_end, event_id,
     coalesce(nullif(left_client, 'unknown'), nullif(left_broker, 'unknown'), 'gone')
   FROM membership
 ), edge_with_previous AS (
   -- Several consumers of one process join one after the other, which is no return: one of them must have ended since the last join.
-  SELECT *, lag(is_end) OVER w AS after_end, lag(ended) OVER w AS last_ended
-  FROM membership_edge
+  SELECT *, lag(is_end) OVER w AS after_end, lag(ended) OVER w AS last_ended FROM membership_edge
   WINDOW w AS (PARTITION BY kafka_cluster, group_id, place ORDER BY at_ms, is_end, member_id)
 ), reporting_worker AS (
   -- All workers read the changes, so only the worker with the most lines counts.
@@ -78,13 +75,11 @@ WITH group_round AS (
   WINDOW w AS (PARTITION BY r.kafka_cluster, r.group_id, r.incarnation ORDER BY r.generation)
 ), connector_change AS (
   SELECT f.kafka_cluster, w.group_id, f.connector, f.event, f.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms, f.event_id
-  FROM fact_line f
-  JOIN reporting_worker w ON w.kafka_cluster = f.kafka_cluster AND w.process_id = f.process_id AND w.nth = 1
+  FROM fact_line f JOIN reporting_worker w ON w.kafka_cluster = f.kafka_cluster AND w.process_id = f.process_id AND w.nth = 1
   JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   WHERE f.event IN ('connector_config_updated', 'connector_config_removed', 'connector_target_state_changed') AND f.connector IS NOT NULL
 )
-SELECT kafka_cluster, group_id, 'returning' AS kind, place AS subject, at_ms, last_ended AS how, event_id
-FROM edge_with_previous
+SELECT kafka_cluster, group_id, 'returning' AS kind, place AS subject, at_ms, last_ended AS how, event_id FROM edge_with_previous
 -- A sink task's consumer that its worker stops and starts is not the cause; the worker's group is. If no line shows its end, it may be one.
 WHERE is_end = 0 AND after_end = 1 AND place <> member_id AND NOT (task IS NOT NULL AND last_ended IN ('left', 'gone'))
 UNION ALL

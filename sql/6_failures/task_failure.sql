@@ -46,8 +46,7 @@ AS
 WITH failure_line AS (
   SELECT f.*, w.group_id AS worker_group_id, l.last_ms, CASE WHEN f.task IS NOT NULL THEN 'task' ELSE 'connector' END AS resource_kind,
     coalesce(f.task, f.connector) AS resource, coalesce(regexp_replace(f.task, '-[0-9]+$', ''), f.connector) AS of_connector
-  FROM fact_line f
-  JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
+  FROM fact_line f JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
   LEFT JOIN worker_group w ON w.process_id = f.process_id AND w.instance = f.instance
   WHERE f.event IN ('task_failed', 'task_start_failed', 'task_init_failed', 'connector_start_failed', 'connector_failed')
     AND (l.stopping_ms IS NULL OR f.at_ms < l.stopping_ms)
@@ -66,8 +65,8 @@ WITH failure_line AS (
     process_id, instance, resource_kind, resource, stream_pos, at_ms, event_id, 'failure' AS kind, event, said, CAST(NULL AS STRING) AS client_host
   FROM failure_line
   UNION ALL
-  SELECT process_id, instance, resource_kind, resource, stream_pos, at_ms, event_id, 'start', event, NULL, NULL
-  FROM task_line WHERE kind = 'start'
+  SELECT process_id, instance, resource_kind, resource, stream_pos, at_ms, event_id, 'start', event, NULL, NULL FROM task_line
+  WHERE kind = 'start'
   UNION ALL
   SELECT process_id, instance, CASE WHEN task IS NOT NULL THEN 'task' ELSE 'connector' END, coalesce(task, connector), stream_pos, at_ms, event_id,
     'warning', event, said, NULL
@@ -103,8 +102,7 @@ WITH failure_line AS (
   GROUP BY f.kafka_cluster, f.worker_group_id, f.resource_kind, f.resource, f.process_id, f.instance, n.life, n.nth
 ), placed_failure AS (
   SELECT f.*, r.resolution_ms, o.reference_process_id, f.at_ms - o.hi_ms AS lo_ms, f.at_ms + r.resolution_ms - o.lo_ms AS hi_ms
-  FROM failure f
-  JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
+  FROM failure f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   JOIN process_resolution r ON r.process_id = f.process_id
 ), owner AS (
   -- Each run of a resource that failed, on the reference clock; one that failed ends there.
@@ -113,8 +111,7 @@ WITH failure_line AS (
     h.start_lo_ms - o.hi_ms AS from_lo_ms, coalesce(h.start_hi_ms, h.start_lo_ms) + r.resolution_ms - o.lo_ms AS from_hi_ms,
     least(h.stop_lo_ms, f.at_ms) - o.hi_ms AS to_lo_ms,
     coalesce(least(f.at_ms, h.work_stop_hi_ms, h.stop_hi_ms) + r.resolution_ms - o.lo_ms, 9000000000000000) AS to_hi_ms
-  FROM holding h
-  LEFT SEMI JOIN failure s ON s.resource_kind = h.resource_kind AND s.resource = h.resource
+  FROM holding h LEFT SEMI JOIN failure s ON s.resource_kind = h.resource_kind AND s.resource = h.resource
   JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
   JOIN process_resolution r ON r.process_id = h.process_id
   LEFT JOIN (
@@ -123,8 +120,8 @@ WITH failure_line AS (
   ) f ON f.process_id = h.process_id AND f.owner = h.owner AND f.resource_kind = h.resource_kind AND f.resource = h.resource
   WHERE h.resource_kind <> 'partition'
 ), island_count AS (
-  SELECT kafka_cluster, group_id, resource_kind, resource, count(DISTINCT reference_process_id) AS islands
-  FROM owner GROUP BY kafka_cluster, group_id, resource_kind, resource
+  SELECT kafka_cluster, group_id, resource_kind, resource, count(DISTINCT reference_process_id) AS islands FROM owner
+  GROUP BY kafka_cluster, group_id, resource_kind, resource
 ), owner_and_failure AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, from_hi_ms AS at_ms, 1 AS turn, CAST(NULL AS STRING) AS event_id,
     ownership_id AS id, from_lo_ms, to_lo_ms, to_hi_ms, ownership_id, process_id
@@ -190,8 +187,7 @@ WITH failure_line AS (
     coalesce(e.to_pos > f.to_pos, false) OR q.process_id IS NOT NULL AS is_incomplete,
     coalesce(t.after_pos > f.from_pos, false) OR n.process_id <> f.process_id AND u.process_id IS NOT NULL AS is_stepped,
     coalesce(i.islands > 1, false) AS is_apart
-  FROM placed_failure f
-  LEFT JOIN failure_with_owners w ON w.event_id = f.event_id
+  FROM placed_failure f LEFT JOIN failure_with_owners w ON w.event_id = f.event_id
   LEFT JOIN owner n ON n.ownership_id = w.next_ownership_id
   LEFT JOIN owner own ON own.failure_id = f.event_id
   LEFT JOIN next_start s ON s.start_id = n.start_id

@@ -4,10 +4,7 @@
 -- Other members in a later generation prove nothing, because the log may have been copied before. The generation was without it if the leader's list
 -- of all members does not name it.
 CREATE OR REPLACE TEMPORARY VIEW vanished_member (
-  kafka_cluster, group_id, member_id,
-  process_id    COMMENT 'Its process',
-  instance      COMMENT 'Run of the process, the last one in its log',
-  client,
+  kafka_cluster, group_id, member_id, process_id, instance, client,
   last_lo_ms    COMMENT 'It existed at least until this time: the last line of its process (reference clock, milliseconds since 1970)',
   gone_hi_ms    COMMENT 'The others had joined the next generation at this time',
   reference_process_id, witness
@@ -15,8 +12,7 @@ CREATE OR REPLACE TEMPORARY VIEW vanished_member (
 AS
 WITH silent_run AS (
   -- Its log ends with this run, without any line of an end.
-  SELECT l.process_id, l.instance, l.last_ms
-  FROM process_life l
+  SELECT l.process_id, l.instance, l.last_ms FROM process_life l
   LEFT ANTI JOIN (SELECT process_id FROM shared_log WHERE member_count > 0 UNION SELECT process_id FROM filtered_log) s ON s.process_id = l.process_id
   WHERE l.next_start_ms IS NULL AND l.ending_id IS NULL AND NOT l.is_broker AND l.last_ms IS NOT NULL
 ), departed_client AS (
@@ -33,13 +29,12 @@ WITH silent_run AS (
 ), last_membership AS (
   SELECT r.kafka_cluster, r.group_id, r.incarnation, j.process_id, j.instance, j.client, s.last_ms,
     max_by(struct(r.generation, r.member_id, j.from_pos, coalesce(j.worker_assigned_id, j.synced_id, j.joined_id) AS event_id), r.round) AS last
-  FROM silent_run s
-  JOIN join_round j ON j.process_id = s.process_id AND j.instance = s.instance
+  FROM silent_run s JOIN join_round j ON j.process_id = s.process_id AND j.instance = s.instance
   JOIN member_round r ON r.process_id = j.process_id AND r.group_id = j.group_id AND r.client = j.client AND r.round = j.round
   GROUP BY r.kafka_cluster, r.group_id, r.incarnation, j.process_id, j.instance, j.client, s.last_ms
 ), generation_list AS (
-  SELECT kafka_cluster, group_id, incarnation, generation, count(*) AS members
-  FROM member_generation GROUP BY kafka_cluster, group_id, incarnation, generation
+  SELECT kafka_cluster, group_id, incarnation, generation, count(*) AS members FROM member_generation
+  GROUP BY kafka_cluster, group_id, incarnation, generation
 ), listed_generation AS (
   SELECT n.kafka_cluster, n.group_id, n.incarnation, n.generation, n.seen_by_broker, n.witness[0] AS event_id,
     n.is_count_told AND n.member_count = l.members AS is_listed,
@@ -48,11 +43,10 @@ WITH silent_run AS (
   LEFT JOIN generation_list l ON l.kafka_cluster = n.kafka_cluster AND l.group_id = n.group_id AND l.incarnation = n.incarnation
     AND l.generation = n.generation
 ), later_presence AS (
-  SELECT kafka_cluster, group_id, incarnation, coalesce(process_id, member_id) AS who, max(generation) AS generation
-  FROM member_generation GROUP BY kafka_cluster, group_id, incarnation, coalesce(process_id, member_id)
+  SELECT kafka_cluster, group_id, incarnation, coalesce(process_id, member_id) AS who, max(generation) AS generation FROM member_generation
+  GROUP BY kafka_cluster, group_id, incarnation, coalesce(process_id, member_id)
 ), missing_member AS (
-  SELECT m.*, n.generation AS next_generation, n.event_id AS next_event_id
-  FROM last_membership m
+  SELECT m.*, n.generation AS next_generation, n.event_id AS next_event_id FROM last_membership m
   JOIN listed_generation n ON n.kafka_cluster = m.kafka_cluster AND n.group_id = m.group_id AND n.incarnation = m.incarnation
     AND n.last_generation = m.last.generation AND n.is_listed AND NOT n.seen_by_broker
   LEFT ANTI JOIN departed_client a ON a.process_id = m.process_id AND a.instance = m.instance AND a.group_id = m.group_id
@@ -66,8 +60,7 @@ WITH silent_run AS (
 SELECT m.kafka_cluster, m.group_id, m.last.member_id AS member_id, m.process_id, m.instance, m.client, m.last_ms - o.hi_ms AS last_lo_ms,
   min(coalesce(r.joined.at_ms, r.synced.at_ms) - p.lo_ms) AS gone_hi_ms, o.reference_process_id,
   array_compact(array(m.last.event_id, m.next_event_id)) AS witness
-FROM missing_member m
-JOIN clock_offset o ON o.process_id = m.process_id AND o.is_island_reference
+FROM missing_member m JOIN clock_offset o ON o.process_id = m.process_id AND o.is_island_reference
 JOIN member_round r ON r.kafka_cluster = m.kafka_cluster AND r.group_id = m.group_id AND r.incarnation = m.incarnation
   AND r.generation = m.next_generation
 JOIN clock_offset p ON p.process_id = r.process_id AND p.is_island_reference AND p.reference_process_id = o.reference_process_id
