@@ -4,7 +4,7 @@
 CREATE OR REPLACE TEMPORARY VIEW client_event (
   event_id, kafka_cluster, group_id, process_id, instance,
   client    COMMENT 'Client inside the process: its client.id, or its task or thread if no client.id is printed',
-  is_worker, stream_pos, at_ms, resolution_ms, event, client_id, group_instance_id, task, member_id, generation, member_epoch, protocol, coordinator,
+  is_worker, stream_pos, at_ms, event, client_id, group_instance_id, task, member_id, generation, protocol, coordinator,
   coordinator_node, leader_member_id,
   roster    COMMENT 'Member ids in the assignment that the leader of a consumer group computed',
   reason, cause, error,
@@ -44,12 +44,12 @@ WITH member_event AS (
 SELECT e.event_id, coalesce(k.kafka_cluster, c.kafka_cluster) AS kafka_cluster, coalesce(e.group_id, w.group_id, o.only_one) AS group_id,
   e.process_id, e.instance,
   -- Releases before 1.0 print no client id, so the task or the thread has to distinguish two consumers of one process.
-  coalesce(e.client_id, w.client_id, e.task, e.thread, '-') AS client, e.is_worker, e.stream_pos, unix_millis(e.ts) AS at_ms, e.resolution_ms,
+  coalesce(e.client_id, w.client_id, e.task, e.thread, '-') AS client, e.is_worker, e.stream_pos, unix_millis(e.ts) AS at_ms,
   -- If no line reports that a client joined or synced (0.9; later releases with INFO off), its DEBUG lines about the responses do. A KIP-848 consumer
   -- without a rebalance listener prints its assignment only in the line that compares it with the partitions that it owns.
   CASE e.event WHEN 'join_answered' THEN 'joined' WHEN 'sync_answered' THEN 'synced' WHEN 'reconciling' THEN 'partitions_assigned'
     ELSE e.event END AS event,
-  coalesce(e.client_id, w.client_id) AS client_id, e.group_instance_id, e.task, e.member_id, e.generation, e.member_epoch, e.protocol, e.coordinator,
+  coalesce(e.client_id, w.client_id) AS client_id, e.group_instance_id, e.task, e.member_id, e.generation, e.protocol, e.coordinator,
   -- librdkafka prints the broker; Kafka's own clients print the node id of the coordinator connection.
   coalesce(e.coordinator_node, CASE WHEN e.event LIKE 'coordinator\\_%' AND e.broker_id >= 0 THEN 2147483647 - e.broker_id END) AS coordinator_node,
   e.leader_member_id, map_keys(e.assignment) AS roster, e.reason, e.cause, e.error,

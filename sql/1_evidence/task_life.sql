@@ -6,7 +6,6 @@
 CREATE OR REPLACE TEMPORARY VIEW task_life (
   kafka_cluster, process_id, instance, connector, task,
   life       COMMENT 'n-th start of this task in this run of the process; 0 before the first',
-  from_pos   COMMENT 'Position of its first line',
   ended      COMMENT 'The line that reports that it stopped: position, time, event; NULL: it did not stop, not in time, or it is unknown',
   by_herder  COMMENT 'True if that line is the end of the herder',
   is_last    COMMENT 'True if all tasks of its connector, and so all consumers of its group, had certainly stopped in this worker then'
@@ -27,5 +26,5 @@ WITH task_run AS (
   LATERAL VIEW inline(array(named_struct('at_pos', from_pos, 'more', 1), CASE
       WHEN ended IS NOT NULL THEN named_struct('at_pos', ended.pos, 'more', -1) END)) e AS at_pos, more
 )
-SELECT kafka_cluster, process_id, instance, connector, task, life, from_pos, ended, by_herder, more = -1 AND open = 0 AS is_last
-FROM start_or_end WHERE more = CASE WHEN ended IS NULL THEN 1 ELSE -1 END
+SELECT kafka_cluster, process_id, instance, connector, task, life, ended, by_herder, more = -1 AND open = 0 AS is_last FROM start_or_end
+WHERE more = CASE WHEN ended IS NULL THEN 1 ELSE -1 END

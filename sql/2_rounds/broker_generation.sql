@@ -30,8 +30,7 @@ CREATE OR REPLACE TEMPORARY VIEW broker_generation (
   expired_how       COMMENT 'session_timeout: no heartbeat; rebalance_timeout: it did not join in time; pending_timeout: it did not join again with
     its new member id',
   is_silent         COMMENT 'True if its log is silent from Preparing to that removal, and no timer is that long: it may have been paused',
-  from_empty        COMMENT 'True if the group was empty before, so the coordinator waits for more members',
-  resolution_ms
+  from_empty        COMMENT 'True if the group was empty before, so the coordinator waits for more members'
 )
 AS
 WITH group_line AS (
@@ -41,7 +40,7 @@ WITH group_line AS (
     coalesce(e.member_id, CASE WHEN e.event = 'member_expired' THEN get(e.members, 0) END) AS member_id,
     CASE WHEN e.event = 'member_expired' THEN CASE WHEN e.member_id IS NULL THEN 'rebalance_timeout'
       WHEN e.message LIKE 'Pending member%' THEN 'pending_timeout' ELSE 'session_timeout' END END AS expired_how,
-    e.leader_member_id, e.reason, e.client_reason, e.member_count, e.resolution_ms
+    e.leader_member_id, e.reason, e.client_reason, e.member_count
   FROM event e
   JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
     AND coalesce(e.stream_pos < c.to_pos, true)
@@ -80,11 +79,11 @@ WITH group_line AS (
     max_by(member_id, stream_pos) FILTER (WHERE is_removal) AS expired_member, max(at_ms) FILTER (WHERE is_removal) AS expired_ms,
     max_by(event_id, stream_pos) FILTER (WHERE is_removal) AS expired_id, max_by(expired_how, stream_pos) FILTER (WHERE is_removal) AS expired_how,
     -- These lines come after this generation and explain a new incarnation that follows.
-    bool_or(event = 'group_emptied') AS emptied_after, bool_or(event = 'group_died') AS died_after, max(resolution_ms) AS resolution_ms
+    bool_or(event = 'group_emptied') AS emptied_after, bool_or(event = 'group_died') AS died_after
   FROM line_of_generation GROUP BY kafka_cluster, process_id, group_id, phase
 ), prepared_rebalance AS (
   SELECT l.kafka_cluster, l.process_id, l.group_id, l.offsets_partition, l.at_ms, l.event_id, l.member_id, l.reason, l.client_reason,
-    l.old_generation, l.old_generation + 1 AS generation, l.stream_pos, l.resolution_ms,
+    l.old_generation, l.old_generation + 1 AS generation, l.stream_pos,
     lead(l.old_generation) OVER (PARTITION BY l.process_id, l.kafka_cluster, l.group_id ORDER BY l.stream_pos) AS next_generation
   FROM group_line l LEFT SEMI JOIN filtered_log f ON f.process_id = l.process_id
   WHERE l.event = 'rebalance_preparing' AND l.old_generation IS NOT NULL
@@ -98,8 +97,7 @@ WITH group_line AS (
   WHERE generation IS NOT NULL
   UNION ALL
   SELECT p.kafka_cluster, p.process_id, p.group_id, CAST(NULL AS BIGINT) AS phase, p.offsets_partition, p.at_ms, p.event_id, p.member_id, p.reason,
-    p.client_reason, p.old_generation, p.generation, NULL, NULL, p.stream_pos, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false, false,
-    p.resolution_ms
+    p.client_reason, p.old_generation, p.generation, NULL, NULL, p.stream_pos, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, false, false
   FROM prepared_rebalance p LEFT JOIN last_joined_generation j ON j.kafka_cluster = p.kafka_cluster AND j.group_id = p.group_id
   LEFT ANTI JOIN join_phase g ON g.kafka_cluster = p.kafka_cluster AND g.group_id = p.group_id AND g.generation = p.generation
   WHERE CASE WHEN p.next_generation IS NULL THEN j.generation = p.generation ELSE p.next_generation >= p.generation END
@@ -168,7 +166,7 @@ WITH group_line AS (
 SELECT l.kafka_cluster, l.group_id, l.incarnation, l.incarnation_why, l.generation, l.process_id, l.offsets_partition, prepared_ms, prepared_id,
   prepared_member, reason, client_reason, stabilized_ms, stabilized_id, coalesce(stabilized_members, assigned_members) AS member_count, assigned_ms,
   assigned_id, leader_member_id, expired_member, expired_ms, expired_id, expired_how, s.generation IS NOT NULL AS is_silent,
-  coalesce(old_generation = 0 OR emptied_before OR last_generation IS NULL AND l.generation = 1, false) AS from_empty, resolution_ms
+  coalesce(old_generation = 0 OR emptied_before OR last_generation IS NULL AND l.generation = 1, false) AS from_empty
 FROM numbered_incarnation l
 LEFT JOIN silent_wait s ON s.kafka_cluster = l.kafka_cluster AND s.group_id = l.group_id AND s.incarnation = l.incarnation
   AND s.generation = l.generation

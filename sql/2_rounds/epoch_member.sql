@@ -15,12 +15,12 @@ CREATE OR REPLACE TEMPORARY VIEW epoch_member (
   settled           COMMENT 'It had its complete assignment of the epoch: time, event',
   assigned          COMMENT 'All partitions of its assignments in that epoch',
   revoked           COMMENT 'Partitions that it had to revoke',
-  resolution_ms, witness
+  witness
 )
 AS
 WITH member_line AS (
   SELECT e.kafka_cluster, e.group_id, e.process_id, e.client_id, e.task, e.group_instance_id, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id,
-    e.event, e.member_id, e.member_epoch, e.state_from, e.state_to, e.assigned_partitions, e.partitions, e.revoked_partitions, e.resolution_ms,
+    e.event, e.member_id, e.member_epoch, e.state_from, e.state_to, e.assigned_partitions, e.partitions, e.revoked_partitions,
     e.broker_id IS NOT NULL AS is_broker
   FROM placed_event e
   WHERE e.group_id IS NOT NULL AND (
@@ -47,7 +47,7 @@ WITH member_line AS (
     min_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE event = 'member_state_changed') AS reached,
     max_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE state_to = 'STABLE') AS settled,
     array_sort(array_distinct(flatten(collect_list(partitions) FILTER (WHERE event = 'partitions_revoked')))) AS revoked,
-    max(resolution_ms) AS resolution_ms, slice(transform(sort_array(collect_list(struct(stream_pos, event_id))), x -> x.event_id), 1, 20) AS witness
+    slice(transform(sort_array(collect_list(struct(stream_pos, event_id))), x -> x.event_id), 1, 20) AS witness
   FROM client_line WHERE at_epoch > 0 GROUP BY kafka_cluster, group_id, at_member, at_epoch, process_id
 ), client_assignment AS (
   -- Partitions that other members still own are added later in the same epoch. Partitions that the next epoch revokes are released before it is
@@ -64,19 +64,18 @@ WITH member_line AS (
     min_by(struct(at_ms, event_id), struct(process_id, stream_pos)) AS reached,
     max_by(struct(at_ms, event_id), struct(process_id, stream_pos)) FILTER (WHERE upper(state_to) = 'STABLE') AS settled,
     max_by(assigned_partitions, struct(process_id, stream_pos)) AS assigned, max_by(revoked_partitions, struct(process_id, stream_pos)) AS revoked,
-    max(resolution_ms) AS resolution_ms, slice(transform(sort_array(collect_list(struct(stream_pos, event_id))), x -> x.event_id), 1, 20) AS witness
+    slice(transform(sort_array(collect_list(struct(stream_pos, event_id))), x -> x.event_id), 1, 20) AS witness
   FROM member_line WHERE is_broker AND member_id IS NOT NULL AND member_epoch > 0 GROUP BY kafka_cluster, group_id, member_id, member_epoch
 ), member_epoch_row AS (
   SELECT t.kafka_cluster, t.group_id, t.member_id, t.epoch, t.process_id, t.client_id, t.group_instance_id, t.task, t.state, t.joining, t.reached,
-    t.settled, g.assigned, t.revoked, t.resolution_ms, t.witness
+    t.settled, g.assigned, t.revoked, t.witness
   FROM client_epoch t
   LEFT JOIN client_assignment g ON g.kafka_cluster = t.kafka_cluster AND g.group_id = t.group_id AND g.member_id = t.member_id
     AND g.process_id = t.process_id AND g.epoch = t.epoch
   UNION ALL
   SELECT b.kafka_cluster, b.group_id, b.member_id, b.epoch, NULL, NULL, NULL, NULL, b.state, NULL, b.reached, b.settled,
     transform(b.assigned, p -> coalesce(concat(n.names[regexp_extract(p, '^(.*)-[^-]*$', 1)], regexp_extract(p, '(-[^-]*)$', 1)), p)),
-    transform(b.revoked, p -> coalesce(concat(n.names[regexp_extract(p, '^(.*)-[^-]*$', 1)], regexp_extract(p, '(-[^-]*)$', 1)), p)), b.resolution_ms,
-    b.witness
+    transform(b.revoked, p -> coalesce(concat(n.names[regexp_extract(p, '^(.*)-[^-]*$', 1)], regexp_extract(p, '(-[^-]*)$', 1)), p)), b.witness
   FROM broker_epoch b CROSS JOIN (SELECT map_from_entries(sort_array(collect_list(struct(topic_id, topic)))) AS names FROM topic_name) n
   LEFT ANTI JOIN client_epoch t ON t.kafka_cluster = b.kafka_cluster AND t.group_id = b.group_id AND t.member_id = b.member_id AND t.epoch = b.epoch
 ), epoch_incarnation AS (
@@ -87,6 +86,6 @@ SELECT b.kafka_cluster, b.group_id,
   -- If several incarnations have this epoch, the nearest in time is chosen.
   coalesce(array_min(transform(l.lives, x -> struct(abs(x.bumped_ms - b.reached.at_ms) AS far, x.incarnation))).incarnation, 1L) AS incarnation,
   b.epoch AS generation, b.member_id, b.process_id, b.client_id, b.group_instance_id, b.task, b.state, b.joining, b.reached, b.settled, b.assigned,
-  b.revoked, b.resolution_ms, b.witness
+  b.revoked, b.witness
 FROM member_epoch_row b
 LEFT JOIN epoch_incarnation l ON l.kafka_cluster = b.kafka_cluster AND l.group_id = b.group_id AND l.generation = b.epoch

@@ -40,8 +40,7 @@ CREATE OR REPLACE TEMPORARY VIEW join_round (
   given              COMMENT 'Consumer: partitions assigned then; for an eager member the complete assignment',
   roster             COMMENT 'Leader of a consumer group: all members of that generation',
   incarnations_seen  COMMENT 'Incarnations of the group that the process had seen begin by then; 0: the one that it saw first',
-  taken_ms           COMMENT 'Consumer: partitions revoked before it joined',
-  resolution_ms
+  taken_ms           COMMENT 'Consumer: partitions revoked before it joined'
 )
 AS
 WITH round_event AS (
@@ -139,8 +138,7 @@ WITH round_event AS (
     min(at_ms) FILTER (WHERE event = 'partitions_assigned') AS given_ms,
     min_by(partitions, stream_pos) FILTER (WHERE event = 'partitions_assigned') AS given,
     min_by(roster, stream_pos) FILTER (WHERE event = 'assignment_computed') AS roster,
-    max(at_ms) FILTER (WHERE event IN ('partitions_revoked', 'partitions_lost') AND size(partitions) > 0) AS taken_ms,
-    max(resolution_ms) AS resolution_ms
+    max(at_ms) FILTER (WHERE event IN ('partitions_revoked', 'partitions_lost') AND size(partitions) > 0) AS taken_ms
   FROM (
     SELECT *,
       -- A member is notified of the rebalance that ends its own generation but may miss it: it may join a later one next.
@@ -163,5 +161,5 @@ SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_work
   count_if(generation < last.generation AND (client = last.client OR joining_last_pos > last.from_pos)
     OR generation = last.generation AND group_instance_id IS NULL AND joining_first_pos > last.from_pos)
     OVER (PARTITION BY kafka_cluster, group_id, process_id ORDER BY from_pos ROWS UNBOUNDED PRECEDING) AS incarnations_seen,
-  taken_ms, resolution_ms
+  taken_ms
 FROM round_with_previous

@@ -44,7 +44,7 @@ WITH coordinator_line AS (
 ), broker_activity AS (
   SELECT removed_id, line FROM (
   SELECT
-    removed_id, is_mark, lag(line) IGNORE NULLS OVER (PARTITION BY process_id, instance ORDER BY at_ms, is_mark, stream_pos, removed_id) AS line
+  removed_id, is_mark, lag(line) IGNORE NULLS OVER (PARTITION BY process_id, instance ORDER BY at_ms, is_mark, stream_pos, removed_id) AS line
   FROM broker_moment
   )
   WHERE is_mark = 1 AND line IS NOT NULL

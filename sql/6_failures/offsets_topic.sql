@@ -6,7 +6,6 @@ CREATE OR REPLACE TEMPORARY VIEW offsets_topic (
   kafka_cluster,
   replication_factor COMMENT 'Fewest replicas of any of its partitions, from a log line; NULL: unknown',
   configured         COMMENT 'Lowest offsets.topic.replication.factor that a broker prints',
-  min_isr            COMMENT 'Highest min.insync.replicas that a broker prints',
   brokers            COMMENT 'Number of brokers that any log of the case names',
   exists_already     COMMENT 'True if a line shows that the topic exists',
   failures           COMMENT 'How often its creation failed for lack of brokers',
@@ -24,12 +23,9 @@ WITH topic_placement AS (
   SELECT kafka_cluster, min(replication_factor) AS replication_factor, min(at_ms) AS created_ms, slice(array_sort(collect_set(event_id)), 1, 3) AS ids
   FROM offsets_replica GROUP BY kafka_cluster
 ), broker_setting AS (
-  SELECT c.kafka_cluster, min(try_cast(s.value AS INT)) FILTER (WHERE s.key = 'offsets.topic.replication.factor') AS rf,
-    max(try_cast(s.value AS INT)) FILTER (WHERE s.key = 'min.insync.replicas') AS min_isr,
-    slice(array_sort(collect_set(s.event_id) FILTER (WHERE s.key = 'offsets.topic.replication.factor')), 1, 3) AS ids
+  SELECT c.kafka_cluster, min(try_cast(s.value AS INT)) AS rf, slice(array_sort(collect_set(s.event_id)), 1, 3) AS ids
   FROM setting s JOIN process_cluster c ON c.process_id = s.process_id AND c.is_last
-  WHERE s.component = 'KafkaConfig' AND s.key IN ('offsets.topic.replication.factor', 'min.insync.replicas') AND s.value RLIKE '^[0-9]+$'
-  GROUP BY c.kafka_cluster
+  WHERE s.component = 'KafkaConfig' AND s.key = 'offsets.topic.replication.factor' AND s.value RLIKE '^[0-9]+$' GROUP BY c.kafka_cluster
 ), topic_failure AS (
   SELECT e.kafka_cluster, count_if(e.event = 'offsets_topic_failed') AS failures,
     min(e.at_ms) FILTER (WHERE e.event = 'offsets_topic_failed') AS from_ms, max(e.at_ms) FILTER (WHERE e.event = 'offsets_topic_failed') AS to_ms,
@@ -49,7 +45,7 @@ WITH topic_placement AS (
 ), broker_count AS (
   SELECT kafka_cluster, count(*) AS n FROM cluster_broker GROUP BY kafka_cluster
 )
-SELECT b.kafka_cluster, p.replication_factor, c.rf AS configured, c.min_isr, b.n AS brokers,
+SELECT b.kafka_cluster, p.replication_factor, c.rf AS configured, b.n AS brokers,
   coalesce(p.replication_factor IS NOT NULL OR u.kafka_cluster IS NOT NULL OR l.there, false) AS exists_already, coalesce(l.failures, 0) AS failures,
   l.from_ms AS failed_from_ms, l.to_ms AS failed_to_ms, l.required, l.alive, p.created_ms, coalesce(p.ids, array()) AS placed_ids,
   coalesce(c.ids, array()) AS config_ids, coalesce(l.ids, array()) AS failed_ids

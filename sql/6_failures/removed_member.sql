@@ -19,8 +19,6 @@ CREATE OR REPLACE TEMPORARY VIEW removed_member (
   reference_process_id,
   process_id    COMMENT 'Its process; NULL: unknown',
   instance, client,
-  known_how     COMMENT 'own_line, refused or task: how its process is known',
-  known_id      COMMENT 'Event that shows it',
   worker_group_id COMMENT 'Group of the worker that a sink''s member was lost with; NULL: none is known',
   worker_member_id COMMENT 'Member id of that worker',
   session_ms    COMMENT 'Its session timeout; NULL: not printed',
@@ -96,14 +94,13 @@ WITH coordinator_line AS (
   WHERE r.task <> '' GROUP BY r.removed_id, r.member_id, r.task HAVING count(*) = 1
 ), identified_removal AS (
   SELECT r.*, t.worker_group_id, t.worker_member_id, coalesce(o.process_id, w.process_id) AS process_id, coalesce(o.instance, w.instance) AS instance,
-    coalesce(o.client, CASE WHEN w.process_id IS NOT NULL THEN concat('connector-consumer-', r.task) END) AS client,
-    coalesce(o.known_how, CASE WHEN w.process_id IS NOT NULL THEN 'task' END) AS known_how, coalesce(o.event_id, w.event_id) AS known_id
+    coalesce(o.client, CASE WHEN w.process_id IS NOT NULL THEN concat('connector-consumer-', r.task) END) AS client
   FROM removal r LEFT JOIN member_place o ON o.group_id = r.group_id AND o.member_id = r.member_id
   LEFT JOIN sink_worker t ON t.removed_id = r.removed_id AND t.member_id = r.member_id
   LEFT JOIN member_place w ON t.is_sure AND w.group_id = t.worker_group_id AND w.member_id = t.worker_member_id
 ), located_removal AS (
   SELECT k.kafka_cluster, k.group_id, k.member_id, k.how, k.protocol, k.broker, k.removed_id, k.removed_lo_ms, k.removed_hi_ms, k.heard_ms,
-    k.reference_process_id, k.process_id, k.instance, k.client, k.known_how, k.known_id, k.worker_group_id, k.worker_member_id,
+    k.reference_process_id, k.process_id, k.instance, k.client, k.worker_group_id, k.worker_member_id,
     CASE WHEN k.protocol = 'consumer' THEN bs.session_ms
       ELSE coalesce(s.value_ms, CASE WHEN w.client IS NOT NULL THEN ws.session_ms END, cs.session_ms) END AS session_ms,
     CASE WHEN o.reference_process_id = k.reference_process_id THEN k.removed_lo_ms + o.lo_ms END AS own_lo_ms,
