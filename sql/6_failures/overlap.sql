@@ -163,18 +163,19 @@ WITH owner AS (
       WHEN o.possible_ms <= 0 THEN 'refuted'
       ELSE 'undecided' END AS verdict,
     -- One of the four bounds would settle the pair if it could be a moment when both certainly existed, or certainly did not.
-    array(struct('a_end' AS bound, a.ended_to_ms - a.ended_from_ms > clocks_close_ms AS is_wide,
-      least(a.ended_to_ms, b.ended_from_ms) > greatest(a.began_to_ms, b.began_to_ms)
-      OR least(a.ended_from_ms, b.ended_to_ms) < greatest(a.began_from_ms, b.began_from_ms) AS decides),
+    array(
+      struct('a_end' AS bound, a.ended_to_ms - a.ended_from_ms > clocks_close_ms AS is_wide,
+        least(a.ended_to_ms, b.ended_from_ms) > greatest(a.began_to_ms, b.began_to_ms)
+        OR least(a.ended_from_ms, b.ended_to_ms) < greatest(a.began_from_ms, b.began_from_ms) AS decides),
       struct('b_end' AS bound, b.ended_to_ms - b.ended_from_ms > clocks_close_ms AS is_wide,
-      least(a.ended_from_ms, b.ended_to_ms) > greatest(a.began_to_ms, b.began_to_ms)
-      OR least(a.ended_to_ms, b.ended_from_ms) < greatest(a.began_from_ms, b.began_from_ms) AS decides),
+        least(a.ended_from_ms, b.ended_to_ms) > greatest(a.began_to_ms, b.began_to_ms)
+        OR least(a.ended_to_ms, b.ended_from_ms) < greatest(a.began_from_ms, b.began_from_ms) AS decides),
       struct('a_start' AS bound, a.began_to_ms - a.began_from_ms > clocks_close_ms AS is_wide,
-      least(a.ended_from_ms, b.ended_from_ms) > greatest(a.began_from_ms, b.began_to_ms)
-      OR least(a.ended_to_ms, b.ended_to_ms) < greatest(a.began_to_ms, b.began_from_ms) AS decides),
+        least(a.ended_from_ms, b.ended_from_ms) > greatest(a.began_from_ms, b.began_to_ms)
+        OR least(a.ended_to_ms, b.ended_to_ms) < greatest(a.began_to_ms, b.began_from_ms) AS decides),
       struct('b_start' AS bound, b.began_to_ms - b.began_from_ms > clocks_close_ms AS is_wide,
-      least(a.ended_from_ms, b.ended_from_ms) > greatest(a.began_to_ms, b.began_from_ms)
-      OR least(a.ended_to_ms, b.ended_to_ms) < greatest(a.began_from_ms, b.began_to_ms) AS decides)) AS bounds
+        least(a.ended_from_ms, b.ended_from_ms) > greatest(a.began_to_ms, b.began_from_ms)
+        OR least(a.ended_to_ms, b.ended_to_ms) < greatest(a.began_from_ms, b.began_to_ms) AS decides)) AS bounds
   FROM owner_pair p LEFT JOIN pair_overlap o ON o.a_id = p.a_id AND o.b_id = p.b_id
   LEFT JOIN side_activity x ON x.a_id = p.a_id AND x.b_id = p.b_id AND x.side = 'a'
   LEFT JOIN side_activity y ON y.a_id = p.a_id AND y.b_id = p.b_id AND y.side = 'b'

@@ -135,29 +135,29 @@ WITH pair AS (
       CASE WHEN p.resource_kind = 'partition' AND p.a.stop_hi_ms IS NOT NULL AND p.b.stop_hi_ms IS NOT NULL
         AND p.hi_ms - p.lo_ms <= clocks_close_ms AND p.possible_ms <= p.hi_ms - p.lo_ms + clocks_close_ms THEN 'nothing' END
     ), e -> e IS NOT NULL) AS evidence,
-    CASE WHEN p.handover IS NOT NULL THEN array(named_struct('role', 'the first ends', 'event_id', p.handover.witness[0]),
-      named_struct('role', CASE WHEN p.handover.how = 'assignment' THEN 'its process makes the assignment' ELSE 'its process asks to join' END,
-      'event_id', p.handover.witness[1]), named_struct('role', 'the other process is in the generation', 'event_id', p.handover.witness[2]),
-      named_struct('role', 'the second starts', 'event_id', p.handover.witness[3]))
-      ELSE array(named_struct('role', CASE WHEN p.a.start_how <> 'seen' THEN 'A is already active' ELSE 'A starts' END, 'event_id',
-      p.a.start_sign_id), named_struct('role', 'A is processing', 'event_id', p.a_work.event_id),
-      named_struct('role', 'A is asked to stop', 'event_id', p.a.stop_asked_id),
-      named_struct('role', CASE WHEN p.a.stop_id IS NOT NULL THEN 'A ends' ELSE 'last activity of A' END, 'event_id',
-      coalesce(p.a.stop_id, p.a.last_sign_id)), named_struct('role', 'B is asked to start', 'event_id', p.b.start_id),
-      named_struct('role', CASE WHEN p.b.start_how <> 'seen' THEN 'B is already active' ELSE 'B starts' END, 'event_id', p.b.start_sign_id),
-      named_struct('role', 'B is processing', 'event_id', p.b_work.event_id), named_struct('role',
-      CASE WHEN p.b.stop_id IS NOT NULL THEN 'B ends' ELSE 'last activity of B' END, 'event_id', coalesce(p.b.stop_id, p.b.last_sign_id)),
-      named_struct('role', 'A is still active', 'event_id', CASE WHEN p.verdict = 'proved' THEN p.a.until_id END),
-      named_struct('role', 'B is still active', 'event_id', CASE WHEN p.verdict = 'proved' THEN p.b.until_id END),
-      named_struct('role', 'A reports a group error', 'event_id', t.event_id), named_struct('role', 'A is not active yet', 'event_id',
-      CASE WHEN p.verdict = 'refuted' AND p.a.start_how <> 'seen' THEN p.a.not_before_id END),
-      named_struct('role', 'B is not active yet', 'event_id', CASE WHEN p.verdict = 'refuted' AND p.b.start_how <> 'seen' THEN p.b.not_before_id END))
-      || filter(transform(coalesce(p.a.heard_witness, array()) || coalesce(p.b.heard_witness, array()),
-      e -> named_struct('role', 'the coordinator hears from it', 'event_id', e))
-      || transform(coalesce(p.a.start_witness, array()), (e, i) -> named_struct('role', CASE WHEN i = 0 THEN 'identifies A' ELSE 'clock bound' END,
-      'event_id', e)) || transform(coalesce(p.b.start_witness, array()), (e, i) -> named_struct('role',
-      CASE WHEN i = 0 THEN 'identifies B' ELSE 'clock bound' END, 'event_id', e)), x -> p.verdict = 'proved')
-      || transform(coalesce(p.clock_witness, array()), e -> named_struct('role', 'clock bound', 'event_id', e)) END AS proof
+    -- Role and event of each line.
+    CASE WHEN p.handover IS NOT NULL THEN array(
+      array('the first ends', p.handover.witness[0]),
+      array(CASE p.handover.how WHEN 'assignment' THEN 'its process makes the assignment' ELSE 'its process asks to join' END, p.handover.witness[1]),
+      array('the other process is in the generation', p.handover.witness[2]), array('the second starts', p.handover.witness[3]))
+    ELSE array(
+      array(CASE WHEN p.a.start_how <> 'seen' THEN 'A is already active' ELSE 'A starts' END, p.a.start_sign_id),
+      array('A is processing', p.a_work.event_id), array('A is asked to stop', p.a.stop_asked_id),
+      array(CASE WHEN p.a.stop_id IS NOT NULL THEN 'A ends' ELSE 'last activity of A' END, coalesce(p.a.stop_id, p.a.last_sign_id)),
+      array('B is asked to start', p.b.start_id),
+      array(CASE WHEN p.b.start_how <> 'seen' THEN 'B is already active' ELSE 'B starts' END, p.b.start_sign_id),
+      array('B is processing', p.b_work.event_id),
+      array(CASE WHEN p.b.stop_id IS NOT NULL THEN 'B ends' ELSE 'last activity of B' END, coalesce(p.b.stop_id, p.b.last_sign_id)),
+      array('A is still active', CASE WHEN p.verdict = 'proved' THEN p.a.until_id END),
+      array('B is still active', CASE WHEN p.verdict = 'proved' THEN p.b.until_id END), array('A reports a group error', t.event_id),
+      array('A is not active yet', CASE WHEN p.verdict = 'refuted' AND p.a.start_how <> 'seen' THEN p.a.not_before_id END),
+      array('B is not active yet', CASE WHEN p.verdict = 'refuted' AND p.b.start_how <> 'seen' THEN p.b.not_before_id END))
+      || filter(
+        transform(coalesce(p.a.heard_witness, array()) || coalesce(p.b.heard_witness, array()), e -> array('the coordinator hears from it', e))
+        || transform(coalesce(p.a.start_witness, array()), (e, i) -> array(CASE WHEN i = 0 THEN 'identifies A' ELSE 'clock bound' END, e))
+        || transform(coalesce(p.b.start_witness, array()), (e, i) -> array(CASE WHEN i = 0 THEN 'identifies B' ELSE 'clock bound' END, e)),
+        x -> p.verdict = 'proved')
+      || transform(coalesce(p.clock_witness, array()), e -> array('clock bound', e)) END AS proof
   FROM pair p LEFT JOIN membership_trouble t ON t.a_id = p.a_id AND t.b_id = p.b_id
   LEFT JOIN pair_incident s ON s.a_id = p.a_id AND s.b_id = p.b_id
   LEFT JOIN records_read_again d ON d.a_id = p.a_id AND d.b_id = p.b_id
@@ -171,7 +171,7 @@ WITH pair AS (
     AND (p.a_process <> p.b_process OR p.is_next OR p.nth = 1)
 ), pair_span AS (
   -- The time in which both may have existed, or, for a pair that worked, in which both may have worked.
-  SELECT *, filter(array_distinct(transform(proof, x -> x.event_id)), e -> e IS NOT NULL) AS line_ids,
+  SELECT *, filter(array_distinct(transform(proof, x -> x[1])), e -> e IS NOT NULL) AS line_ids,
     CASE WHEN verdict = 'proved' THEN certain_ms ELSE 0 END AS there_certain,
     CASE WHEN verdict = 'refuted' THEN 0L WHEN possible_ms IS NOT NULL THEN greatest(0, possible_ms) END AS there_possible,
     CASE WHEN kind = 'work' THEN greatest(a_work.first_ms - a.ahead_lo_ms, b_work.first_ms - b.ahead_lo_ms) END AS worked_from_ms,
@@ -244,8 +244,8 @@ SELECT p.kafka_cluster, p.group_id, p.resource_kind, p.resource, p.a_process AS 
   -- A bound of zero shows nothing: the number of records read twice is then unknown.
   nullif(p.records, 0) AS records_at_risk, CASE WHEN p.handover IS NOT NULL THEN 'messages' ELSE p.clock_how END AS clock_how, p.a_id AS ownership_a,
   p.b_id AS ownership_b, p.line_ids AS witness,
-  transform(p.line_ids, e -> element_at(transform(p.proof, x -> x.role),
-    CAST(array_position(transform(p.proof, x -> x.event_id), e) AS INT))) AS witness_role,
+  transform(p.line_ids, e -> element_at(transform(p.proof, x -> x[0]), CAST(array_position(transform(p.proof, x -> x[1]), e) AS INT)))
+    AS witness_role,
   p.there_certain AS there_certain_ms, p.there_possible AS there_possible_ms, p.work_certain AS work_certain_ms, p.work_possible AS work_possible_ms
 FROM pair_bounds p
 LEFT JOIN (SELECT DISTINCT kafka_cluster, transactional_id FROM producer_session) x ON x.kafka_cluster <=> p.kafka_cluster
