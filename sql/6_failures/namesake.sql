@@ -4,15 +4,12 @@
 -- A coordinator makes a member id from the client id and a UUID. Old clients do not print the id; later ones print it after the response. The removed
 -- member asked to join before the removal, and printed nothing more in that process run.
 CREATE OR REPLACE TEMPORARY VIEW namesake (
-  kafka_cluster, group_id, member_id,
+  member_id,
   removed_id    COMMENT 'Event of the removal',
   process_id    COMMENT 'Process of a client of that name in that group',
   instance, client,
   last_ms       COMMENT 'Its last line about the group, by its own clock (milliseconds since 1970)',
-  last_event    COMMENT 'Event of that line',
   last_id       COMMENT 'Its event',
-  went_on       COMMENT 'True if its process ran on after the removal, or reported that it stops, and its last line shows no trouble',
-  members       COMMENT 'Number of members of that name that were removed until then and that no line names',
   all_went_on   COMMENT 'True if all of these clients ran on, and there are at least as many of them as members'
 )
 AS
@@ -36,8 +33,8 @@ WITH unidentified_removal AS (
   GROUP BY c.kafka_cluster, c.group_id, c.client_id, c.process_id, c.instance, c.client
   HAVING NOT bool_or(c.event = 'leaving')
 ), candidate AS (
-  SELECT n.kafka_cluster, n.group_id, n.member_id, n.removed_id, c.process_id, c.instance, c.client, c.last.at_ms AS last_ms,
-    c.last.event AS last_event, c.last.event_id AS last_id,
+  SELECT n.member_id, n.removed_id, c.process_id, c.instance, c.client, c.last.at_ms AS last_ms,
+    c.last.event_id AS last_id,
     (l.ending_ms IS NOT NULL OR coalesce(l.last_ms - o.hi_ms > n.removed_hi_ms, false))
       AND c.last.event NOT IN ('coordinator_lost', 'heartbeat_failed', 'join_failed', 'member_fenced', 'poll_timeout', 'sync_failed') AS went_on,
     m.members
@@ -47,7 +44,7 @@ WITH unidentified_removal AS (
   JOIN process_life l ON l.process_id = c.process_id AND l.instance = c.instance
   WHERE c.asked_ms - o.hi_ms <= n.removed_hi_ms AND c.last.at_ms - o.lo_ms < n.removed_lo_ms
 )
-SELECT kafka_cluster, group_id, member_id, removed_id, process_id, instance, client, last_ms, last_event, last_id, went_on, members,
+SELECT member_id, removed_id, process_id, instance, client, last_ms, last_id,
   bool_and(went_on) OVER of_removed AND count(*) OVER of_removed >= members AS all_went_on
 FROM candidate
 WINDOW of_removed AS (PARTITION BY removed_id, member_id)
