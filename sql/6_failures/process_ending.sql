@@ -147,10 +147,10 @@ WITH process_run AS (
   LEFT JOIN cluster_of_broker b ON b.process_id = e.process_id
 ), restart AS (
   -- It printed that it stops, or left its group, and came back.
-  SELECT *, lag(to_hi_ms) OVER (PARTITION BY kafka_cluster, is_broker, group_id ORDER BY from_lo_ms, process_id, instance) AS last_ms
+  SELECT *, lag(to_hi_ms) OVER (PARTITION BY kafka_cluster, is_broker, group_id ORDER BY from_lo_ms, process_id, instance) AS previous_ms
   FROM run_end_of_group WHERE how IN ('stopped', 'left') AND from_lo_ms IS NOT NULL AND (is_broker OR group_id IS NOT NULL)
 ), restart_in_series AS (
-  SELECT *, count_if(last_ms IS NULL OR from_lo_ms - last_ms > storm_gap_ms) OVER (PARTITION BY kafka_cluster, is_broker, group_id
+  SELECT *, count_if(previous_ms IS NULL OR from_lo_ms - previous_ms > storm_gap_ms) OVER (PARTITION BY kafka_cluster, is_broker, group_id
     ORDER BY from_lo_ms, process_id, instance ROWS UNBOUNDED PRECEDING) AS series
   FROM restart
 ), deployment AS (

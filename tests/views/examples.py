@@ -66,7 +66,8 @@ def run(runs: Engine, case: Case, view: view_files.View, example: Example, empty
         rows, types = runs.collected(runs.query(step.query))
         if empty is not None:
             empty.discard(step.name)
-        runs.session.createDataFrame(*((rows.rename_columns(step.columns),) if rows.num_rows else ([], types))).createOrReplaceTempView(step.name)
+        rows = rows.rename_columns(step.columns) if step.columns else rows
+        runs.session.createDataFrame(*((rows,) if rows.num_rows else ([], types))).createOrReplaceTempView(step.name)
     rows, types = runs.collected(runs.query(_query(runs, view, example, steps)))
     if "part" in example:
         return rows, types
