@@ -1,8 +1,8 @@
 """Examples of views: given rows of what a view reads, and the rows that are expected of it.
 
 They are `[[example]]` tables in the TOML file beside the view's SQL. Rows are sparse: a column that is not named is NULL in a given row, and
-may be anything in an expected one; `nulls` of an expected row lists columns that must be NULL. Moments are milliseconds since 1970. Rows may also be given
-for a common table expression of the view, which they replace; an example with `part` expects the rows of that expression. If rows are given of what
+may be anything in an expected one; `nulls` of an expected row lists columns that must be NULL. Moments are milliseconds since 1970. `each.NAME`, beside the given rows of NAME, has the columns that all of
+them have in common. Rows may also be given for a common table expression of the view, which they replace; an example with `part` expects the rows of that expression. If rows are given of what
 only a step in the view's own folder, or one that is computed on every read, reads, that step is computed from them.
 """
 
@@ -43,6 +43,9 @@ def examples() -> dict[str, tuple[Example, ...]]:
         file = sql_dir() / view.folder / f"{name}.toml"
         if file.is_file() and (its := tomllib.loads(file.read_text(encoding="utf-8")).get("example")):
             found[view.name] = tuple(its)
+            for example in its:
+                for table, columns in example["given"].pop("each", {}).items():
+                    example["given"][table] = [columns | row for row in example["given"][table]]
     return found
 
 
