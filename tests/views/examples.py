@@ -1,9 +1,10 @@
 """Examples of views: given rows of what a view reads, and the rows that are expected of it.
 
-They are `[[example]]` tables in the TOML file beside the view's SQL. Rows are sparse: a column that is not named is NULL in a given row, and
-may be anything in an expected one; `nulls` of an expected row lists columns that must be NULL. Moments are milliseconds since 1970. `each.NAME`, beside the given rows of NAME, has the columns that all of
-them have in common. Rows may also be given for a common table expression of the view, which they replace; an example with `part` expects the rows of that expression. If rows are given of what
-only a step in the view's own folder, or one that is computed on every read, reads, that step is computed from them.
+They are `[[example]]` tables in the TOML file beside the view's SQL. Rows are sparse: a column that is not named is NULL in a given row, and may be
+anything in an expected one; `nulls` of an expected row lists columns that must be NULL. Moments are milliseconds since 1970. `each.NAME`, beside the
+given rows of NAME, has the columns that all of them have in common. Rows may also be given for a common table expression of the view, which they
+replace; an example with `part` expects the rows of that expression. If rows are given of what only a step in the view's own folder, or one that is
+computed on every read, reads, that step is computed from them.
 """
 
 from __future__ import annotations
