@@ -32,7 +32,7 @@ WITH client_line AS (
     max(CASE WHEN is_trouble AND NOT is_distance THEN stream_pos END) OVER before AS loss_pos
   FROM client_line
   WINDOW before AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-), round AS (
+), reached_round AS (
   SELECT r.process_id, r.instance, r.group_id, r.client, r.is_worker, r.generation, r.member_id, r.from_pos, r.joining_count,
     coalesce(r.synced_id, r.joined_id, r.worker_assigned_id) AS event_id, l.trouble_pos, l.loss_pos,
     lag(r.generation) OVER in_order AS last_generation, lag(r.from_pos) OVER in_order AS last_pos,
@@ -50,7 +50,7 @@ WITH client_line AS (
   -- paused or cut off while its group continued prints errors when it returns, so a skipped generation without such an error is a gap. Membership
   -- without a join request is a gap too.
   SELECT process_id, instance, last_member_pos AS from_pos, from_pos AS to_pos, true AS is_wide, 'member_changed' AS why, event_id
-  FROM round
+  FROM reached_round
   -- A member that learns only from the coordinator's response that its id is no longer valid asks again.
   WHERE member_id <> last_member AND NOT coalesce(CASE WHEN joining_count > 1 THEN trouble_pos ELSE loss_pos END > last_member_pos, false)
   UNION ALL
@@ -61,12 +61,12 @@ WITH client_line AS (
     AND r.from_pos = e.round_pos
   WHERE e.event = 'leaving' AND e.member_id <> r.member_id AND NOT coalesce(e.loss_pos > r.from_pos, false)
   UNION ALL
-  SELECT process_id, instance, last_pos AS from_pos, from_pos AS to_pos, true AS is_wide, 'generation_skipped' AS why, event_id FROM round
+  SELECT process_id, instance, last_pos AS from_pos, from_pos AS to_pos, true AS is_wide, 'generation_skipped' AS why, event_id FROM reached_round
   -- Up to 2.6.0 a round that failed after the join is not printed, only the next join request.
   WHERE generation - last_generation > CASE WHEN prints_joins THEN 1 ELSE greatest(joining_count, 1) END
     AND NOT coalesce(trouble_pos > last_pos, false)
   UNION ALL
-  SELECT process_id, instance, last_pos AS from_pos, from_pos AS to_pos, false AS is_wide, 'joined_unasked' AS why, event_id FROM round
+  SELECT process_id, instance, last_pos AS from_pos, from_pos AS to_pos, false AS is_wide, 'joined_unasked' AS why, event_id FROM reached_round
   WHERE is_worker AND joining_count = 0 AND most_asked > 0 AND last_pos IS NOT NULL AND generation > last_generation
 ), membership_round AS (
   SELECT process_id, instance, group_id, client, generation, member_id, from_pos,
