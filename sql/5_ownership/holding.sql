@@ -38,59 +38,48 @@ CREATE OR REPLACE TEMPORARY VIEW holding (
 )
 AS
 WITH any_holding AS (
-  SELECT
-    left(sha2(concat_ws('|', start_id, start_sign_id, stop_id, resource_kind, resource, process_id, process_instance, life), 256),
+  SELECT left(sha2(concat_ws('|', start_id, start_sign_id, stop_id, resource_kind, resource, process_id, process_instance, life), 256),
       16) AS ownership_id,
     kafka_cluster, group_id, resource_kind, resource, process_id, concat_ws('/', process_instance, life) AS owner, member_id,
-    row_number() OVER (PARTITION BY process_id, resource_kind, resource ORDER BY process_instance, life) AS instance,
-    generation, start_lo_ms, start_hi_ms, start_how, before_generation, stop_asked_ms, first_sign_ms, last_sign_ms,
+    row_number() OVER (PARTITION BY process_id, resource_kind, resource ORDER BY process_instance, life) AS instance, generation, start_lo_ms,
+    start_hi_ms, start_how, before_generation, stop_asked_ms, first_sign_ms, last_sign_ms,
     -- Lines that a thread prints while it is closed show that it exists, but not that it works.
-    least(work_stop_lo_ms, work_stop_hi_ms) AS work_stop_lo_ms,
-    work_stop_hi_ms, stop_lo_ms, seen_ms, stop_hi_ms, phase_end, stop_how, is_stop_lost, start_id, start_sign_id,
-    CAST(NULL AS ARRAY<STRING>) AS start_witness, not_before_id, stop_asked_id, last_sign_id, stop_id, CAST(NULL AS BIGINT) AS heard_ms,
-    CAST(NULL AS STRING) AS heard_id, is_overdue
-  FROM task_holding
-  WHERE start_id IS NOT NULL OR start_sign_id IS NOT NULL OR stop_asked_id IS NOT NULL
+    least(work_stop_lo_ms, work_stop_hi_ms) AS work_stop_lo_ms, work_stop_hi_ms, stop_lo_ms, seen_ms, stop_hi_ms, phase_end, stop_how, is_stop_lost,
+    start_id, start_sign_id, CAST(NULL AS ARRAY<STRING>) AS start_witness, not_before_id, stop_asked_id, last_sign_id, stop_id,
+    CAST(NULL AS BIGINT) AS heard_ms, CAST(NULL AS STRING) AS heard_id, is_overdue
+  FROM task_holding WHERE start_id IS NOT NULL OR start_sign_id IS NOT NULL OR stop_asked_id IS NOT NULL
   UNION ALL
-  SELECT
-    left(sha2(concat_ws('|', coalesce(start_id, shown_id), resource, process_id, client), 256), 16),
-    kafka_cluster, group_id, 'partition', resource, process_id, client, member_id,
-    row_number() OVER (PARTITION BY process_id, group_id, client, resource ORDER BY from_pos),
-    generation, CASE WHEN start_how = 'seen' THEN start_ms END, start_hi_ms, start_how, before_generation, NULL, start_hi_ms, NULL, NULL,
-    stop_hi_ms, stop_lo_ms, stop_lo_ms, stop_hi_ms,
-    CASE WHEN stop_how = 'process_restarted' THEN 'gone' WHEN stop_how IS NULL THEN 'running' ELSE 'stopping' END,
-    stop_how, is_stop_lost, start_id, start_sign_id,
+  SELECT left(sha2(concat_ws('|', coalesce(start_id, shown_id), resource, process_id, client), 256), 16), kafka_cluster, group_id, 'partition',
+    resource, process_id, client, member_id, row_number() OVER (PARTITION BY process_id, group_id, client, resource ORDER BY from_pos), generation,
+    CASE WHEN start_how = 'seen' THEN start_ms END, start_hi_ms, start_how, before_generation, NULL, start_hi_ms, NULL, NULL, stop_hi_ms, stop_lo_ms,
+    stop_lo_ms, stop_hi_ms, CASE WHEN stop_how = 'process_restarted' THEN 'gone' WHEN stop_how IS NULL THEN 'running' ELSE 'stopping' END, stop_how,
+    is_stop_lost, start_id, start_sign_id,
     -- If its last line revokes the partition, that line is already the stop event.
-    CASE WHEN start_how = 'open' AND NOT shown_id <=> stop_id THEN array(shown_id) END, start_id, NULL, NULL, stop_id, heard_ms, heard_id,
-    false
+    CASE WHEN start_how = 'open' AND NOT shown_id <=> stop_id THEN array(shown_id) END, start_id, NULL, NULL, stop_id, heard_ms, heard_id, false
   FROM partition_holding
 ), timed_holding AS (
   SELECT ownership_id, process_id, start_hi_ms, least(seen_ms, stop_lo_ms) AS stop_lo_ms, heard_ms, heard_id
-  FROM any_holding
-  WHERE stop_lo_ms IS NOT NULL AND seen_ms IS NOT NULL AND start_hi_ms IS NOT NULL
+  FROM any_holding WHERE stop_lo_ms IS NOT NULL AND seen_ms IS NOT NULL AND start_hi_ms IS NOT NULL
 ), process_moment AS (
   SELECT e.process_id, unix_millis(e.ts) AS at_ms, 0 AS is_end, e.stream_pos AS pos, CAST(NULL AS STRING) AS ownership_id,
     named_struct('at_ms', unix_millis(e.ts), 'event_id', e.event_id) AS line
-  FROM event_row e
-  LEFT SEMI JOIN (SELECT DISTINCT process_id FROM timed_holding) m ON m.process_id = e.process_id
+  FROM event_row e LEFT SEMI JOIN (SELECT DISTINCT process_id FROM timed_holding) m ON m.process_id = e.process_id
   WHERE e.ts IS NOT NULL
   UNION ALL
-  SELECT process_id, stop_lo_ms, 1, 0, ownership_id, CAST(NULL AS STRUCT<at_ms: BIGINT, event_id: STRING>) FROM timed_holding
+  SELECT process_id, stop_lo_ms, 1, 0, ownership_id, CAST(NULL AS STRUCT<at_ms: BIGINT, event_id: STRING>)
+  FROM timed_holding
 ), last_line AS (
   SELECT h.ownership_id, coalesce(h.heard_ms, l.line.at_ms) AS until_ms, coalesce(h.heard_id, l.line.event_id) AS until_id,
     CASE WHEN h.heard_id IS NOT NULL THEN w.witness END AS heard_witness
   FROM (
-    SELECT ownership_id, lag(line) IGNORE NULLS OVER (PARTITION BY process_id ORDER BY at_ms, is_end, pos, ownership_id) AS line
-    FROM process_moment
+    SELECT ownership_id, lag(line) IGNORE NULLS OVER (PARTITION BY process_id ORDER BY at_ms, is_end, pos, ownership_id) AS line FROM process_moment
   ) l
   JOIN timed_holding h ON h.ownership_id = l.ownership_id
   LEFT JOIN member_heard w ON w.removed_id = h.heard_id
   WHERE l.line.at_ms >= h.start_hi_ms
 )
-SELECT h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.process_id, h.owner, h.member_id, h.instance,
-  h.generation, h.start_lo_ms, h.start_hi_ms, h.start_how, h.before_generation, h.stop_asked_ms, h.first_sign_ms, h.last_sign_ms,
-  h.work_stop_lo_ms, h.work_stop_hi_ms, h.stop_lo_ms, h.seen_ms, h.stop_hi_ms, h.phase_end, h.stop_how, h.is_stop_lost, h.start_id,
-  h.start_sign_id, h.start_witness, h.not_before_id, h.stop_asked_id, h.last_sign_id, h.stop_id, l.until_ms, l.until_id, l.heard_witness,
-  h.is_overdue
-FROM any_holding h
-LEFT JOIN last_line l ON l.ownership_id = h.ownership_id
+SELECT h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.process_id, h.owner, h.member_id, h.instance, h.generation,
+  h.start_lo_ms, h.start_hi_ms, h.start_how, h.before_generation, h.stop_asked_ms, h.first_sign_ms, h.last_sign_ms, h.work_stop_lo_ms,
+  h.work_stop_hi_ms, h.stop_lo_ms, h.seen_ms, h.stop_hi_ms, h.phase_end, h.stop_how, h.is_stop_lost, h.start_id, h.start_sign_id, h.start_witness,
+  h.not_before_id, h.stop_asked_id, h.last_sign_id, h.stop_id, l.until_ms, l.until_id, l.heard_witness, h.is_overdue
+FROM any_holding h LEFT JOIN last_line l ON l.ownership_id = h.ownership_id

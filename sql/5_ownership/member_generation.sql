@@ -43,8 +43,7 @@ WITH worker AS (
   UNION ALL
   SELECT w.kafka_cluster, w.group_id, w.process_id, w.instance, w.client, coalesce(h.start_hi_ms, h.start_lo_ms),
     coalesce(h.stop_asked_ms, h.work_stop_hi_ms, h.stop_hi_ms), false
-  FROM task_holding h
-  JOIN worker w ON w.process_id = h.process_id AND w.instance = h.process_instance AND w.group_id = h.group_id
+  FROM task_holding h JOIN worker w ON w.process_id = h.process_id AND w.instance = h.process_instance AND w.group_id = h.group_id
   WHERE h.resource_kind = 'task'
 ), span_with_previous AS (
   -- An open span ends last.
@@ -56,31 +55,25 @@ WITH worker AS (
 ), assignment_time AS (
   -- An empty assignment ends the pause too.
   SELECT process_id, instance, group_id, client, array_sort(collect_list(at_ms)) AS times
-  FROM client_event
-  WHERE event = 'partitions_assigned' OR event = 'worker_assigned' AND coalesce(size(assigned_tasks), 0) = 0
+  FROM client_event WHERE event = 'partitions_assigned' OR event = 'worker_assigned' AND coalesce(size(assigned_tasks), 0) = 0
   GROUP BY process_id, instance, group_id, client
 ), idle_span AS (
   SELECT g.kafka_cluster, g.group_id, g.process_id, g.instance, g.client, g.from_ms, g.is_late,
     least(g.to_ms, get(filter(a.times, t -> t >= g.from_ms), 0)) AS to_ms
   FROM (
     SELECT kafka_cluster, group_id, process_id, instance, client, until.at_ms AS from_ms, start_ms AS to_ms, until.is_late
-    FROM span_with_previous
-    WHERE until.at_ms < start_ms
+    FROM span_with_previous WHERE until.at_ms < start_ms
     UNION ALL
     SELECT kafka_cluster, group_id, process_id, instance, client, last.at_ms, NULL, last.is_late
-    FROM span_with_previous
-    WHERE is_last AND last.at_ms IS NOT NULL
+    FROM span_with_previous WHERE is_last AND last.at_ms IS NOT NULL
   ) g
   LEFT JOIN assignment_time a ON a.process_id = g.process_id AND a.instance = g.instance AND a.group_id = g.group_id AND a.client = g.client
 ), client_renewal AS (
   SELECT process_id, instance, client_id, collect_list(at_ms) AS times
-  FROM fact_line
-  WHERE event IN ('client_closed', 'subscribed') AND client_id IS NOT NULL
-  GROUP BY process_id, instance, client_id
+  FROM fact_line WHERE event IN ('client_closed', 'subscribed') AND client_id IS NOT NULL GROUP BY process_id, instance, client_id
 ), repeated_time AS (
   SELECT b.process_id, l.at_ms AS from_ms, l.at_ms + b.by_ms AS to_ms
-  FROM clock_setback b
-  JOIN process_line l ON l.process_id = b.process_id AND l.stream_pos = b.stream_pos
+  FROM clock_setback b JOIN process_line l ON l.process_id = b.process_id AND l.stream_pos = b.stream_pos
 ), timed_round AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, round, coalesce(worker_assigned_ms, synced_ms, joined_ms) AS at_ms,
     -- The member released partitions again before its next generation, or printed its sync: the line of its assignment is missing.
@@ -104,28 +97,24 @@ WITH worker AS (
     AND r.instance = p.instance AND r.client = p.client AND r.at_ms BETWEEN p.from_ms AND p.to_ms
   GROUP BY p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ms, p.to_ms, p.is_late, p.is_renewed
 ), own_round AS (
-  SELECT
-    r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.member_id AS own_member_id,
-    r.process_id, j.client, j.client_id, j.task, r.is_leader, r.round, j.instance,
+  SELECT r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.member_id AS own_member_id, r.process_id, j.client, j.client_id, j.task,
+    r.is_leader, r.round, j.instance,
     CASE WHEN r.synced.event_id IS NOT NULL OR j.worker_assigned_id IS NOT NULL THEN 'synced' ELSE 'joined' END AS state,
     r.joining_last.at_ms AS joining_ms, r.joined.at_ms AS joined_ms, r.synced.at_ms AS synced_ms,
     -- Releases without the assignor's line print the added partitions; for an eager member these are all.
-    coalesce(j.assigned, j.given) AS assigned, j.revoked, j.delay_ms,
-    p.from_ms AS paused_from_ms, p.to_ms AS paused_to_ms, coalesce(p.is_renewed, false) AS is_renewed,
-    j.is_later, j.is_given OR r.synced.event_id IS NOT NULL AS is_given, j.is_first_here AND j.gives_all_up AS is_begun_before,
-    CASE
-      WHEN p.from_ms IS NULL THEN CASE WHEN j.is_later AND j.is_given AND (j.had_nothing OR j.gave_up
+    coalesce(j.assigned, j.given) AS assigned, j.revoked, j.delay_ms, p.from_ms AS paused_from_ms, p.to_ms AS paused_to_ms,
+    coalesce(p.is_renewed, false) AS is_renewed, j.is_later, j.is_given OR r.synced.event_id IS NOT NULL AS is_given,
+    j.is_first_here AND j.gives_all_up AS is_begun_before,
+    CASE WHEN p.from_ms IS NULL THEN CASE WHEN j.is_later AND j.is_given AND (j.had_nothing OR j.gave_up
         OR NOT j.gives_all_up AND NOT j.is_new AND h.process_id IS NULL) THEN 0L END
-      WHEN p.is_sure AND NOT coalesce(p.is_renewed, false)
-        AND NOT coalesce(exists(k.set_back, x -> x > j.last_pos AND coalesce(x <= j.next_pos, true)), false)
-        AND NOT coalesce(p.to_ms - p.from_ms >= k.step_ms, false) THEN p.to_ms - p.from_ms
-    END AS paused_ms,
+      WHEN p.is_sure AND NOT coalesce(p.is_renewed, false) AND NOT coalesce(exists(k.set_back,
+        x -> x > j.last_pos AND coalesce(x <= j.next_pos, true)), false) AND NOT coalesce(p.to_ms - p.from_ms >= k.step_ms, false)
+        THEN p.to_ms - p.from_ms END AS paused_ms,
     filter(array(r.joining_last.event_id, r.joined.event_id, j.synced_id, j.worker_assigned_id), e -> e IS NOT NULL) AS own_witness
   FROM member_round r
   JOIN (
-    SELECT process_id, kafka_cluster, group_id, client, client_id, task, round, instance, worker_assigned_id, synced_id, assigned, given,
-      revoked, delay_ms, from_pos, coalesce(is_worker, false) AS is_worker,
-      worker_assigned_id IS NOT NULL OR given IS NOT NULL AS is_given,
+    SELECT process_id, kafka_cluster, group_id, client, client_id, task, round, instance, worker_assigned_id, synced_id, assigned, given, revoked,
+      delay_ms, from_pos, coalesce(is_worker, false) AS is_worker, worker_assigned_id IS NOT NULL OR given IS NOT NULL AS is_given,
       -- A client that had a generation before and has an assignment now kept working, unless a pause is known.
       coalesce(lag(instance) OVER in_order = instance, false) AS is_later,
       -- Its log shows neither its start with the find of its coordinator, nor what it released: it may have been a member before.
@@ -136,19 +125,15 @@ WITH worker AS (
       CASE WHEN coalesce(is_worker, false) THEN coalesce(protocol = 'default', false)
         ELSE coalesce(protocol, max(protocol) OVER (PARTITION BY process_id, group_id, client), '') NOT LIKE '%cooperative%'
           AND coalesce(protocol, '') NOT LIKE 'stream%' END AS gives_all_up,
-      coalesce(given_ms <= taken_ms, false) AS gave_up,
-      coalesce(lag(member_id) OVER in_order <> member_id, false) AS is_new,
+      coalesce(given_ms <= taken_ms, false) AS gave_up, coalesce(lag(member_id) OVER in_order <> member_id, false) AS is_new,
       coalesce(lag(from_pos) OVER in_order, -1L) AS last_pos, lead(from_pos) OVER in_order AS next_pos
     FROM join_round
     WINDOW in_order AS (PARTITION BY process_id, group_id, client ORDER BY round)
-  ) j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
-    AND j.kafka_cluster = r.kafka_cluster
+  ) j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round AND j.kafka_cluster = r.kafka_cluster
   LEFT JOIN (
     SELECT process_id, group_id, client, round, min(from_ms) AS from_ms, max(to_ms) AS to_ms,
       bool_and(coalesce(is_sure, true)) AS is_sure, bool_and(coalesce(is_renewed, false)) AS is_renewed
-    FROM member_pause
-    WHERE round IS NOT NULL
-    GROUP BY process_id, group_id, client, round
+    FROM member_pause WHERE round IS NOT NULL GROUP BY process_id, group_id, client, round
   ) p ON p.process_id = r.process_id AND p.group_id = r.group_id AND p.client = r.client AND p.round = r.round
   LEFT JOIN common_clock k ON k.process_id = r.process_id
   LEFT JOIN (
@@ -159,33 +144,28 @@ WITH worker AS (
   ) h ON h.process_id = r.process_id AND h.group_id = r.group_id AND h.client = r.client AND h.round = r.round
 ), leader_assignment AS (
   -- The leader prints the assignment of all members: members without a log are known from it.
-  SELECT c.kafka_cluster, e.group_id, e.generation, e.process_id AS leader_process, e.event_id,
-    explode(e.assignment) AS (member_id, assigned)
-  FROM event e JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
+  SELECT c.kafka_cluster, e.group_id, e.generation, e.process_id AS leader_process, e.event_id, explode(e.assignment) AS (member_id, assigned)
+  FROM event e
+  JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
+    AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.event = 'assignment_computed' AND e.assignment IS NOT NULL AND e.generation IS NOT NULL
   UNION ALL
   -- Up to 2.3 that line names no generation: it belongs to the round that contains it.
   SELECT r.kafka_cluster, r.group_id, r.generation, r.process_id, e.event_id, explode(e.assignment)
-  FROM event e JOIN join_round r ON r.computed_id = e.event_id
-  WHERE e.assignment IS NOT NULL AND e.generation IS NULL
+  FROM event e JOIN join_round r ON r.computed_id = e.event_id WHERE e.assignment IS NOT NULL AND e.generation IS NULL
 ), identified_round AS (
   -- A release that prints no member ids prints its assignment, and in one generation each partition or task is assigned to one member.
   SELECT kafka_cluster, group_id, generation, process_id, client, round, member_id, event_id
   FROM (
     SELECT *, count(*) OVER (PARTITION BY kafka_cluster, group_id, generation, member_id) AS takers
     FROM (
-      SELECT o.kafka_cluster, o.group_id, o.generation, o.process_id, o.client, o.round, min(t.member_id) AS member_id,
-        min(t.event_id) AS event_id
+      SELECT o.kafka_cluster, o.group_id, o.generation, o.process_id, o.client, o.round, min(t.member_id) AS member_id, min(t.event_id) AS event_id
       FROM own_round o
-      JOIN (
-        SELECT kafka_cluster, group_id, generation, member_id, event_id, assigned, explode(assigned) AS resource FROM leader_assignment
-      ) t ON t.kafka_cluster = o.kafka_cluster AND t.group_id = o.group_id AND t.generation = o.generation
-        AND t.resource = array_min(o.assigned)
+      JOIN (SELECT kafka_cluster, group_id, generation, member_id, event_id, assigned, explode(assigned) AS resource FROM leader_assignment) t
+        ON t.kafka_cluster = o.kafka_cluster AND t.group_id = o.group_id AND t.generation = o.generation AND t.resource = array_min(o.assigned)
       LEFT ANTI JOIN own_round k ON k.kafka_cluster = t.kafka_cluster AND k.group_id = t.group_id AND k.generation = t.generation
         AND k.own_member_id = t.member_id
-      WHERE o.own_member_id IS NULL
-      GROUP BY o.kafka_cluster, o.group_id, o.generation, o.process_id, o.client, o.round
+      WHERE o.own_member_id IS NULL GROUP BY o.kafka_cluster, o.group_id, o.generation, o.process_id, o.client, o.round
       HAVING count(DISTINCT t.member_id) = 1 AND max(size(array_except(o.assigned, t.assigned))) = 0
     )
   )
@@ -201,25 +181,19 @@ WITH worker AS (
     OR NOT is_given AND paused_from_ms IS NULL OR is_renewed, true) AS is_pause_known
   FROM identified_member
 )
-SELECT
-  s.kafka_cluster, s.group_id, s.incarnation, s.generation, s.member_id, s.process_id, s.client_id, s.task, s.is_leader,
-    CAST(NULL AS BIGINT) AS member_epoch,
-  s.state, timestamp_millis(s.joining_ms) AS joining_ts, timestamp_millis(s.joined_ms) AS joined_ts,
-    timestamp_millis(s.synced_ms) AS synced_ts, s.assigned, s.revoked, s.delay_ms,
+SELECT s.kafka_cluster, s.group_id, s.incarnation, s.generation, s.member_id, s.process_id, s.client_id, s.task, s.is_leader,
+  CAST(NULL AS BIGINT) AS member_epoch, s.state, timestamp_millis(s.joining_ms) AS joining_ts, timestamp_millis(s.joined_ms) AS joined_ts,
+  timestamp_millis(s.synced_ms) AS synced_ts, s.assigned, s.revoked, s.delay_ms,
   timestamp_millis(CASE WHEN NOT s.is_renewed THEN s.paused_from_ms END) AS paused_from_ts,
-  timestamp_millis(CASE WHEN NOT s.is_renewed THEN s.paused_to_ms END) AS paused_to_ts, s.paused_ms,
-    s.is_pause_known, s.witness
+  timestamp_millis(CASE WHEN NOT s.is_renewed THEN s.paused_to_ms END) AS paused_to_ts, s.paused_ms, s.is_pause_known, s.witness
 FROM member_with_pause s
 UNION ALL
-SELECT
-  t.kafka_cluster, t.group_id, s.incarnation, t.generation, t.member_id, NULL AS process_id, NULL AS client_id, NULL AS task,
-    false AS is_leader, NULL AS member_epoch,
+SELECT t.kafka_cluster, t.group_id, s.incarnation, t.generation, t.member_id, NULL AS process_id, NULL AS client_id, NULL AS task, false AS is_leader,
+  NULL AS member_epoch,
   -- An assignment that its coordinator never received reached no member.
-  CASE WHEN b.generation IS NOT NULL AND b.assigned_ms IS NULL THEN 'joined' ELSE 'synced' END AS state, NULL AS joining_ts,
-    NULL AS joined_ts, NULL AS synced_ts,
-    CASE WHEN b.generation IS NULL OR b.assigned_ms IS NOT NULL THEN t.assigned END AS assigned, NULL AS revoked, NULL AS delay_ms,
-    NULL AS paused_from_ts, NULL AS paused_to_ts, NULL AS paused_ms, NULL AS is_pause_known,
-    array(t.event_id) AS witness
+  CASE WHEN b.generation IS NOT NULL AND b.assigned_ms IS NULL THEN 'joined' ELSE 'synced' END AS state, NULL AS joining_ts, NULL AS joined_ts,
+  NULL AS synced_ts, CASE WHEN b.generation IS NULL OR b.assigned_ms IS NOT NULL THEN t.assigned END AS assigned, NULL AS revoked, NULL AS delay_ms,
+  NULL AS paused_from_ts, NULL AS paused_to_ts, NULL AS paused_ms, NULL AS is_pause_known, array(t.event_id) AS witness
 FROM leader_assignment t
 JOIN (SELECT DISTINCT kafka_cluster, group_id, generation, incarnation, process_id FROM identified_member) s
   ON s.kafka_cluster = t.kafka_cluster AND s.group_id = t.group_id AND s.generation = t.generation AND s.process_id = t.leader_process
@@ -228,11 +202,9 @@ LEFT ANTI JOIN identified_member k ON k.kafka_cluster = t.kafka_cluster AND k.gr
 LEFT JOIN broker_generation b ON b.kafka_cluster = t.kafka_cluster AND b.group_id = t.group_id AND b.incarnation = s.incarnation
   AND b.generation = t.generation
 UNION ALL
-SELECT
-  m.kafka_cluster, m.group_id, m.incarnation, m.generation, m.member_id, m.process_id, m.client_id, m.task, false AS is_leader,
-    m.generation AS member_epoch,
-  lower(m.state) AS state, timestamp_millis(m.joining.at_ms) AS joining_ts, timestamp_millis(m.reached.at_ms) AS joined_ts,
-    timestamp_millis(m.settled.at_ms) AS synced_ts, m.assigned, m.revoked, NULL AS delay_ms,
+SELECT m.kafka_cluster, m.group_id, m.incarnation, m.generation, m.member_id, m.process_id, m.client_id, m.task, false AS is_leader,
+  m.generation AS member_epoch, lower(m.state) AS state, timestamp_millis(m.joining.at_ms) AS joining_ts,
+  timestamp_millis(m.reached.at_ms) AS joined_ts, timestamp_millis(m.settled.at_ms) AS synced_ts, m.assigned, m.revoked, NULL AS delay_ms,
   timestamp_millis(p.from_ms) AS paused_from_ts, timestamp_millis(p.to_ms) AS paused_to_ts,
   CASE WHEN p.from_ms IS NOT NULL THEN CASE WHEN p.is_sure THEN p.to_ms - p.from_ms END
     WHEN m.joining IS NULL AND m.process_id IS NOT NULL THEN 0L END AS paused_ms,

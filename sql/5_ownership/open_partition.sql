@@ -22,32 +22,22 @@ WITH group_line AS (
     nullif(member_id, '') AS member_id, CASE WHEN generation >= 0 THEN generation END AS generation, protocol,
     coalesce(event = 'heartbeat_failed' AND cause LIKE '%rebalancing%'
       OR event = 'rejoin_requested' AND reason LIKE '%already rebalancing%', false) AS is_rebalance
-  FROM client_event
-  WHERE NOT is_worker AND instance = 0
+  FROM client_event WHERE NOT is_worker AND instance = 0
   UNION ALL
-  SELECT NULL, NULL, process_id, instance, client, NULL, stream_pos, at_ms, event_id, 'assignment_updated', partitions, NULL, NULL, NULL,
-    false
-  FROM owned_list
-  WHERE instance = 0 AND is_sure AND NOT is_last
+  SELECT NULL, NULL, process_id, instance, client, NULL, stream_pos, at_ms, event_id, 'assignment_updated', partitions, NULL, NULL, NULL, false
+  FROM owned_list WHERE instance = 0 AND is_sure AND NOT is_last
 ), single_group_consumer AS (
   SELECT process_id, instance, client, max(t.kafka_cluster) AS kafka_cluster, max(t.group_id) AS group_id, max(t.task) AS task,
     min(struct(stream_pos, at_ms, event_id)) AS first_line,
-    min(CASE WHEN event IN ('joined', 'synced') AND generation IS NOT NULL THEN struct(stream_pos, generation, member_id) END)
-      AS next_joined,
-    coalesce(min(CASE WHEN protocol IS NOT NULL THEN struct(stream_pos, protocol) END).protocol LIKE '%cooperative%', false)
-      AS is_cooperative,
-    array_sort(collect_list(CASE WHEN event IN ('generation_reset', 'join_failed', 'member_fenced', 'leaving') THEN stream_pos END))
-      AS resets
-  FROM group_line t
-  GROUP BY process_id, instance, client
+    min(CASE WHEN event IN ('joined', 'synced') AND generation IS NOT NULL THEN struct(stream_pos, generation, member_id) END) AS next_joined,
+    coalesce(min(CASE WHEN protocol IS NOT NULL THEN struct(stream_pos, protocol) END).protocol LIKE '%cooperative%', false) AS is_cooperative,
+    array_sort(collect_list(CASE WHEN event IN ('generation_reset', 'join_failed', 'member_fenced', 'leaving') THEN stream_pos END)) AS resets
+  FROM group_line t GROUP BY process_id, instance, client
   HAVING count(DISTINCT t.kafka_cluster) = 1 AND count(DISTINCT t.group_id) = 1
 ), line_with_history AS (
-  SELECT process_id, instance, client, stream_pos, event_id, event, partitions,
-    count_if(event = 'synced') OVER before AS synced,
-    count_if(event IN ('joining', 'joined')) OVER before AS asked,
-    count_if(event = 'leaving') OVER before AS departed,
-    count_if(event = 'partitions_assigned') OVER before AS given,
-    count_if(is_rebalance) OVER before AS rebalance_notices,
+  SELECT process_id, instance, client, stream_pos, event_id, event, partitions, count_if(event = 'synced') OVER before AS synced,
+    count_if(event IN ('joining', 'joined')) OVER before AS asked, count_if(event = 'leaving') OVER before AS departed,
+    count_if(event = 'partitions_assigned') OVER before AS given, count_if(is_rebalance) OVER before AS rebalance_notices,
     -- A consumer that starts discovers its coordinator; one that was already running lost it first.
     min(CASE WHEN event IN ('coordinator_discovered', 'coordinator_lost') THEN struct(stream_pos, event) END) OVER before AS found,
     max(CASE WHEN member_id IS NOT NULL THEN struct(stream_pos, member_id) END) OVER so_far AS known_member,
@@ -72,8 +62,7 @@ WITH group_line AS (
   WHERE l.event IN ('partitions_revoked', 'partitions_lost', 'assignment_updated') AND l.given = 0
     AND CASE WHEN c.is_cooperative THEN l.synced <= 1 ELSE l.synced = 0 AND l.asked = 0 END
     -- A consumer that missed its poll timeout leaves first and revokes its partitions in its next poll.
-    AND (l.departed = 0 OR l.event = 'partitions_lost')
-    AND NOT l.found.event <=> 'coordinator_discovered'
+    AND (l.departed = 0 OR l.event = 'partitions_lost') AND NOT l.found.event <=> 'coordinator_discovered'
 ), first_shown_partition AS (
   SELECT *, row_number() OVER (PARTITION BY process_id, instance, client, resource ORDER BY stream_pos) AS nth FROM shown_partition
 ), consumer_creation AS (
@@ -85,14 +74,10 @@ WITH group_line AS (
 ), first_gap AS (
   SELECT process_id, instance, min(from_pos) AS from_pos FROM log_hole GROUP BY process_id, instance
 )
-SELECT
-  s.kafka_cluster, s.group_id, s.process_id, s.instance, s.client, s.task, s.resource,
+SELECT s.kafka_cluster, s.group_id, s.process_id, s.instance, s.client, s.task, s.resource,
   coalesce(s.member_id, CASE WHEN s.is_member THEN s.next_joined.member_id END) AS member_id,
   coalesce(s.generation, CASE WHEN s.is_member AND NOT s.is_cooperative THEN s.next_joined.generation - 1 END) AS generation,
-  s.next_joined.generation AS before_generation,
-  s.first_line.stream_pos AS from_pos,
-  s.first_line.at_ms AS from_ms,
-  s.first_line.event_id AS from_id,
+  s.next_joined.generation AS before_generation, s.first_line.stream_pos AS from_pos, s.first_line.at_ms AS from_ms, s.first_line.event_id AS from_id,
   s.event_id AS shown_id
 FROM first_shown_partition s
 LEFT JOIN consumer_creation m ON m.process_id = s.process_id AND m.instance = s.instance AND m.client = s.client

@@ -2,9 +2,8 @@
 -- Reads: holding, clock_offset, process_resolution
 -- Grain: ownership_id
 -- Public: yes
--- Two spans: work (user code may read or write) ends at the latest when its client leaves or closes; the thread, or the ownership of a
--- partition, ends with a line that shows it. Bounds are on the clock of the island's reference, so they may be compared across processes of
--- one island.
+-- Two spans: work (user code may read or write) ends at the latest when its client leaves or closes; the thread, or the ownership of a partition,
+-- ends with a line that shows it. Bounds are on the clock of the island's reference, so they may be compared across processes of one island.
 CREATE OR REPLACE TEMPORARY VIEW ownership (
   ownership_id, kafka_cluster, group_id, resource_kind,
   resource      COMMENT 'Task (connector-number), connector, or topic partition',
@@ -26,16 +25,11 @@ CREATE OR REPLACE TEMPORARY VIEW ownership (
   witness       COMMENT 'Events that prove the start and the end'
 )
 AS
-SELECT
-  h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.process_id, h.member_id, h.instance, h.generation,
-  timestamp_millis(h.start_lo_ms - o.hi_ms) AS start_lo,
-  timestamp_millis(h.start_hi_ms + r.resolution_ms - o.lo_ms) AS start_hi,
-  timestamp_millis(h.stop_asked_ms) AS stop_asked_ts,
-  timestamp_millis(h.work_stop_lo_ms - o.hi_ms) AS work_stop_lo,
-  timestamp_millis(h.work_stop_hi_ms + r.resolution_ms - o.lo_ms) AS work_stop_hi,
-  timestamp_millis(h.stop_lo_ms - o.hi_ms) AS stop_lo,
-  timestamp_millis(h.stop_hi_ms + r.resolution_ms - o.lo_ms) AS stop_hi,
-  h.phase_end, h.stop_how, o.reference_process_id,
+SELECT h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.process_id, h.member_id, h.instance, h.generation,
+  timestamp_millis(h.start_lo_ms - o.hi_ms) AS start_lo, timestamp_millis(h.start_hi_ms + r.resolution_ms - o.lo_ms) AS start_hi,
+  timestamp_millis(h.stop_asked_ms) AS stop_asked_ts, timestamp_millis(h.work_stop_lo_ms - o.hi_ms) AS work_stop_lo,
+  timestamp_millis(h.work_stop_hi_ms + r.resolution_ms - o.lo_ms) AS work_stop_hi, timestamp_millis(h.stop_lo_ms - o.hi_ms) AS stop_lo,
+  timestamp_millis(h.stop_hi_ms + r.resolution_ms - o.lo_ms) AS stop_hi, h.phase_end, h.stop_how, o.reference_process_id,
   filter(array_distinct(array(h.start_id, h.start_sign_id, h.stop_asked_id, h.last_sign_id, h.stop_id)), e -> e IS NOT NULL) AS witness
 FROM holding h
 JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference

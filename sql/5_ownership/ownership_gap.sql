@@ -35,13 +35,10 @@ WITH owned_time AS (
 ), single_island AS (
   -- Owners whose clocks cannot be compared: one may have had it while the other had not.
   SELECT kafka_cluster, group_id, resource_kind, resource
-  FROM ownership
-  GROUP BY kafka_cluster, group_id, resource_kind, resource
-  HAVING count(DISTINCT reference_process_id) = 1
+  FROM ownership GROUP BY kafka_cluster, group_id, resource_kind, resource HAVING count(DISTINCT reference_process_id) = 1
 ), last_owner AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, max(this) AS previous, max(stop_lo_ms) AS previous_stop_ms
-  FROM owned_time
-  GROUP BY kafka_cluster, group_id, resource_kind, resource, reference_process_id
+  FROM owned_time GROUP BY kafka_cluster, group_id, resource_kind, resource, reference_process_id
 ), coordinator_contact AS (
   -- A member whose log ends, and which its coordinator heard later, in the last generation of its log: it still had its assignment.
   SELECT h.kafka_cluster, h.group_id, h.member_id, h.process_id, max(h.alive_ms - o.hi_ms) AS alive_ms, max(o.reference_process_id)
@@ -58,13 +55,10 @@ WITH owned_time AS (
     -- An owner that had it before its log begins may have had it immediately.
     CASE WHEN is_before_log THEN previous_stop_ms ELSE begun_lo_ms END AS begun_lo_ms, start_hi_ms, witness
   FROM owner_with_previous
-  WHERE previous IS NOT NULL AND previous_stop_ms < coalesce(start_hi_ms, begun_lo_ms)
-    AND (NOT previous.is_open OR previous_stop_ms < begun_lo_ms)
+  WHERE previous IS NOT NULL AND previous_stop_ms < coalesce(start_hi_ms, begun_lo_ms) AND (NOT previous.is_open OR previous_stop_ms < begun_lo_ms)
   UNION ALL
-  SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, previous, previous_stop_ms, NULL, NULL, NULL, NULL, NULL,
-    NULL, NULL
-  FROM last_owner
-  WHERE NOT previous.is_open
+  SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, previous, previous_stop_ms, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+  FROM last_owner WHERE NOT previous.is_open
 ), gap AS (
   SELECT g.kafka_cluster, g.group_id, g.resource_kind, g.resource, g.reference_process_id, g.previous,
     greatest(g.previous_stop_ms, CASE WHEN h.alive_ms < coalesce(g.begun_lo_ms, g.start_hi_ms) THEN h.alive_ms END) AS previous_stop_ms,
@@ -85,8 +79,7 @@ WITH owned_time AS (
     count_if(m.process_id IS NOT NULL AND (m.assigned IS NOT NULL OR m.state = 'joined' AND h.process_id IS NULL)) AS shown,
     flatten(collect_list(CASE WHEN m.process_id IS NOT NULL THEN m.assigned END)) AS assigned,
     flatten(collect_list(m.revoked)) AS revoked, max(m.delay_ms) AS delay_ms
-  FROM member_generation m
-  LEFT JOIN (SELECT DISTINCT process_id FROM log_hole) h ON h.process_id = m.process_id
+  FROM member_generation m LEFT JOIN (SELECT DISTINCT process_id FROM log_hole) h ON h.process_id = m.process_id
   GROUP BY m.kafka_cluster, m.group_id, m.incarnation, m.generation
 ), known_generation AS (
   -- If no log has the number of members, there may be one more than the logs show.
@@ -99,9 +92,9 @@ WITH owned_time AS (
   LEFT JOIN broker_generation b ON b.kafka_cluster = n.kafka_cluster AND b.group_id = n.group_id AND b.incarnation = n.incarnation
     AND b.generation = n.generation
   UNION ALL
-  SELECT c.kafka_cluster, e.group_id, e.generation, 'classic', 0, 0, 0L, CAST(array() AS ARRAY<STRING>), CAST(array() AS ARRAY<STRING>),
-    0L, true
-  FROM event e JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
+  SELECT c.kafka_cluster, e.group_id, e.generation, 'classic', 0, 0, 0L, CAST(array() AS ARRAY<STRING>), CAST(array() AS ARRAY<STRING>), 0L, true
+  FROM event e
+  JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
     AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.event = 'group_emptied' AND e.generation IS NOT NULL
 ), group_history AS (
@@ -115,8 +108,7 @@ WITH owned_time AS (
   GROUP BY g.kafka_cluster, g.group_id
 ), generation_in_gap AS (
   SELECT *, explode(sequence(previous.generation, generation)) AS between_generation
-  FROM certain_gap
-  WHERE generation - previous.generation BETWEEN 0 AND gap_generations_most
+  FROM certain_gap WHERE generation - previous.generation BETWEEN 0 AND gap_generations_most
 ), possible_owner AS (
   SELECT g.next_ownership_id
   FROM generation_in_gap g
@@ -136,15 +128,13 @@ WITH owned_time AS (
   SELECT g.next_ownership_id
   FROM generation_in_gap g
   JOIN member_generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation = g.between_generation
-    AND n.generation > g.previous.generation AND n.generation < g.generation AND n.process_id IS NOT NULL
-    AND array_contains(n.assigned, g.resource)
+    AND n.generation > g.previous.generation AND n.generation < g.generation AND n.process_id IS NOT NULL AND array_contains(n.assigned, g.resource)
   LEFT JOIN clock_offset o ON o.process_id = n.process_id AND o.reference_process_id = g.reference_process_id
   WHERE g.resource_kind = 'partition' AND (n.process_id <> g.previous.process_id OR NOT n.member_id <=> g.previous.member_id
     OR unix_millis(n.synced_ts) - o.hi_ms > g.previous.stop_lo_ms)
   UNION
   SELECT g.next_ownership_id
-  FROM certain_gap g
-  LEFT JOIN group_history h ON h.kafka_cluster = g.kafka_cluster AND h.group_id = g.group_id
+  FROM certain_gap g LEFT JOIN group_history h ON h.kafka_cluster = g.kafka_cluster AND h.group_id = g.group_id
   WHERE h.is_broker_assigned AND NOT h.has_all_logs
     -- If generations start again, their numbers do not show which were in between.
     OR h.has_restarted AND NOT (g.generation <=> g.previous.generation AND g.previous.member_id <=> g.next_member_id)
@@ -152,11 +142,7 @@ WITH owned_time AS (
     OR g.generation < g.previous.generation OR g.generation = g.previous.generation AND g.next_process_id <> g.previous.process_id
     OR g.generation - g.previous.generation > gap_generations_most
     -- The last owner's generation is unknown: another may have had it since, except where the same member stops and starts it.
-    OR g.previous.generation IS NULL
-      AND (g.previous.is_before_log OR g.resource_kind = 'partition' AND NOT coalesce(h.is_broker_assigned, false))
-      AND NOT (g.resource_kind <> 'partition' AND g.previous.process_id = g.next_process_id
-        AND g.previous.member_id <=> g.next_member_id)
+    OR g.previous.generation IS NULL AND (g.previous.is_before_log OR g.resource_kind = 'partition' AND NOT coalesce(h.is_broker_assigned, false))
+    AND NOT (g.resource_kind <> 'partition' AND g.previous.process_id = g.next_process_id AND g.previous.member_id <=> g.next_member_id)
 )
-SELECT g.*, p.next_ownership_id IS NOT NULL AS may_be_owned
-FROM gap g
-LEFT JOIN possible_owner p ON p.next_ownership_id = g.next_ownership_id
+SELECT g.*, p.next_ownership_id IS NOT NULL AS may_be_owned FROM gap g LEFT JOIN possible_owner p ON p.next_ownership_id = g.next_ownership_id

@@ -1,12 +1,11 @@
 -- One row per pair of ownerships of one resource that could be, or be mistaken for, two owners at the same time.
 -- Reads: holding, clock_offset, process_resolution, clock_suspect, event_row, clock_closure, one_process
 -- Grain: a_id, b_id
--- Each ownership is paired with its next few and with every later one that it may outlast. `lo_ms` and `hi_ms` bound how far b's clock is
--- ahead of a's. All comparisons of the pair use the same offset, so the uncertainty is counted only once. Times on unrelated clocks do not
--- show which pairs matter, but generations do: each ownership is paired with the last one of every other process that was assigned no
--- later. If more than `owners_compared_most` others may have owned the resource when an ownership began, it is paired with its next few
--- only. If one of the two starts is not in the log, a is the ownership that is
--- known to be earlier.
+-- Each ownership is paired with its next few and with every later one that it may outlast. `lo_ms` and `hi_ms` bound how far b's clock is ahead of
+-- a's. All comparisons of the pair use the same offset, so the uncertainty is counted only once. Times on unrelated clocks do not show which pairs
+-- matter, but generations do: each ownership is paired with the last one of every other process that was assigned no later. If more than
+-- `owners_compared_most` others may have owned the resource when an ownership began, it is paired with its next few only. If one of the two starts is
+-- not in the log, a is the ownership that is known to be earlier.
 CREATE OR REPLACE TEMPORARY VIEW ownership_pair (
   a_id       COMMENT 'Ownership that began first, as far as is known',
   b_id       COMMENT 'The other',
@@ -28,13 +27,12 @@ WITH owner AS (
       ORDER BY instance, ownership_id) AS next_generation,
     min(reference_process_id) OVER of_resource <> max(reference_process_id) OVER of_resource AS is_on_several_clocks
   FROM (
-    SELECT h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.process_id, o.reference_process_id, h.instance,
-      h.generation, h.start_how, h.stop_how, h.start_id, h.stop_id,
-      CASE WHEN h.resource_kind = 'partition' THEN h.owner ELSE '' END AS client,
+    SELECT h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.process_id, o.reference_process_id, h.instance, h.generation,
+      h.start_how, h.stop_how, h.start_id, h.stop_id, CASE WHEN h.resource_kind = 'partition' THEN h.owner ELSE '' END AS client,
       h.start_lo_ms - o.hi_ms AS from_lo_ms, h.start_hi_ms + r.resolution_ms - o.lo_ms AS from_hi_ms, h.stop_lo_ms - o.hi_ms AS to_lo_ms,
       h.stop_hi_ms + r.resolution_ms - o.lo_ms AS to_hi_ms, s.process_id IS NOT NULL AS is_stepped,
-      -- The order of lines decides if the clock was set while the process ran, and for times in whole seconds of partitions that a consumer
-      -- releases and receives again immediately.
+      -- The order of lines decides if the clock was set while the process ran, and for times in whole seconds of partitions that a consumer releases
+      -- and receives again immediately.
       s.process_id IS NOT NULL OR h.resource_kind = 'partition' AND r.resolution_ms > 1 AS is_ordered_by_line
     FROM holding h
     JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
@@ -42,41 +40,35 @@ WITH owner AS (
     LEFT JOIN (SELECT DISTINCT process_id FROM clock_suspect) s ON s.process_id = h.process_id
     WHERE h.group_id IS NOT NULL
   )
-  WINDOW
-    of_resource AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource),
+  WINDOW of_resource AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource),
     in_time AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource ORDER BY coalesce(from_lo_ms, from_hi_ms), ownership_id)
 ), generation_position AS (
   -- If clocks do not order the ownerships of a resource, generations do.
   SELECT *, row_number() OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource ORDER BY generation, nth) AS place
-  FROM owner
-  WHERE is_on_several_clocks AND generation IS NOT NULL
+  FROM owner WHERE is_on_several_clocks AND generation IS NOT NULL
 ), ownership_edge AS (
   -- Each ownership begins and ends by time or by generation. One that ends before the fifth after it begins needs only its next four.
   SELECT kafka_cluster, group_id, resource_kind, resource, true AS is_timed, nth AS place, false AS is_end, from_lo_ms AS at
   FROM owner
   UNION ALL
   SELECT kafka_cluster, group_id, resource_kind, resource, true, nth, true, to_hi_ms
-  FROM owner
-  WHERE fifth_from_ms IS NOT NULL AND (to_hi_ms IS NULL OR to_hi_ms > fifth_from_ms)
+  FROM owner WHERE fifth_from_ms IS NOT NULL AND (to_hi_ms IS NULL OR to_hi_ms > fifth_from_ms)
   UNION ALL
   SELECT kafka_cluster, group_id, resource_kind, resource, false, place, false, generation
   FROM generation_position
   UNION ALL
   SELECT kafka_cluster, group_id, resource_kind, resource, false, place, true, next_generation
-  FROM generation_position
-  WHERE next_generation IS NULL OR next_generation > generation
+  FROM generation_position WHERE next_generation IS NULL OR next_generation > generation
 ), last_overlap AS (
   -- For each ownership, the last one that began before it ended. One without a known start may have begun at any time.
   SELECT kafka_cluster, group_id, resource_kind, resource, is_timed, place, unseen_count, greatest_place,
     CASE WHEN at IS NULL THEN greatest_place ELSE begun_place END AS last_place
   FROM (
-    SELECT *, max(CASE WHEN NOT is_end AND at IS NOT NULL THEN place END) OVER so_far AS begun_place, max(place) OVER of_resource
-        AS greatest_place,
+    SELECT *, max(CASE WHEN NOT is_end AND at IS NOT NULL THEN place END) OVER so_far AS begun_place, max(place) OVER of_resource AS greatest_place,
       count_if(NOT is_end AND at IS NULL) OVER of_resource AS unseen_count
     FROM ownership_edge
     WINDOW of_resource AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource, is_timed),
-      so_far AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource, is_timed ORDER BY at, is_end DESC, place
-        ROWS UNBOUNDED PRECEDING)
+      so_far AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource, is_timed ORDER BY at, is_end DESC, place ROWS UNBOUNDED PRECEDING)
   )
   WHERE is_end
 ), concurrent_owners AS (
@@ -86,11 +78,7 @@ WITH owner AS (
   FROM (
     SELECT *, sum(CASE WHEN is_begin THEN 1 ELSE -1 END) OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource, is_timed
       ORDER BY at_place, is_begin DESC, place ROWS UNBOUNDED PRECEDING) AS there
-    FROM (
-      SELECT *, place AS at_place, true AS is_begin FROM last_overlap
-      UNION ALL
-      SELECT *, last_place, false FROM last_overlap
-    )
+    FROM (SELECT *, place AS at_place, true AS is_begin FROM last_overlap UNION ALL SELECT *, last_place, false FROM last_overlap)
   )
   WHERE is_begin
 ), unseen_start AS (
@@ -98,8 +86,7 @@ WITH owner AS (
   FROM (
     SELECT kafka_cluster, group_id, resource_kind, resource, nth,
       row_number() OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource ORDER BY nth) AS unseen_nth
-    FROM owner
-    WHERE from_lo_ms IS NULL
+    FROM owner WHERE from_lo_ms IS NULL
   )
   WHERE unseen_nth <= owners_compared_most
 ), time_pair AS (
@@ -107,13 +94,12 @@ WITH owner AS (
   FROM owner
   UNION ALL
   SELECT kafka_cluster, group_id, resource_kind, resource, place, explode(sequence(place + 5, last_place))
-  FROM concurrent_owners
-  WHERE is_timed AND NOT is_crowded AND last_place >= place + 5
+  FROM concurrent_owners WHERE is_timed AND NOT is_crowded AND last_place >= place + 5
   UNION ALL
   SELECT a.kafka_cluster, a.group_id, a.resource_kind, a.resource, a.place, b.nth
-  FROM concurrent_owners a JOIN unseen_start b
-    ON b.kafka_cluster = a.kafka_cluster AND b.group_id = a.group_id AND b.resource_kind = a.resource_kind AND b.resource = a.resource
-    AND b.nth > a.place + 4 AND (a.is_crowded OR b.nth > a.last_place)
+  FROM concurrent_owners a
+  JOIN unseen_start b ON b.kafka_cluster = a.kafka_cluster AND b.group_id = a.group_id AND b.resource_kind = a.resource_kind
+    AND b.resource = a.resource AND b.nth > a.place + 4 AND (a.is_crowded OR b.nth > a.last_place)
   WHERE a.is_timed
 ), generation_pair AS (
   SELECT x.kafka_cluster, x.group_id, x.resource_kind, x.resource, least(x.nth, y.nth) AS a_nth, greatest(x.nth, y.nth) AS b_nth
@@ -122,11 +108,9 @@ WITH owner AS (
       explode(CASE WHEN c.is_crowded THEN sequence(greatest(x.first_place, x.place - 4), least(c.last_place, x.place + 4))
         ELSE sequence(x.first_place, c.last_place) END) AS other_place
     FROM (
-      SELECT *, min(place) OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource, generation) AS first_place
-      FROM generation_position
+      SELECT *, min(place) OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource, generation) AS first_place FROM generation_position
     ) x
-    JOIN concurrent_owners c ON NOT c.is_timed AND c.kafka_cluster = x.kafka_cluster AND c.group_id = x.group_id
-      AND c.resource_kind = x.resource_kind
+    JOIN concurrent_owners c ON NOT c.is_timed AND c.kafka_cluster = x.kafka_cluster AND c.group_id = x.group_id AND c.resource_kind = x.resource_kind
       AND c.resource = x.resource AND c.place = x.place
   ) x
   JOIN generation_position y ON y.kafka_cluster = x.kafka_cluster AND y.group_id = x.group_id AND y.resource_kind = x.resource_kind
@@ -136,11 +120,11 @@ WITH owner AS (
 ), chosen_pair AS (
   SELECT t.*, true AS is_timed
   FROM time_pair t
-  LEFT ANTI JOIN generation_pair u
-    ON u.kafka_cluster = t.kafka_cluster AND u.group_id = t.group_id AND u.resource_kind = t.resource_kind AND u.resource = t.resource
-      AND u.a_nth = t.a_nth AND u.b_nth = t.b_nth
+  LEFT ANTI JOIN generation_pair u ON u.kafka_cluster = t.kafka_cluster AND u.group_id = t.group_id AND u.resource_kind = t.resource_kind
+    AND u.resource = t.resource AND u.a_nth = t.a_nth AND u.b_nth = t.b_nth
   UNION ALL
-  SELECT *, false FROM generation_pair
+  SELECT *, false
+  FROM generation_pair
 ), omitted_count AS (
   SELECT h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.nth, sum(c.left_out) AS left_out
   FROM (
@@ -152,8 +136,7 @@ WITH owner AS (
     AND p.resource_kind = c.resource_kind AND p.resource = c.resource AND p.place = c.place
   JOIN owner h ON h.kafka_cluster = c.kafka_cluster AND h.group_id = c.group_id AND h.resource_kind = c.resource_kind
     AND h.resource = c.resource AND h.nth = coalesce(p.nth, c.place)
-  WHERE c.left_out > 0
-  GROUP BY h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.nth
+  WHERE c.left_out > 0 GROUP BY h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.nth
 ), ownership_pair_facts AS (
   SELECT a.ownership_id AS a_id, b.ownership_id AS b_id, a.process_id AS a_process, b.process_id AS b_process, c.is_timed,
     a.process_id = b.process_id AS is_one_process, c.b_nth = c.a_nth + 1 AS is_next, a.to_hi_ms, b.from_lo_ms,
@@ -175,10 +158,8 @@ WITH owner AS (
   -- The lines of one process are in order: one ownership ended before the other began.
   SELECT l.a_id, l.b_id
   FROM (
-    SELECT a_id, b_id,
-      explode(map('a_start', a_start_id, 'a_stop', a_stop_id, 'b_start', b_start_id, 'b_stop', b_stop_id)) AS (what, event_id)
-    FROM ownership_pair_facts
-    WHERE is_ordered_by_line
+    SELECT a_id, b_id, explode(map('a_start', a_start_id, 'a_stop', a_stop_id, 'b_start', b_start_id, 'b_stop', b_stop_id)) AS (what, event_id)
+    FROM ownership_pair_facts WHERE is_ordered_by_line
   ) l
   JOIN event_row e ON e.event_id = l.event_id
   GROUP BY l.a_id, l.b_id
@@ -189,34 +170,28 @@ WITH owner AS (
     CASE WHEN p.is_reversed THEN p.b_process ELSE p.a_process END AS a_process,
     CASE WHEN p.is_reversed THEN p.a_process ELSE p.b_process END AS b_process,
     p.is_one_process, p.is_next, p.is_suspect, p.left_out, p.a_id AS crowded_id
-  FROM ownership_pair_facts p
-  LEFT ANTI JOIN one_process o ON o.process_id = p.a_process AND o.other_process_id = p.b_process
-  -- A later ownership in the same process after a clean end is normal; one that began before the end is not. Without times the lines of one
-  -- process are still in order. For a task this proves little, because its thread may run on after the line of the stop request.
+  FROM ownership_pair_facts p LEFT ANTI JOIN one_process o ON o.process_id = p.a_process AND o.other_process_id = p.b_process
+  -- A later ownership in the same process after a clean end is normal; one that began before the end is not. Without times the lines of one process
+  -- are still in order. For a task this proves little, because its thread may run on after the line of the stop request.
   LEFT ANTI JOIN successive_pair s ON s.a_id = p.a_id AND s.b_id = p.b_id
   WHERE NOT (p.is_one_process AND p.is_untimed_turn)
     AND (NOT p.is_timed OR p.is_next AND NOT p.is_one_process OR p.to_hi_ms IS NULL OR p.from_lo_ms IS NULL OR p.from_lo_ms < p.to_hi_ms)
 )
-SELECT
-  p.a_id, p.b_id,
+SELECT p.a_id, p.b_id,
   CASE WHEN p.is_one_process THEN CASE WHEN NOT p.is_suspect THEN 0L END
     WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN -back.hi_ms
     ELSE -assume_skew_ms END AS lo_ms,
   CASE WHEN p.is_one_process THEN CASE WHEN NOT p.is_suspect THEN 0L END
     WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN forth.hi_ms
     ELSE assume_skew_ms END AS hi_ms,
-  CASE
-    WHEN p.is_one_process AND p.is_suspect THEN 'stepped'
+  CASE WHEN p.is_one_process AND p.is_suspect THEN 'stepped'
     WHEN p.is_one_process THEN 'same_process'
     WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN 'edges'
     WHEN assume_skew_ms IS NOT NULL THEN 'assumed'
     WHEN p.is_suspect THEN 'stepped'
-    ELSE 'none'
-  END AS clock_how,
-  CASE WHEN NOT p.is_one_process AND back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL
-    THEN concat(back.witness, forth.witness) END AS clock_witness,
-  p.is_next,
-  CASE WHEN row_number() OVER (PARTITION BY p.crowded_id ORDER BY p.a_id, p.b_id) = 1 THEN p.left_out END AS left_out
+    ELSE 'none' END AS clock_how,
+  CASE WHEN NOT p.is_one_process AND back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN concat(back.witness, forth.witness) END AS clock_witness,
+  p.is_next, CASE WHEN row_number() OVER (PARTITION BY p.crowded_id ORDER BY p.a_id, p.b_id) = 1 THEN p.left_out END AS left_out
 FROM ordered_pair p
 LEFT JOIN clock_closure forth ON forth.from_process_id = p.a_process AND forth.to_process_id = p.b_process
 LEFT JOIN clock_closure back ON back.from_process_id = p.b_process AND back.to_process_id = p.a_process

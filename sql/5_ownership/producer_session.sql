@@ -31,15 +31,13 @@ WITH producer_line AS (
   FROM event
   WHERE event IN ('producer_initializing', 'producer_id_set', 'transactional_id_initialized') AND transactional_id IS NOT NULL
 ), epoch_line AS (
-  SELECT c.kafka_cluster, e.transactional_id, e.producer_id, e.epoch, e.event_id,
-    e.event = 'transactional_id_initialized' AS is_coordinator,
-    CASE WHEN e.event = 'producer_id_set' THEN e.process_id END AS process_id,
-    CASE WHEN e.event = 'producer_id_set' THEN e.instance END AS instance,
+  SELECT c.kafka_cluster, e.transactional_id, e.producer_id, e.epoch, e.event_id, e.event = 'transactional_id_initialized' AS is_coordinator,
+    CASE WHEN e.event = 'producer_id_set' THEN e.process_id END AS process_id, CASE WHEN e.event = 'producer_id_set' THEN e.instance END AS instance,
     CASE WHEN e.event = 'producer_id_set' THEN coalesce(e.client_id, e.thread, '-') END AS client_id,
     CASE WHEN e.event = 'producer_id_set' THEN e.stream_pos END AS own_pos,
     CASE WHEN e.event = 'producer_id_set' THEN unix_millis(e.ts) END AS own_ms, e.is_first,
-    CASE WHEN NOT o.stepped THEN o.reference_process_id END AS reference_process_id,
-    unix_millis(e.ts) - o.hi_ms AS at_lo_ms, unix_millis(e.ts) + e.resolution_ms - o.lo_ms AS at_hi_ms
+    CASE WHEN NOT o.stepped THEN o.reference_process_id END AS reference_process_id, unix_millis(e.ts) - o.hi_ms AS at_lo_ms,
+    unix_millis(e.ts) + e.resolution_ms - o.lo_ms AS at_hi_ms
   FROM producer_line e
   JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
@@ -58,11 +56,9 @@ WITH producer_line AS (
     min_by(own_pos, struct(process_id IS NULL, process_id, own_pos)) AS own_pos,
     min_by(own_ms, struct(process_id IS NULL, process_id, own_pos)) AS own_ms,
     max(CASE WHEN is_coordinator AND reference_process_id = clock_id THEN at_lo_ms END) AS start_lo_ms,
-    min(CASE WHEN reference_process_id = clock_id THEN at_hi_ms END) AS start_hi_ms,
-    coalesce(bool_or(is_first), false) AS is_first,
+    min(CASE WHEN reference_process_id = clock_id THEN at_hi_ms END) AS start_hi_ms, coalesce(bool_or(is_first), false) AS is_first,
     array_sort(collect_set(event_id)) AS event_ids
-  FROM line_with_clock
-  GROUP BY kafka_cluster, transactional_id, producer_id, epoch
+  FROM line_with_clock GROUP BY kafka_cluster, transactional_id, producer_id, epoch
 ), epoch_after_previous AS (
   SELECT *, NOT is_first AND coalesce(process_id = lag(process_id) OVER w AND instance = lag(instance) OVER w
       AND client_id = lag(client_id) OVER w, false) AS is_same_producer
@@ -74,15 +70,11 @@ WITH producer_line AS (
   FROM epoch_after_previous
 ), producer_epochs AS (
   SELECT kafka_cluster, transactional_id, producer_id, session, max(epoch) AS last_epoch
-  FROM numbered_epoch
-  GROUP BY kafka_cluster, transactional_id, producer_id, session
+  FROM numbered_epoch GROUP BY kafka_cluster, transactional_id, producer_id, session
 )
-SELECT
-  n.event_ids[0] AS session_id,
-  n.kafka_cluster, n.transactional_id, n.producer_id, n.epoch AS first_epoch, s.last_epoch, n.process_id, n.instance, n.client_id,
-  timestamp_millis(n.start_lo_ms) AS start_lo,
-  timestamp_millis(n.start_hi_ms) AS start_hi,
-  n.reference_process_id, n.own_pos, n.own_ms,
+SELECT n.event_ids[0] AS session_id, n.kafka_cluster, n.transactional_id, n.producer_id, n.epoch AS first_epoch, s.last_epoch, n.process_id,
+  n.instance, n.client_id, timestamp_millis(n.start_lo_ms) AS start_lo, timestamp_millis(n.start_hi_ms) AS start_hi, n.reference_process_id,
+  n.own_pos, n.own_ms,
   lead(n.event_ids[0]) OVER (PARTITION BY n.kafka_cluster, n.transactional_id, n.producer_id ORDER BY n.session) AS next_session_id,
   n.event_ids AS witness
 FROM numbered_epoch n

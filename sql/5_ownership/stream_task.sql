@@ -36,30 +36,23 @@ WITH thread_line AS (
     OR e.event IN ('streams_thread_fenced', 'streams_died')
     OR e.event = 'streams_thread_state' AND e.state_to IN ('PENDING_SHUTDOWN', 'DEAD'))
 ), numbered_line AS (
-  SELECT *, row_number() OVER (PARTITION BY process_id, instance, thread ORDER BY stream_pos) AS nth
-  FROM thread_line
+  SELECT *, row_number() OVER (PARTITION BY process_id, instance, thread ORDER BY stream_pos) AS nth FROM thread_line
 ), task_in_line AS (
   SELECT n.*, t.role, t.task
-  FROM numbered_line n LATERAL VIEW inline(concat(
-    transform(active_tasks, x -> named_struct('role', 'active', 'task', x)),
-    transform(standby_tasks, x -> named_struct('role', 'standby', 'task', x)))) t AS role, task
+  FROM numbered_line n
+  LATERAL VIEW inline(concat(transform(active_tasks, x -> named_struct('role', 'active', 'task', x)),
+      transform(standby_tasks, x -> named_struct('role', 'standby', 'task', x)))) t AS role, task
   WHERE n.event = 'streams_tasks_assigned'
 ), task_run AS (
   -- Consecutive assignments with the task are one row.
-  SELECT *, nth - row_number() OVER (PARTITION BY process_id, instance, thread, role, task ORDER BY nth) AS run
-  FROM task_in_line
+  SELECT *, nth - row_number() OVER (PARTITION BY process_id, instance, thread, role, task ORDER BY nth) AS run FROM task_in_line
 ), task_span AS (
-  SELECT kafka_cluster, process_id, instance, thread, role, task, run, max(group_id) AS group_id, min(nth) AS first_nth,
-    max(nth) AS last_nth,
-    min(stream_pos) AS start_pos, min_by(at_ms, nth) AS start_ms, min_by(resolution_ms, nth) AS resolution_ms, min_by(event_id,
-      nth) AS start_id
-  FROM task_run
-  GROUP BY kafka_cluster, process_id, instance, thread, role, task, run
+  SELECT kafka_cluster, process_id, instance, thread, role, task, run, max(group_id) AS group_id, min(nth) AS first_nth, max(nth) AS last_nth,
+    min(stream_pos) AS start_pos, min_by(at_ms, nth) AS start_ms, min_by(resolution_ms, nth) AS resolution_ms, min_by(event_id, nth) AS start_id
+  FROM task_run GROUP BY kafka_cluster, process_id, instance, thread, role, task, run
 )
-SELECT
-  s.kafka_cluster, s.group_id, s.task, s.role, s.process_id, s.instance, s.thread, s.start_pos,
-  timestamp_millis(s.start_ms - o.hi_ms) AS start_lo,
-  timestamp_millis(s.start_ms + s.resolution_ms - o.lo_ms) AS start_hi,
+SELECT s.kafka_cluster, s.group_id, s.task, s.role, s.process_id, s.instance, s.thread, s.start_pos,
+  timestamp_millis(s.start_ms - o.hi_ms) AS start_lo, timestamp_millis(s.start_ms + s.resolution_ms - o.lo_ms) AS start_hi,
   timestamp_millis(coalesce(n.at_ms, l.last_ms) - o.hi_ms) AS stop_lo,
   timestamp_millis(coalesce(n.at_ms + n.resolution_ms, l.next_start_ms) - o.lo_ms) AS stop_hi,
   CASE WHEN n.event_id IS NOT NULL THEN n.how WHEN l.next_start_ms IS NOT NULL THEN 'restarted' END AS stop_how,

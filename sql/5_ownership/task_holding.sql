@@ -44,13 +44,12 @@ CREATE OR REPLACE TEMPORARY VIEW task_holding (
 )
 AS
 WITH consumer_identity AS (
-  -- A consumer keeps its member id until it learns that it lost it, so a task's consumer with the same id before and after a gap existed
-  -- throughout the gap.
+  -- A consumer keeps its member id until it learns that it lost it, so a task's consumer with the same id before and after a gap existed throughout
+  -- the gap.
   SELECT process_id, instance, resource_kind, resource, life, sort_array(collect_list(struct(from_pos, to_pos))) AS ids
   FROM (
     SELECT process_id, instance, resource_kind, resource, life, own_member_id, min(stream_pos) AS from_pos, max(stream_pos) AS to_pos
-    FROM task_line
-    WHERE own_member_id IS NOT NULL AND own_member_id <> ''
+    FROM task_line WHERE own_member_id IS NOT NULL AND own_member_id <> ''
     GROUP BY process_id, instance, resource_kind, resource, life, own_member_id
   )
   GROUP BY process_id, instance, resource_kind, resource, life
@@ -61,9 +60,7 @@ WITH consumer_identity AS (
   JOIN member_heard m ON m.process_id = t.process_id AND m.member_id = t.own_member_id
   GROUP BY t.process_id, t.instance, t.resource, t.life
 ), line_with_positions AS (
-  SELECT
-    *,
-    min(stream_pos) OVER one AS began_pos,
+  SELECT *, min(stream_pos) OVER one AS began_pos,
     min(CASE WHEN kind IN ('start', 'sign', 'leaving', 'closing') THEN stream_pos END) OVER one AS shown_pos,
     min(CASE WHEN kind = 'stop' THEN stream_pos END) OVER one AS stop_pos,
     max(CASE WHEN kind IN ('start', 'sign', 'stop') THEN stream_pos END) OVER one AS last_pos,
@@ -73,19 +70,17 @@ WITH consumer_identity AS (
     max(CASE WHEN kind = 'closing' AND timeout_ms > 0 THEN stream_pos END) OVER one AS closing_last_pos,
     -- The herder closes the producer of an abandoned thread with a timeout of zero.
     min(CASE WHEN kind = 'closing' AND timeout_ms = 0 THEN stream_pos END) OVER one AS forced_pos,
-    min(CASE WHEN kind = 'failed_stop' THEN stream_pos END) OVER (PARTITION BY process_id, instance, resource_kind,
-      resource) AS first_failed_stop_pos
+    min(CASE WHEN kind = 'failed_stop' THEN stream_pos END) OVER (PARTITION BY process_id, instance, resource_kind, resource) AS first_failed_stop_pos
   FROM task_line
   WINDOW one AS (PARTITION BY process_id, instance, resource_kind, resource, life)
 ), line_with_consumers AS (
-  -- An abandoned thread may close its consumer at any time, even in a later run of its task, and all print the same name. So open consumers
-  -- are counted from the first such thread on: one for it, one more for each start, and one less for each close.
-  SELECT *, CASE WHEN stream_pos > first_failed_stop_pos THEN
-      1 - max(CASE WHEN kind = 'closed' AND app_kind = 'kafka.consumer' AND stream_pos < first_failed_stop_pos
-        AND failed_stop_pos = first_failed_stop_pos
-        THEN 1 ELSE 0 END) OVER whole
-      + count_if(kind = 'start' AND stream_pos > first_failed_stop_pos) OVER so_far
-      - count_if(kind = 'closed' AND app_kind = 'kafka.consumer' AND stream_pos > first_failed_stop_pos) OVER so_far END AS open_consumers
+  -- An abandoned thread may close its consumer at any time, even in a later run of its task, and all print the same name. So open consumers are
+  -- counted from the first such thread on: one for it, one more for each start, and one less for each close.
+  SELECT *,
+    CASE WHEN stream_pos > first_failed_stop_pos THEN 1 - max(CASE WHEN kind = 'closed' AND app_kind = 'kafka.consumer'
+      AND stream_pos < first_failed_stop_pos AND failed_stop_pos = first_failed_stop_pos THEN 1 ELSE 0 END) OVER whole
+      + count_if(kind = 'start' AND stream_pos > first_failed_stop_pos) OVER so_far - count_if(kind = 'closed' AND app_kind = 'kafka.consumer'
+      AND stream_pos > first_failed_stop_pos) OVER so_far END AS open_consumers
   FROM line_with_positions
   WINDOW whole AS (PARTITION BY process_id, instance, resource_kind, resource),
     so_far AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
@@ -94,12 +89,10 @@ WITH consumer_identity AS (
   SELECT process_id, instance, resource_kind, resource,
     sort_array(collect_list(struct(stream_pos, at_ms, event_id,
       open_consumers <= CASE WHEN least(stop_pos, failed_pos) < stream_pos THEN 0 ELSE 1 END AS settled))) AS closings
-  FROM line_with_consumers
-  WHERE kind = 'closed' AND app_kind = 'kafka.consumer' AND open_consumers IS NOT NULL
+  FROM line_with_consumers WHERE kind = 'closed' AND app_kind = 'kafka.consumer' AND open_consumers IS NOT NULL
   GROUP BY process_id, instance, resource_kind, resource
 ), log_gap AS (
-  SELECT process_id, instance, sort_array(collect_list(struct(to_pos, from_pos, is_wide))) AS gaps FROM log_hole GROUP BY process_id,
-    instance
+  SELECT process_id, instance, sort_array(collect_list(struct(to_pos, from_pos, is_wide))) AS gaps FROM log_hole GROUP BY process_id, instance
 ), line_with_gaps AS (
   -- Gaps are examined once per task run, at its first line, because a log that lost every other line has as many gaps as lines.
   SELECT m.*, d.ids, h.gaps IS NOT NULL AS has_gap_at_first,
@@ -112,9 +105,7 @@ WITH consumer_identity AS (
   LEFT JOIN consumer_identity d ON d.process_id = m.process_id AND d.instance = m.instance AND d.resource_kind = m.resource_kind
     AND d.resource = m.resource AND d.life = m.life
 ), line_with_wide_gap AS (
-  SELECT *,
-    min(wide_at_first) OVER one AS wide_pos,
-    bool_or(is_after_gap_at_first) OVER one AS is_after_gap,
+  SELECT *, min(wide_at_first) OVER one AS wide_pos, bool_or(is_after_gap_at_first) OVER one AS is_after_gap,
     NOT bool_or(has_gap_at_first) OVER one AS is_whole
   FROM line_with_gaps
   WINDOW one AS (PARTITION BY process_id, instance, resource_kind, resource, life)
@@ -128,30 +119,26 @@ WITH consumer_identity AS (
       OVER (PARTITION BY process_id, instance, resource_kind, resource, life) AS sure_pos
   FROM line_with_wide_gap
 ), hidden_end AS (
-  -- The first gap after the last sign of life that may hide the end: one that is not entirely after the stop request, or one followed by
-  -- lines of the same task.
+  -- The first gap after the last sign of life that may hide the end: one that is not entirely after the stop request, or one followed by lines of the
+  -- same task.
   SELECT m.*, CASE WHEN exists(coalesce(h.gaps, array()), x -> x.to_pos > m.sure_pos
       AND (m.stop_pos IS NULL OR x.from_pos < m.stop_pos OR x.to_pos <= m.last_pos)) THEN m.sure_pos END AS gap_at_first
   FROM last_certain_line m
   LEFT JOIN log_gap h ON h.process_id = m.process_id AND h.instance = m.instance AND m.stream_pos = m.began_pos
 ), line_with_bounds AS (
-  SELECT *,
-    max(gap_at_first) OVER one AS gap_pos,
+  SELECT *, max(gap_at_first) OVER one AS gap_pos,
     min(CASE WHEN kind = 'closed' AND stream_pos > forced_pos THEN stream_pos END) OVER one AS forced_closed_pos
   FROM hidden_end
   WINDOW one AS (PARTITION BY process_id, instance, resource_kind, resource, life)
 ), task_span AS (
-  SELECT
-    kafka_cluster, group_id, resource_kind, resource, process_id, instance, life,
+  SELECT kafka_cluster, group_id, resource_kind, resource, process_id, instance, life,
     max_by(member_id, stream_pos) FILTER (WHERE kind IN ('order', 'start', 'sign')) AS member_id,
-    min_by(generation, stream_pos) FILTER (WHERE kind IN ('start', 'sign')) AS generation,
-    min(stream_pos) AS from_pos,
+    min_by(generation, stream_pos) FILTER (WHERE kind IN ('start', 'sign')) AS generation, min(stream_pos) AS from_pos,
     max_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind <> 'stopped') AS last_line,
     min_by(event, stream_pos) FILTER (WHERE kind = 'start') AS start_event,
-    struct(min(at_ms) FILTER (WHERE kind = 'start') AS at_ms,
-      min_by(event_id, stream_pos) FILTER (WHERE kind = 'start') AS event_id) AS start,
-    -- While an abandoned thread exists, only lines that a thread prints once, at its start, certainly belong to the present one. The line
-    -- that a connector was created shows that it exists, even if that line also counts as its start.
+    struct(min(at_ms) FILTER (WHERE kind = 'start') AS at_ms, min_by(event_id, stream_pos) FILTER (WHERE kind = 'start') AS event_id) AS start,
+    -- While an abandoned thread exists, only lines that a thread prints once, at its start, certainly belong to the present one. The line that a
+    -- connector was created shows that it exists, even if that line also counts as its start.
     min_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE (kind IN ('sign', 'leaving', 'closing') OR event = 'connector_started')
       AND (coalesce(open_consumers, 1) <= 1 OR event IN ('task_started', 'task_executing'))) AS first_sign,
     max_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing')
@@ -160,18 +147,13 @@ WITH consumer_identity AS (
     max(CASE WHEN (kind IN ('sign', 'leaving') OR event = 'connector_started' OR kind = 'closing' AND failed_stop_pos IS NULL)
       AND (gap_pos IS NULL OR stream_pos <= gap_pos)
       AND (coalesce(open_consumers, 1) <= 1 OR event IN ('task_started', 'task_executing')) THEN at_ms END) AS seen_ms,
-    count_if(kind = 'sign') AS sign_count,
-    max(gap_pos) AS gap_pos,
-    bool_or(is_after_gap) AS is_after_gap,
-    bool_and(is_whole) AS is_whole,
+    count_if(kind = 'sign') AS sign_count, max(gap_pos) AS gap_pos, bool_or(is_after_gap) AS is_after_gap, bool_and(is_whole) AS is_whole,
     max(at_ms) FILTER (WHERE kind IN ('start', 'sign', 'leaving', 'closing') AND stream_pos <= gap_pos) AS before_gap_ms,
     min_by(work_started, stream_pos) FILTER (WHERE kind = 'start') AS work_started,
     min_by(struct(at_ms, event_id, tasks_stopped, statuses_flushed, herder_stopped), stream_pos) FILTER (WHERE kind = 'stop') AS stop,
-    max_by(herder_stopped, stream_pos) AS herder_stopped,
-    max(failed_stop_pos) AS failed_stop_pos,
-    max(stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing') AND NOT by_schedule OR kind = 'closed'
-      AND app_kind IN ('kafka.consumer', 'kafka.producer'))
-      AS last_own_pos,
+    max_by(herder_stopped, stream_pos) AS herder_stopped, max(failed_stop_pos) AS failed_stop_pos,
+    max(stream_pos) FILTER (WHERE kind IN ('sign', 'leaving', 'closing') AND NOT by_schedule
+      OR kind = 'closed' AND app_kind IN ('kafka.consumer', 'kafka.producer')) AS last_own_pos,
     min_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind = 'failed') AS failed,
     -- While an earlier thread is abandoned, the line is that thread's, unless this one was asked to stop too.
     min_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind = 'orphan_failed'
@@ -180,8 +162,8 @@ WITH consumer_identity AS (
     min_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind = 'leaving' AND stream_pos > stop_pos) AS leaving,
     min_by(struct(at_ms + coalesce(timeout_ms, 0) AS at_ms, event_id), stream_pos)
       FILTER (WHERE kind = 'closing' AND stream_pos > coalesce(stop_pos, failed_pos)) AS closing,
-    -- A failed stop proves that the thread still existed. After it the worker may close the thread's producer, unless the thread was
-    -- already closing it. Only its own thread closes a consumer. Both print the same line when they are done.
+    -- A failed stop proves that the thread still existed. After it the worker may close the thread's producer, unless the thread was already closing
+    -- it. Only its own thread closes a consumer. Both print the same line when they are done.
     min_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind = 'failed_stop') AS failed_stop,
     min(at_ms) FILTER (WHERE kind = 'closed' AND stream_pos > stop_pos AND stream_pos < failed_stop_pos AND is_own) AS closed_before,
     max_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind = 'closed' AND is_own
@@ -194,31 +176,25 @@ WITH consumer_identity AS (
 ), task_span_with_next AS (
   SELECT h.*, lead(start) OVER (PARTITION BY h.process_id, h.instance, h.resource_kind, h.resource ORDER BY life) AS next_start,
     lag(last_line) OVER (PARTITION BY h.process_id, h.instance, h.resource_kind, h.resource ORDER BY life) AS previous_line,
-    CASE WHEN h.failed_stop_pos IS NOT NULL THEN get(filter(c.closings, x -> x.stream_pos > h.failed_stop_pos AND x.settled),
-      0) END AS settled,
-    CASE WHEN h.failed_stop_pos IS NOT NULL THEN get(filter(c.closings, x -> x.stream_pos > h.failed_stop_pos),
-      0).at_ms END AS any_closed_ms
+    CASE WHEN h.failed_stop_pos IS NOT NULL THEN get(filter(c.closings, x -> x.stream_pos > h.failed_stop_pos AND x.settled), 0) END AS settled,
+    CASE WHEN h.failed_stop_pos IS NOT NULL THEN get(filter(c.closings, x -> x.stream_pos > h.failed_stop_pos), 0).at_ms END AS any_closed_ms
   FROM task_span h
   LEFT JOIN consumer_close c ON c.process_id = h.process_id AND c.instance = h.instance AND c.resource_kind = h.resource_kind
     AND c.resource = h.resource
-  -- Lines of a task's clients come before its first start only if the log begins in the middle of its run, or if all lines of the start are
-  -- missing. Then it began somewhere in this process run.
+  -- Lines of a task's clients come before its first start only if the log begins in the middle of its run, or if all lines of the start are missing.
+  -- Then it began somewhere in this process run.
   WHERE life > 0 OR sign_count > 0 OR stop IS NOT NULL
 ), stop_timeout AS (
-  SELECT process_id, min(try_cast(value AS BIGINT)) AS graceful_ms FROM setting WHERE key = 'task.shutdown.graceful.timeout.ms'
-    GROUP BY process_id
+  SELECT process_id, min(try_cast(value AS BIGINT)) AS graceful_ms FROM setting WHERE key = 'task.shutdown.graceful.timeout.ms' GROUP BY process_id
 ), span_with_timeout AS (
   SELECT f.*, coalesce(g.graceful_ms, graceful_stop_ms) AS graceful_ms,
     f.resource_kind = 'connector' OR f.closed IS NOT NULL OR f.closed_before IS NOT NULL OR f.stopped IS NOT NULL OR f.failed IS NOT NULL
-      OR coalesce(f.stop.tasks_stopped.at_ms - f.stop.at_ms < coalesce(g.graceful_ms, graceful_stop_ms),
-        false) AS is_seen_ending
+      OR coalesce(f.stop.tasks_stopped.at_ms - f.stop.at_ms < coalesce(g.graceful_ms, graceful_stop_ms), false) AS is_seen_ending
   FROM task_span_with_next f LEFT JOIN stop_timeout g ON g.process_id = f.process_id
 ), unseen_start AS (
   -- Runs whose log lacks the start, or has only the end of the connector's construction.
   SELECT process_id, instance, resource_kind, resource, life, min(stream_pos) AS from_pos
-  FROM task_line
-  WHERE kind <> 'order'
-  GROUP BY process_id, instance, resource_kind, resource, life
+  FROM task_line WHERE kind <> 'order' GROUP BY process_id, instance, resource_kind, resource, life
   HAVING life = 0 OR min_by(event, stream_pos) FILTER (WHERE kind = 'start') = 'connector_started'
 ), adjacent_assignment AS (
   -- The last assignment of its worker before the first line, and the next one. What the last one does not name started after it.
@@ -231,19 +207,14 @@ WITH consumer_identity AS (
   JOIN client_event e ON e.event_id = j.worker_assigned_id
   GROUP BY f.process_id, f.instance, f.resource_kind, f.resource, f.life
 ), span_with_end AS (
-  SELECT
-    f.*,
-    p.start_id AS process_start_id, CASE WHEN b.before_it.is_named THEN b.before_it.generation END AS named_generation,
+  SELECT f.*, p.start_id AS process_start_id, CASE WHEN b.before_it.is_named THEN b.before_it.generation END AS named_generation,
     b.after_it.generation AS before_generation,
     CASE WHEN f.life > 0 AND NOT f.start_event <=> 'connector_started' THEN 'seen'
       WHEN f.instance = 0 AND f.life = 0 AND coalesce(b.before_it.is_named, true) AND NOT f.is_after_gap THEN 'open'
       ELSE 'lost' END AS start_how,
-    p.first_ms AS process_first_ms,
-    greatest(p.last_ms, d.heard_ms) AS process_last_ms,
-    p.next_start_ms AS process_next_ms,
-    p.stopping_ms,
-    -- The earliest line that reports the end of the thread. A gap may hide that its worker abandoned it; then neither a second start nor
-    -- the end of the herder shows its end.
+    p.first_ms AS process_first_ms, greatest(p.last_ms, d.heard_ms) AS process_last_ms, p.next_start_ms AS process_next_ms, p.stopping_ms,
+    -- The earliest line that reports the end of the thread. A gap may hide that its worker abandoned it; then neither a second start nor the end of
+    -- the herder shows its end.
     coalesce(array_min(filter(array(
       CASE WHEN f.stopped IS NOT NULL AND f.failed_stop_pos IS NULL THEN named_struct('at_ms', f.stopped.at_ms, 'how', 'stopped',
         'event_id',
@@ -277,37 +248,31 @@ WITH consumer_identity AS (
       CASE WHEN p.next_start_id IS NOT NULL THEN named_struct('at_ms', p.next_start_ms, 'how', 'process_restarted', 'event_id',
         p.next_start_id) END
     ) AS end_line
-  FROM span_with_timeout f LEFT JOIN process_life p ON p.process_id = f.process_id AND p.instance = f.instance
-  LEFT JOIN coordinator_contact d ON f.resource_kind = 'task' AND d.process_id = f.process_id AND d.instance = f.instance
-    AND d.resource = f.resource
+  FROM span_with_timeout f
+  LEFT JOIN process_life p ON p.process_id = f.process_id AND p.instance = f.instance
+  LEFT JOIN coordinator_contact d ON f.resource_kind = 'task' AND d.process_id = f.process_id AND d.instance = f.instance AND d.resource = f.resource
     AND d.life = f.life
   LEFT JOIN adjacent_assignment b ON b.process_id = f.process_id AND b.instance = f.instance AND b.resource_kind = f.resource_kind
     AND b.resource = f.resource AND b.life = f.life
 )
-SELECT
-  kafka_cluster, group_id, resource_kind, resource, process_id, instance AS process_instance, life, member_id,
+SELECT kafka_cluster, group_id, resource_kind, resource, process_id, instance AS process_instance, life, member_id,
   CASE WHEN start_how = 'seen' THEN generation ELSE named_generation END AS generation,
   CASE WHEN start_how = 'seen' THEN start.at_ms
     ELSE greatest(CASE WHEN instance > 0 THEN process_first_ms END, previous_line.at_ms) END AS start_lo_ms,
   CASE WHEN life = 0 THEN coalesce(first_sign.at_ms, CASE WHEN instance = 0 THEN stop.at_ms END) ELSE least(
     first_sign.at_ms, CASE WHEN failed.at_ms IS NULL OR failed.at_ms > work_started.at_ms THEN work_started.at_ms END, stop.at_ms,
     next_start.at_ms) END AS start_hi_ms,
-  start_how, before_generation,
-  stop.at_ms AS stop_asked_ms, first_sign.at_ms AS first_sign_ms, last_sign.at_ms AS last_sign_ms, last_sign.at_ms AS work_stop_lo_ms,
-  array_min(filter(array(failed.at_ms, leaving.at_ms, closing.at_ms, closed_before, end_line.at_ms),
-    t -> t IS NOT NULL)) AS work_stop_hi_ms,
-  CASE
-    WHEN gap_pos IS NOT NULL THEN coalesce(before_gap_ms, start.at_ms, first_sign.at_ms)
+  start_how, before_generation, stop.at_ms AS stop_asked_ms, first_sign.at_ms AS first_sign_ms, last_sign.at_ms AS last_sign_ms,
+  last_sign.at_ms AS work_stop_lo_ms,
+  array_min(filter(array(failed.at_ms, leaving.at_ms, closing.at_ms, closed_before, end_line.at_ms), t -> t IS NOT NULL)) AS work_stop_hi_ms,
+  CASE WHEN gap_pos IS NOT NULL THEN coalesce(before_gap_ms, start.at_ms, first_sign.at_ms)
     -- It ended cleanly, but the stop request is missing, so it is in a gap.
-    WHEN stop.at_ms IS NULL AND failed.at_ms IS NULL
-      AND (end_line.how IN ('worker_stopped', 'started_again', 'stopped', 'client_closed', 'tasks_stopped') OR stopping_ms IS NOT NULL)
-        THEN coalesce(last_sign.at_ms, start.at_ms)
+    WHEN stop.at_ms IS NULL AND failed.at_ms IS NULL AND (end_line.how IN ('worker_stopped', 'started_again', 'stopped', 'client_closed',
+      'tasks_stopped') OR stopping_ms IS NOT NULL) THEN coalesce(last_sign.at_ms, start.at_ms)
     WHEN end_line.how = 'orphan_failed' THEN end_line.at_ms
-    WHEN failed.at_ms IS NOT NULL OR stop.at_ms IS NOT NULL
-      THEN least(greatest(coalesce(least(stop.at_ms, failed.at_ms), stop.at_ms, failed.at_ms), last_sign.at_ms, failed_stop.at_ms, CASE
-        WHEN settled IS NOT NULL AND closed_before IS NULL THEN any_closed_ms END), end_line.at_ms)
-    ELSE least(process_last_ms, end_line.at_ms)
-  END AS stop_lo_ms,
+    WHEN failed.at_ms IS NOT NULL OR stop.at_ms IS NOT NULL THEN least(greatest(coalesce(least(stop.at_ms, failed.at_ms), stop.at_ms, failed.at_ms),
+      last_sign.at_ms, failed_stop.at_ms, CASE WHEN settled IS NOT NULL AND closed_before IS NULL THEN any_closed_ms END), end_line.at_ms)
+    ELSE least(process_last_ms, end_line.at_ms) END AS stop_lo_ms,
   array_max(filter(array(seen_ms, CASE WHEN gap_pos IS NULL THEN failed.at_ms END, CASE WHEN gap_pos IS NULL THEN failed_stop.at_ms END,
     CASE WHEN gap_pos IS NULL THEN orphan.at_ms END, CASE WHEN gap_pos IS NULL AND failed_stop_pos IS NULL THEN closed.at_ms END,
     -- A connector reports its own end.
@@ -315,16 +280,15 @@ SELECT
     CASE WHEN is_whole AND settled IS NOT NULL AND closed_before IS NULL THEN any_closed_ms END), x -> x IS NOT NULL AND (end_line IS NULL
       OR x <= end_line.at_ms))) AS seen_ms,
   end_line.at_ms AS stop_hi_ms,
-  CASE
-    WHEN end_line.how = 'process_restarted' THEN 'gone'
+  CASE WHEN end_line.how = 'process_restarted' THEN 'gone'
     WHEN failed.event_id IS NOT NULL THEN 'failed'
     WHEN closing.event_id IS NOT NULL OR leaving.event_id IS NOT NULL THEN 'closing'
     WHEN stop.event_id IS NOT NULL THEN 'stopping'
-    ELSE 'running'
-  END AS phase_end,
-  end_line.how AS stop_how, gap_pos IS NOT NULL
-    -- A herder that ends cleanly has stopped its tasks before.
-    OR end_line.how IS NULL AND failed_stop_pos IS NULL AND herder_stopped.event_id IS NOT NULL AS is_stop_lost,
+    ELSE 'running' END AS phase_end,
+  end_line.how AS stop_how,
+  gap_pos IS NOT NULL
+  -- A herder that ends cleanly has stopped its tasks before.
+  OR end_line.how IS NULL AND failed_stop_pos IS NULL AND herder_stopped.event_id IS NOT NULL AS is_stop_lost,
   start.event_id AS start_id,
   CASE WHEN first_sign.at_ms IS NULL OR first_sign.at_ms > work_started.at_ms THEN work_started.event_id
     ELSE first_sign.event_id END AS start_sign_id,

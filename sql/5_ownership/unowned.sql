@@ -2,9 +2,8 @@
 -- Reads: ownership_gap, member, join_round, clock_offset
 -- Grain: kafka_cluster, group_id, resource_kind, resource, previous_ownership_id
 -- Public: yes
--- Certain from `from_hi` to `to_lo`, possible from `from_lo` to `to_hi`. Owners whose clocks cannot be compared have no row: one
--- may have had it while the other had not. It is never certain if a member of a generation in between, whose assignment no line
--- shows, may have had it.
+-- Certain from `from_hi` to `to_lo`, possible from `from_lo` to `to_hi`. Owners whose clocks cannot be compared have no row: one may have had it
+-- while the other had not. It is never certain if a member of a generation in between, whose assignment no line shows, may have had it.
 CREATE OR REPLACE TEMPORARY VIEW unowned (
   kafka_cluster, group_id, resource_kind,
   resource      COMMENT 'Resource without an owner',
@@ -29,8 +28,7 @@ CREATE OR REPLACE TEMPORARY VIEW unowned (
 )
 AS
 WITH assignment_delay AS (
-  SELECT j.kafka_cluster, j.group_id, j.worker_assigned_ms - o.hi_ms AS assigned_ms, j.delay_ms, j.worker_assigned_id,
-    o.reference_process_id,
+  SELECT j.kafka_cluster, j.group_id, j.worker_assigned_ms - o.hi_ms AS assigned_ms, j.delay_ms, j.worker_assigned_id, o.reference_process_id,
     CAST(row_number() OVER (PARTITION BY j.kafka_cluster, j.group_id, o.reference_process_id
       ORDER BY j.worker_assigned_ms - o.hi_ms, j.worker_assigned_id) AS BIGINT) AS nth
   FROM join_round j JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
@@ -50,50 +48,37 @@ WITH assignment_delay AS (
   WHERE at_ms IS NOT NULL
 ), delay_range AS (
   SELECT next_ownership_id, max(CASE WHEN turn = 0 THEN so_far END) + 1 AS first_nth, max(CASE WHEN turn = 2 THEN so_far END) AS last_nth
-  FROM delay_edge
-  WHERE next_ownership_id IS NOT NULL
-  GROUP BY next_ownership_id
+  FROM delay_edge WHERE next_ownership_id IS NOT NULL GROUP BY next_ownership_id
 ), gap_delay AS (
   SELECT g.kafka_cluster, g.group_id, g.resource_kind, g.resource, g.ownership_id,
     max(struct(d.delay_ms IS NOT NULL AS is_known, d.delay_ms, d.worker_assigned_id)) AS delay
   FROM (
     SELECT g.kafka_cluster, g.group_id, g.resource_kind, g.resource, g.reference_process_id, g.previous.ownership_id AS ownership_id,
       explode(sequence(r.first_nth, r.last_nth)) AS nth
-    FROM ownership_gap g
-    JOIN delay_range r ON r.next_ownership_id = g.next_ownership_id AND r.first_nth <= r.last_nth
+    FROM ownership_gap g JOIN delay_range r ON r.next_ownership_id = g.next_ownership_id AND r.first_nth <= r.last_nth
   ) g
-  JOIN assignment_delay d ON d.kafka_cluster = g.kafka_cluster AND d.group_id = g.group_id
-    AND d.reference_process_id = g.reference_process_id
+  JOIN assignment_delay d ON d.kafka_cluster = g.kafka_cluster AND d.group_id = g.group_id AND d.reference_process_id = g.reference_process_id
     AND d.nth = g.nth
   GROUP BY g.kafka_cluster, g.group_id, g.resource_kind, g.resource, g.ownership_id
 )
-SELECT
-  g.kafka_cluster, g.group_id, g.resource_kind, g.resource,
-  timestamp_millis(g.previous_stop_ms) AS from_lo, timestamp_millis(g.previous.stop_hi_ms) AS from_hi,
-  timestamp_millis(g.begun_lo_ms) AS to_lo, timestamp_millis(g.start_hi_ms) AS to_hi,
-  CASE
-    WHEN g.begun_lo_ms IS NULL THEN NULL
+SELECT g.kafka_cluster, g.group_id, g.resource_kind, g.resource, timestamp_millis(g.previous_stop_ms) AS from_lo,
+  timestamp_millis(g.previous.stop_hi_ms) AS from_hi, timestamp_millis(g.begun_lo_ms) AS to_lo, timestamp_millis(g.start_hi_ms) AS to_hi,
+  CASE WHEN g.begun_lo_ms IS NULL THEN NULL
     WHEN g.may_be_owned THEN 0L
     WHEN NOT g.previous.is_open THEN greatest(0L, g.begun_lo_ms - g.previous.stop_hi_ms)
-    ELSE 0L
-  END AS certain_ms,
+    ELSE 0L END AS certain_ms,
   g.start_hi_ms - g.previous_stop_ms AS possible_ms,
-  CASE
-    WHEN g.previous.phase_end = 'failed' THEN 'failure'
+  CASE WHEN g.previous.phase_end = 'failed' THEN 'failure'
     WHEN d.delay IS NOT NULL AND g.resource_kind <> 'partition' THEN 'scheduled_delay'
     WHEN g.previous.phase_end = 'gone' THEN 'process_gone'
     WHEN m.left_broker = 'expired' AND (g.previous.stop_how IS NULL OR g.previous.stop_how = 'lost') THEN 'expired'
-    WHEN g.previous.stop_how = 'lost' OR g.previous.stop_how IN ('client_closed', 'worker_stopped') AND g.resource_kind = 'partition'
-      THEN 'left_group'
-    WHEN g.previous.process_id = g.next_process_id AND g.previous.member_id = g.next_member_id AND g.resource_kind <> 'partition'
-      THEN 'restart'
+    WHEN g.previous.stop_how = 'lost' OR g.previous.stop_how IN ('client_closed', 'worker_stopped')
+      AND g.resource_kind = 'partition' THEN 'left_group'
+    WHEN g.previous.process_id = g.next_process_id AND g.previous.member_id = g.next_member_id AND g.resource_kind <> 'partition' THEN 'restart'
     WHEN g.next_ownership_id IS NOT NULL THEN 'rebalance'
-    ELSE 'unknown'
-  END AS why,
-  d.delay.delay_ms AS delay_ms,
-  g.previous.ownership_id AS previous_ownership_id, g.previous.process_id AS previous_process_id,
-    g.previous.member_id AS previous_member_id, g.next_ownership_id, g.next_process_id, g.next_member_id, g.generation,
-  g.reference_process_id,
+    ELSE 'unknown' END AS why,
+  d.delay.delay_ms AS delay_ms, g.previous.ownership_id AS previous_ownership_id, g.previous.process_id AS previous_process_id,
+  g.previous.member_id AS previous_member_id, g.next_ownership_id, g.next_process_id, g.next_member_id, g.generation, g.reference_process_id,
   filter(array_distinct(concat(slice(g.previous.witness, -1, 1), coalesce(slice(g.witness, 1, 1), array()),
     array(d.delay.worker_assigned_id))), e -> e IS NOT NULL) AS witness
 FROM ownership_gap g

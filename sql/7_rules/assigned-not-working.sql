@@ -22,10 +22,8 @@ WITH clock_lead AS (
     array_sort(collect_set(CASE WHEN resource_kind = 'task' THEN resource END)) AS tasks, count(*) AS times, count(ran_again) AS restarts,
     min(reference_ms) AS from_ms, max(reference_ms) AS last_ms,
     CASE WHEN count(ran_again) = count(*) THEN coalesce(max(next_reference_ms), max(reference_ms)) END AS to_ms,
-    array_sort(collect_set(next_process_id)) AS next_workers,
-    array_sort(collect_set(CASE WHEN ran_again IS NULL THEN resource END)) AS still_failed,
-    min(CASE WHEN ran_again IS NULL THEN reference_ms END) AS still_from_ms,
-    min(CASE WHEN ran_again IS NULL THEN watched_ms END) AS watched_ms,
+    array_sort(collect_set(next_process_id)) AS next_workers, array_sort(collect_set(CASE WHEN ran_again IS NULL THEN resource END)) AS still_failed,
+    min(CASE WHEN ran_again IS NULL THEN reference_ms END) AS still_from_ms, min(CASE WHEN ran_again IS NULL THEN watched_ms END) AS watched_ms,
     bool_or(ran_again IS NULL AND why_unknown IN ('lines_missing', 'other_clock', 'no_times')) AS is_uncertain,
     bool_and(coalesce(ran_again = 'already_elsewhere', false)) AS is_elsewhere, max(idle_certain_ms) AS idle_ms,
     max(idle_possible_ms) AS idle_possible_ms, array_sort(collect_set(restart_how)) AS restart_how,
@@ -33,12 +31,10 @@ WITH clock_lead AS (
     min_by(struct(coalesce(exception, message) AS said, exception, innermost AS error, before_said, before_ms),
       struct(failed_ts IS NOT NULL, failed_ts, event_id)) AS first,
     slice(array_sort(collect_set(innermost)), 1, 4) AS errors,
-    slice(filter(flatten(transform(
-      sort_array(collect_list(struct(coalesce(reference_ms, 0L) AS at_ms, event_id, before_id, next_start_id))),
+    slice(filter(flatten(transform(sort_array(collect_list(struct(coalesce(reference_ms, 0L) AS at_ms, event_id, before_id, next_start_id))),
       x -> array(named_struct('role', 'comes before', 'event_id', x.before_id), named_struct('role', 'fails', 'event_id', x.event_id),
-        named_struct('role', 'starts again', 'event_id', x.next_start_id)))), x -> x.event_id IS NOT NULL), 1, 12) AS proof
-  FROM resource_failure
-  GROUP BY kafka_cluster, group_id, process_id, connector
+      named_struct('role', 'starts again', 'event_id', x.next_start_id)))), x -> x.event_id IS NOT NULL), 1, 12) AS proof
+  FROM resource_failure GROUP BY kafka_cluster, group_id, process_id, connector
 ), unstarted_tasks AS (
   SELECT d.kafka_cluster, d.group_id, d.process_id, array_sort(collect_set(d.task)) AS tasks, min(d.assigned_ms - k.ahead_ms) AS from_ms,
     max(d.until_ms - d.assigned_ms) AS waited_ms, slice(array_sort(collect_set(d.event_id)), 1, 4) AS event_ids
@@ -48,16 +44,12 @@ WITH clock_lead AS (
   LEFT ANTI JOIN fact_line h ON h.process_id = d.process_id AND h.instance = d.instance AND h.event = 'herder_failed'
   -- If lines are missing, those of the start may be among them.
   LEFT ANTI JOIN log_hole o ON o.process_id = d.process_id AND o.instance = d.instance
-  WHERE NOT d.started AND d.until_ms - d.assigned_ms >= not_started_ms
-  GROUP BY d.kafka_cluster, d.group_id, d.process_id
+  WHERE NOT d.started AND d.until_ms - d.assigned_ms >= not_started_ms GROUP BY d.kafka_cluster, d.group_id, d.process_id
 ), last_sink_assignment AS (
   -- The last assignment of a sink task's consumer.
-  SELECT j.kafka_cluster, j.group_id, j.process_id, j.task,
-    max_by(size(coalesce(j.assigned, j.given)), struct(j.round, j.synced_id)) AS partitions,
-    max_by(j.synced_id, struct(j.round, j.synced_id)) AS event_id,
-    max_by(j.synced_ms - k.ahead_ms, struct(j.round, j.synced_id)) AS reference_ms
-  FROM join_round j
-  JOIN clock_lead k ON k.process_id = j.process_id
+  SELECT j.kafka_cluster, j.group_id, j.process_id, j.task, max_by(size(coalesce(j.assigned, j.given)), struct(j.round, j.synced_id)) AS partitions,
+    max_by(j.synced_id, struct(j.round, j.synced_id)) AS event_id, max_by(j.synced_ms - k.ahead_ms, struct(j.round, j.synced_id)) AS reference_ms
+  FROM join_round j JOIN clock_lead k ON k.process_id = j.process_id
   WHERE j.task IS NOT NULL AND j.synced_ms IS NOT NULL AND NOT j.is_worker
   GROUP BY j.kafka_cluster, j.group_id, j.process_id, j.task
 ), idle_sink_tasks AS (
@@ -88,8 +80,7 @@ WITH clock_lead AS (
     transform(event_ids, e -> named_struct('role', 'last assignment, empty', 'event_id', e)) AS proof
   FROM idle_sink_tasks
 )
-SELECT
-  r.severity, 'proved' AS verdict, r.kafka_cluster, r.group_id, array_join(slice(r.subjects, 1, 10), ', ') AS subject, r.from_ms, r.to_ms,
+SELECT r.severity, 'proved' AS verdict, r.kafka_cluster, r.group_id, array_join(slice(r.subjects, 1, 10), ', ') AS subject, r.from_ms, r.to_ms,
   r.code,
   struct(
     r.process_id, r.instance, r.connector, r.tasks, coalesce(array_contains(f.resources, f.connector), false) AS connector_failed, f.times,
@@ -102,8 +93,7 @@ SELECT
     f.next_workers, f.next_workers = array(f.process_id) AS is_same_worker, f.is_elsewhere, f.still_failed,
     f.still_from_ms AS still_failed_at_ms, f.watched_ms, f.is_uncertain, f.idle_ms, f.idle_possible_ms, f.restart_how, f.restart_clients,
     r.waited_ms
-  ) AS facts,
-  r.proof
+  ) AS facts, r.proof
 FROM finding_row r
 LEFT JOIN failed_resources f ON f.kafka_cluster <=> r.kafka_cluster AND f.group_id <=> r.group_id AND f.process_id = r.process_id
   AND f.connector = r.connector

@@ -3,12 +3,10 @@
 -- Reads: clock_offset, clock_bound, clock_closure, clock_suspect, clock_setback, clock_step, range_row
 WITH clock_lead AS (
   SELECT process_id, reference_process_id AS island, lo_ms, hi_ms, suspect_time_zone
-  FROM clock_offset
-  WHERE is_island_reference AND NOT stepped AND process_id <> reference_process_id
+  FROM clock_offset WHERE is_island_reference AND NOT stepped AND process_id <> reference_process_id
   UNION
   SELECT reference_process_id, reference_process_id, 0L, 0L, CAST(NULL AS STRING)
-  FROM clock_offset
-  WHERE is_island_reference
+  FROM clock_offset WHERE is_island_reference
 ), agreement_count AS (
   -- The number of clocks that agree with each one, including itself.
   SELECT a.island, a.process_id, a.lo_ms, a.hi_ms, count(*) AS alike
@@ -16,29 +14,21 @@ WITH clock_lead AS (
   JOIN clock_lead b ON b.island = a.island AND a.lo_ms - b.hi_ms <= clock_skew_ms AND b.lo_ms - a.hi_ms <= clock_skew_ms
   GROUP BY a.island, a.process_id, a.lo_ms, a.hi_ms
 ), central_clock AS (
-  -- If a majority agrees with one clock, a clock that differs from it differs from the majority. Without a majority it is unknown which
-  -- clock is right.
-  SELECT island, min(struct(NOT is_most AS is_few, process_id <> island AS is_other, hi_ms - lo_ms AS width_ms, process_id, lo_ms, hi_ms))
-    AS of
-  FROM (
-    SELECT *, coalesce(2 * alike > count(*) OVER (PARTITION BY island), false) AS is_most FROM agreement_count
-  )
+  -- If a majority agrees with one clock, a clock that differs from it differs from the majority. Without a majority it is unknown which clock is
+  -- right.
+  SELECT island, min(struct(NOT is_most AS is_few, process_id <> island AS is_other, hi_ms - lo_ms AS width_ms, process_id, lo_ms, hi_ms)) AS of
+  FROM (SELECT *, coalesce(2 * alike > count(*) OVER (PARTITION BY island), false) AS is_most FROM agreement_count)
   GROUP BY island
 ), offset_to_centre AS (
-  SELECT o.process_id, c.of.process_id AS reference_process_id, o.lo_ms - c.of.hi_ms AS lo_ms, o.hi_ms - c.of.lo_ms AS hi_ms,
-    o.suspect_time_zone, c.of.process_id = o.island AS is_reference, c.of.is_few AS is_few,
-    ceil((o.lo_ms - c.of.hi_ms) / 900000.0) AS quarters
-  FROM clock_lead o
-  JOIN central_clock c ON c.island = o.island
-  WHERE o.process_id <> c.of.process_id
+  SELECT o.process_id, c.of.process_id AS reference_process_id, o.lo_ms - c.of.hi_ms AS lo_ms, o.hi_ms - c.of.lo_ms AS hi_ms, o.suspect_time_zone,
+    c.of.process_id = o.island AS is_reference, c.of.is_few AS is_few, ceil((o.lo_ms - c.of.hi_ms) / 900000.0) AS quarters
+  FROM clock_lead o JOIN central_clock c ON c.island = o.island WHERE o.process_id <> c.of.process_id
 ), offset_with_zone AS (
   SELECT process_id, reference_process_id, lo_ms, hi_ms, is_few,
-    CASE
-      WHEN is_reference THEN suspect_time_zone
+    CASE WHEN is_reference THEN suspect_time_zone
       WHEN quarters <= floor(hi_ms / 900000.0) AND quarters % 96 <> 0 AND hi_ms - lo_ms < 900000
-        THEN concat(CASE WHEN quarters < 0 THEN '-' ELSE '+' END,
-          lpad(CAST(abs(quarters) DIV 4 AS STRING), 2, '0'), ':', lpad(CAST(abs(quarters) % 4 * 15 AS STRING), 2, '0'))
-    END AS suspect_time_zone
+        THEN concat(CASE WHEN quarters < 0 THEN '-' ELSE '+' END, lpad(CAST(abs(quarters) DIV 4 AS STRING), 2, '0'), ':',
+        lpad(CAST(abs(quarters) % 4 * 15 AS STRING), 2, '0')) END AS suspect_time_zone
   FROM offset_to_centre
 ), clock_finding AS (
   -- The lines that bound a clock on either side, through other processes if no message links the two directly.
@@ -64,8 +54,7 @@ WITH clock_lead AS (
     -- Parts in the wrong order are reported once, and so are repeated parts and lines with a wrong time.
     count(*) OVER (PARTITION BY process_id, path, shift_why) AS parts,
     row_number() OVER (PARTITION BY process_id, path, shift_why ORDER BY file_id, range_start) AS nth
-  FROM range_row
-  WHERE shift_why IS NOT NULL
+  FROM range_row WHERE shift_why IS NOT NULL
 ), finding_row AS (
   SELECT CASE WHEN suspect_time_zone IS NOT NULL OR apart_ms >= clock_skew_large_ms THEN 'warning' ELSE 'note' END AS severity,
     'proved' AS verdict, process_id AS subject, CAST(NULL AS BIGINT) AS from_ms,
@@ -98,12 +87,8 @@ WITH clock_lead AS (
     printed_time, shift_ms,
     transform(shift_ids, x -> named_struct('role',
       CASE WHEN shift_why = 'doubled' THEN 'appears twice in the log' ELSE 'printed around the jump' END, 'event_id', x)) AS proof
-  FROM time_jump
-  WHERE nth = 1 OR shift_why NOT IN ('earlier_part', 'repeated', 'wrong_time')
+  FROM time_jump WHERE nth = 1 OR shift_why NOT IN ('earlier_part', 'repeated', 'wrong_time')
 )
-SELECT
-  severity, verdict, CAST(NULL AS STRING) AS kafka_cluster, CAST(NULL AS STRING) AS group_id, subject, from_ms,
-  CAST(NULL AS BIGINT) AS to_ms, code,
-  struct(process_id, other_process_id, lo_ms, hi_ms, by_ms, zone_offset, times, path, printed_time, shift_ms) AS facts,
-  proof
+SELECT severity, verdict, CAST(NULL AS STRING) AS kafka_cluster, CAST(NULL AS STRING) AS group_id, subject, from_ms, CAST(NULL AS BIGINT) AS to_ms,
+  code, struct(process_id, other_process_id, lo_ms, hi_ms, by_ms, zone_offset, times, path, printed_time, shift_ms) AS facts, proof
 FROM finding_row

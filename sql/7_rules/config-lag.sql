@@ -17,25 +17,17 @@ WITH mismatch AS (
     bool_and(event = 'config_read_timeout') AS is_never_read, min(at_ms) AS first_ms, max(at_ms) AS last_ms, max(lo_ms) AS lo_ms,
     max(hi_ms) AS hi_ms, max(config_offset) AS own_offset, max(assigned_config_offset) AS assigned_offset,
     min_by(event_id, stream_pos) AS first_id, max_by(event_id, stream_pos) AS last_id
-  FROM numbered_mismatch
-  GROUP BY kafka_cluster, process_id, instance, spell
-  HAVING count(*) >= config_lag_times
+  FROM numbered_mismatch GROUP BY kafka_cluster, process_id, instance, spell HAVING count(*) >= config_lag_times
 )
-SELECT
-  'warning' AS severity, 'proved' AS verdict, l.kafka_cluster, w.group_id, l.process_id AS subject, l.first_ms - l.hi_ms AS from_ms,
+SELECT 'warning' AS severity, 'proved' AS verdict, l.kafka_cluster, w.group_id, l.process_id AS subject, l.first_ms - l.hi_ms AS from_ms,
   l.last_ms - l.lo_ms AS to_ms,
   -- A configuration that was never read to the end was not compared with anything.
   CASE WHEN l.is_never_read THEN 'never_read' ELSE 'mismatch' END AS code,
-  struct(
-    l.process_id, l.instance, l.times AS mismatches, l.last_ms - l.first_ms AS lasted_ms, l.read_timeouts, s.config_topic, l.own_offset,
-    l.assigned_offset
-  ) AS facts,
-  array(
-    named_struct('role', CASE WHEN l.is_never_read THEN 'cannot read to the end' ELSE 'first mismatch' END,
-      'event_id', l.first_id),
-    named_struct('role', CASE WHEN l.is_never_read THEN 'still cannot read to the end' ELSE 'last mismatch' END,
-      'event_id', CASE WHEN l.last_id <> l.first_id THEN l.last_id END)
-  ) AS proof
+  struct(l.process_id, l.instance, l.times AS mismatches, l.last_ms - l.first_ms AS lasted_ms, l.read_timeouts, s.config_topic, l.own_offset,
+    l.assigned_offset) AS facts,
+  array(named_struct('role', CASE WHEN l.is_never_read THEN 'cannot read to the end' ELSE 'first mismatch' END, 'event_id', l.first_id),
+    named_struct('role', CASE WHEN l.is_never_read THEN 'still cannot read to the end' ELSE 'last mismatch' END, 'event_id',
+    CASE WHEN l.last_id <> l.first_id THEN l.last_id END)) AS proof
 FROM lagging_worker l
 LEFT JOIN worker_group w ON w.process_id = l.process_id AND w.instance = l.instance
 LEFT JOIN worker_setting s ON s.process_id = l.process_id

@@ -4,8 +4,8 @@
 -- Reads: offsets_topic, offsets_replica, broker_generation, fact_line, broker_missed, client_event, filtered_log
 -- Times are on the reference clock. A member's own lines are compared with its own span of the outage, by its own clock.
 WITH unaffected_members AS (
-  -- Members of the group in other processes whose logs continue through the outage, or that joined a generation during it. The end of the
-  -- outage is as uncertain as the loss.
+  -- Members of the group in other processes whose logs continue through the outage, or that joined a generation during it. The end of the outage is
+  -- as uncertain as the loss.
   SELECT o.outage_id, count(DISTINCT r.process_id) AS processes
   FROM group_outage o
   JOIN join_round r ON r.kafka_cluster = o.kafka_cluster AND r.group_id = o.group_id AND NOT array_contains(o.who, r.process_id)
@@ -22,14 +22,13 @@ WITH unaffected_members AS (
   -- Other brokers report that it was down.
   SELECT o.outage_id, min_by(struct(m.process_id, m.event_id), struct(m.at_lo_ms IS NOT NULL, m.at_lo_ms, m.event_id)) AS word
   FROM group_outage o
-  JOIN broker_missed m ON m.kafka_cluster = o.kafka_cluster AND m.broker_id = o.broker_id
-    AND m.reference_process_id = o.reference_process_id
+  JOIN broker_missed m ON m.kafka_cluster = o.kafka_cluster AND m.broker_id = o.broker_id AND m.reference_process_id = o.reference_process_id
     AND m.at_lo_ms BETWEEN o.from_ms - broker_silent_ms AND coalesce(o.to_ms, o.last_lost_ms + outage_open_ms)
   GROUP BY o.outage_id
 ), absence_by_outage AS (
-  -- A loss is noticed immediately or at the next heartbeat. If a clock was set back, the broker may have printed its last line long after
-  -- the loss that seems to follow it: it was down then or at another time. A log that simply ends must end here, and does not show that
-  -- the broker died: another process has to report it, or several processes must lose the broker at the same time.
+  -- A loss is noticed immediately or at the next heartbeat. If a clock was set back, the broker may have printed its last line long after the loss
+  -- that seems to follow it: it was down then or at another time. A log that simply ends must end here, and does not show that the broker died:
+  -- another process has to report it, or several processes must lose the broker at the same time.
   SELECT o.outage_id, a.how, a.from_ms, a.to_ms, a.event_id, struct(a.from_ms IS NOT NULL, a.from_ms, a.process_id, a.event_id) AS place,
     CASE WHEN a.how <> 'silent' THEN coalesce(a.to_hi_ms >= o.from_ms - broker_noticed_ms, true)
       ELSE a.from_lo_ms >= o.from_ms - broker_silent_ms AND (size(o.who) > 1 OR o.new_broker_id <> o.broker_id OR m.outage_id IS NOT NULL)
@@ -42,9 +41,7 @@ WITH unaffected_members AS (
 ), broker_absence_in_outage AS (
   SELECT outage_id, min_by(struct(how, from_ms, to_ms, event_id), place) FILTER (WHERE is_placed) AS broker,
     min_by(struct(from_ms, to_ms, event_id), place) FILTER (WHERE NOT is_steady AND how <> 'silent') AS unplaced
-  FROM absence_by_outage
-  WHERE is_near
-  GROUP BY outage_id
+  FROM absence_by_outage WHERE is_near GROUP BY outage_id
 ), generations_of_broker AS (
   -- Its broker continued to coordinate, so the broker was up.
   SELECT o.outage_id, count(*) AS generations
@@ -80,21 +77,17 @@ WITH unaffected_members AS (
     AND l.at_ms BETWEEN o.from_ms - outage_writes_ms AND coalesce(o.to_ms, o.from_ms + outage_open_ms) + outage_writes_ms
   GROUP BY o.outage_id
 ), group_partition AS (
-  SELECT kafka_cluster, group_id,
-    max_by(offsets_partition, struct(stabilized_ms IS NOT NULL, stabilized_ms, offsets_partition)) AS offsets_partition
-  FROM broker_generation
-  GROUP BY kafka_cluster, group_id
+  SELECT kafka_cluster, group_id, max_by(offsets_partition, struct(stabilized_ms IS NOT NULL, stabilized_ms, offsets_partition)) AS offsets_partition
+  FROM broker_generation GROUP BY kafka_cluster, group_id
 ), partition_replicas AS (
   SELECT kafka_cluster, offsets_partition, max_by(replicas, struct(at_ms IS NOT NULL, at_ms, replicas)) AS replicas
-  FROM offsets_replica
-  GROUP BY kafka_cluster, offsets_partition
+  FROM offsets_replica GROUP BY kafka_cluster, offsets_partition
 ), outage_with_code AS (
-  SELECT o.*, m.word AS missed, coalesce(u.processes, 0) AS untroubled_count, coalesce(s.generations, 0) AS served_generations,
-    a.broker AS down, CASE WHEN a.broker IS NULL THEN a.unplaced END AS unplaced, coalesce(n.failed, 0) AS failed_connections, n.nodes,
-    n.authentication, n.lookup, n.authentication_id, n.failed_id, b.process_id IS NOT NULL AS has_log, w.said AS unwritten,
-    w.event_id AS unwritten_id, h.offsets_partition, q.brokers, q.failures, q.configured,
-    CASE
-      WHEN o.never AND q.failures > 0 AND NOT q.exists_already THEN 'offsets_topic_impossible'
+  SELECT o.*, m.word AS missed, coalesce(u.processes, 0) AS untroubled_count, coalesce(s.generations, 0) AS served_generations, a.broker AS down,
+    CASE WHEN a.broker IS NULL THEN a.unplaced END AS unplaced, coalesce(n.failed, 0) AS failed_connections, n.nodes, n.authentication, n.lookup,
+    n.authentication_id, n.failed_id, b.process_id IS NOT NULL AS has_log, w.said AS unwritten, w.event_id AS unwritten_id, h.offsets_partition,
+    q.brokers, q.failures, q.configured,
+    CASE WHEN o.never AND q.failures > 0 AND NOT q.exists_already THEN 'offsets_topic_impossible'
       WHEN n.authentication IS NOT NULL THEN 'authentication_failed'
       WHEN n.lookup RLIKE '(?i)authoriz' THEN 'not_authorized'
       WHEN o.never AND n.bootstrap_failed > 0 THEN 'no_bootstrap_server'
@@ -102,14 +95,13 @@ WITH unaffected_members AS (
       WHEN a.broker IS NOT NULL AND size(r.replicas) = 1 AND q.brokers > 1 THEN 'only_replica_down'
       WHEN a.broker IS NOT NULL AND q.brokers = 1 THEN 'only_broker_down'
       WHEN a.broker IS NOT NULL THEN 'broker_down'
-      WHEN size(o.who) = 1 AND (u.processes > 0 OR s.generations > 0)
-        AND array_contains(o.causes, 'session timed out without receiving a heartbeat response') THEN 'member_unanswered'
+      WHEN size(o.who) = 1 AND (u.processes > 0 OR s.generations > 0) AND array_contains(o.causes,
+        'session timed out without receiving a heartbeat response') THEN 'member_unanswered'
       WHEN size(o.who) = 1 AND (u.processes > 0 OR s.generations > 0) THEN 'one_member'
       WHEN o.new_broker_id <> o.broker_id THEN 'moved'
       WHEN n.nodes >= q.brokers AND q.brokers > 0 THEN 'no_broker_reachable'
       WHEN n.failed > 0 THEN 'connections_failed'
-      ELSE 'unknown'
-    END AS code
+      ELSE 'unknown' END AS code
   FROM group_outage o
   LEFT JOIN unaffected_members u ON u.outage_id = o.outage_id
   LEFT JOIN broker_absence_in_outage a ON a.outage_id = o.outage_id
@@ -126,20 +118,20 @@ WITH unaffected_members AS (
   SELECT max(l.kafka_cluster) AS kafka_cluster, w.group_id, l.process_id, min(l.at_ms) AS from_ms,
     count_if(l.event <> 'connect_start_failed') AS failed_connections, max(w.bootstrap) AS bootstrap, max(w.security) AS security,
     bool_or(l.event = 'authentication_failed') AS is_authentication,
-    coalesce(max(l.said) FILTER (WHERE l.event = 'authentication_failed'), max(l.said) FILTER (WHERE l.event = 'connect_start_failed'))
-      AS error,
+    coalesce(max(l.said) FILTER (WHERE l.event = 'authentication_failed'), max(l.said) FILTER (WHERE l.event = 'connect_start_failed')) AS error,
     slice(array_sort(collect_set(l.event_id)), 1, 8) AS event_ids,
     collect_set(CASE WHEN l.event = 'connect_start_failed' THEN l.event_id END) AS given_up_ids
-  FROM fact_line l
-  LEFT JOIN worker_setting w ON w.process_id = l.process_id
+  FROM fact_line l LEFT JOIN worker_setting w ON w.process_id = l.process_id
   WHERE l.event IN ('connect_start_failed', 'connection_failed', 'bootstrap_failed', 'authentication_failed', 'kafka_cluster_id')
   GROUP BY w.group_id, l.process_id, l.instance
   HAVING count_if(l.event = 'connect_start_failed') > 0 AND count_if(l.event = 'kafka_cluster_id') = 0
     AND count_if(l.event <> 'connect_start_failed') > 0
 ), process_with_info AS (
-  SELECT DISTINCT process_id FROM fact_line WHERE level = 'INFO'
+  SELECT DISTINCT process_id
+  FROM fact_line WHERE level = 'INFO'
   UNION
-  SELECT DISTINCT process_id FROM client_event WHERE event IN ('coordinator_discovered', 'coordinator_lost', 'joining')
+  SELECT DISTINCT process_id
+  FROM client_event WHERE event IN ('coordinator_discovered', 'coordinator_lost', 'joining')
 ), unreachable_node AS (
   -- Identified by the node of the connection, or by that of the coordinator connection.
   SELECT f.kafka_cluster, f.process_id, CASE WHEN p.role = 'broker' THEN f.process_id END AS broker_process_id, f.at_ms, f.event_id,
@@ -153,9 +145,7 @@ WITH unaffected_members AS (
   SELECT kafka_cluster, broker_id, array_sort(collect_set(process_id)) AS processes, min(at_ms) AS from_ms, max(at_ms) AS to_ms,
     count(*) AS failed_connections, max(address) AS address, min(broker_process_id) AS missed_by,
     slice(transform(sort_array(collect_list(struct(at_ms, event_id))), x -> x.event_id), 1, 8) AS event_ids
-  FROM unreachable_node
-  GROUP BY kafka_cluster, broker_id
-  HAVING count(DISTINCT process_id) > 1
+  FROM unreachable_node GROUP BY kafka_cluster, broker_id HAVING count(DISTINCT process_id) > 1
 ), unreached AS (
   SELECT 'critical' AS severity, kafka_cluster, group_id, process_id AS subject, from_ms, CAST(NULL AS BIGINT) AS to_ms,
     CASE WHEN is_authentication THEN 'worker_refused' ELSE 'worker_without_broker' END AS code, array(process_id) AS processes,
@@ -171,41 +161,33 @@ WITH unaffected_members AS (
   FROM unreachable_broker
 )
 -- Members print the loss, so it is proved; its cause is a separate question.
-SELECT
-  CASE
-    WHEN u.code IS NOT NULL THEN u.severity
+SELECT CASE WHEN u.code IS NOT NULL THEN u.severity
     WHEN j.never AND j.longest_ms >= outage_critical_ms THEN 'critical'
     -- All members that these logs show stopped working because of it.
-    WHEN j.untroubled_count = 0 AND NOT j.is_sink
-      AND (j.open OR j.longest_ms >= outage_critical_ms AND j.revoked + j.thrown_out >= size(j.who)) THEN 'critical'
+    WHEN j.untroubled_count = 0 AND NOT j.is_sink AND (j.open OR j.longest_ms >= outage_critical_ms AND j.revoked + j.thrown_out >= size(j.who))
+      THEN 'critical'
     WHEN j.revoked + j.thrown_out > 0 OR j.left_group OR j.open OR j.longest_ms > j.session_ms THEN 'warning'
-    ELSE 'note'
-  END AS severity,
+    ELSE 'note' END AS severity,
   'proved' AS verdict, coalesce(j.kafka_cluster, u.kafka_cluster) AS kafka_cluster, coalesce(j.group_id, u.group_id) AS group_id,
   coalesce(u.subject, CASE WHEN size(j.who) = 1 THEN j.who[0] END, concat('broker ', j.broker_id), 'coordinator') AS subject,
   coalesce(j.from_ms, u.from_ms) AS from_ms, coalesce(j.to_ms, u.to_ms) AS to_ms, coalesce(j.code, u.code) AS code,
-  struct(
-    coalesce(j.who, u.processes) AS processes, CAST(j.members AS BIGINT) AS member_count, CAST(j.untroubled_count AS BIGINT)
-      AS untroubled_count,
-    coalesce(j.never, u.broker_id IS NULL) AS never, j.open AS is_open, j.longest_ms, j.each_lo_ms, j.each_hi_ms,
-    j.served_ms AS served_at_ms, j.late AS late_processes, CAST(j.losses AS BIGINT) AS losses, j.causes,
-    coalesce(CAST(j.broker_id AS BIGINT), u.broker_id) AS broker_id, coalesce(j.broker, u.address) AS broker, j.has_log,
-    CASE WHEN j.new_broker_id <> j.broker_id THEN CAST(j.new_broker_id AS BIGINT) END AS new_broker_id, j.down.how AS down_how,
-    coalesce(j.down.from_ms, CASE WHEN u.broker_id IS NOT NULL THEN u.from_ms END) AS down_at_ms,
-    coalesce(j.down.to_ms, u.to_ms) AS up_at_ms, coalesce(j.missed.process_id, u.missed_by) AS missed_by,
-    j.unplaced.from_ms AS unplaced_from_ms, j.unplaced.to_ms AS unplaced_to_ms, CAST(j.offsets_partition AS BIGINT) AS offsets_partition,
-    CAST(j.brokers AS BIGINT) AS brokers, CAST(j.configured AS BIGINT) AS configured_replicas, CAST(j.failures AS BIGINT) AS failures,
+  struct(coalesce(j.who, u.processes) AS processes, CAST(j.members AS BIGINT) AS member_count, CAST(j.untroubled_count AS BIGINT) AS untroubled_count,
+    coalesce(j.never, u.broker_id IS NULL) AS never, j.open AS is_open, j.longest_ms, j.each_lo_ms, j.each_hi_ms, j.served_ms AS served_at_ms,
+    j.late AS late_processes, CAST(j.losses AS BIGINT) AS losses, j.causes, coalesce(CAST(j.broker_id AS BIGINT), u.broker_id) AS broker_id,
+    coalesce(j.broker, u.address) AS broker, j.has_log, CASE WHEN j.new_broker_id <> j.broker_id
+    THEN CAST(j.new_broker_id AS BIGINT) END AS new_broker_id, j.down.how AS down_how,
+    coalesce(j.down.from_ms, CASE WHEN u.broker_id IS NOT NULL THEN u.from_ms END) AS down_at_ms, coalesce(j.down.to_ms, u.to_ms) AS up_at_ms,
+    coalesce(j.missed.process_id, u.missed_by) AS missed_by, j.unplaced.from_ms AS unplaced_from_ms, j.unplaced.to_ms AS unplaced_to_ms,
+    CAST(j.offsets_partition AS BIGINT) AS offsets_partition, CAST(j.brokers AS BIGINT) AS brokers,
+    CAST(j.configured AS BIGINT) AS configured_replicas, CAST(j.failures AS BIGINT) AS failures,
     coalesce(j.failed_connections, u.failed_connections) AS failed_connections, CAST(j.nodes AS BIGINT) AS failed_nodes,
-    CAST(j.served_generations AS BIGINT) AS served_generations,
-    CASE coalesce(j.code, '') WHEN 'authentication_failed' THEN j.authentication WHEN 'not_authorized' THEN j.lookup
-      WHEN 'too_few_in_sync' THEN j.unwritten ELSE u.error END AS error,
+    CAST(j.served_generations AS BIGINT) AS served_generations, CASE coalesce(j.code, '') WHEN 'authentication_failed' THEN j.authentication
+    WHEN 'not_authorized' THEN j.lookup WHEN 'too_few_in_sync' THEN j.unwritten ELSE u.error END AS error,
     coalesce(j.bootstrap, u.bootstrap) AS bootstrap, u.security, j.session_told_ms AS session_ms, CAST(j.revoked AS BIGINT) AS revoked,
-    CAST(j.thrown_out AS BIGINT) AS thrown_out, j.left_group, CASE WHEN j.revoked + j.thrown_out > 0 THEN j.back_ms END AS back_ms
-  ) AS facts,
-  coalesce(u.proof, transform(j.witness, x -> named_struct('role', 'a member in the outage', 'event_id', x)) || array(
-    named_struct('role', 'authentication fails', 'event_id', j.authentication_id),
-    named_struct('role', 'a connection fails', 'event_id', j.failed_id),
-    named_struct('role', 'the broker was down', 'event_id', j.down.event_id),
+    CAST(j.thrown_out AS BIGINT) AS thrown_out, j.left_group, CASE WHEN j.revoked + j.thrown_out > 0 THEN j.back_ms END AS back_ms) AS facts,
+  coalesce(u.proof, transform(j.witness, x -> named_struct('role', 'a member in the outage', 'event_id', x))
+    || array(named_struct('role', 'authentication fails', 'event_id', j.authentication_id),
+    named_struct('role', 'a connection fails', 'event_id', j.failed_id), named_struct('role', 'the broker was down', 'event_id', j.down.event_id),
     named_struct('role', 'another broker reports it down', 'event_id', CASE WHEN j.down IS NULL THEN j.missed.event_id END),
     named_struct('role', 'the broker was down, at an unknown time', 'event_id', j.unplaced.event_id),
     named_struct('role', 'too few replicas in sync', 'event_id', j.unwritten_id))) AS proof

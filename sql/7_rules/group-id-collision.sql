@@ -3,15 +3,13 @@
 WITH topic_set AS (
   SELECT kafka_cluster, group_id, config_topic, offset_topic, status_topic,
     array_sort(collect_set(process_id)) AS workers, array_sort(collect_set(event_id)) AS event_ids
-  FROM worker_setting
-  WHERE group_id IS NOT NULL AND config_topic IS NOT NULL
+  FROM worker_setting WHERE group_id IS NOT NULL AND config_topic IS NOT NULL
   GROUP BY kafka_cluster, group_id, config_topic, offset_topic, status_topic
 ), conflicting_topics AS (
   SELECT kafka_cluster, group_id, count(DISTINCT config_topic) AS config_topics,
     sort_array(collect_list(struct(config_topic, offset_topic, status_topic, workers))) AS topic_sets,
     array_sort(array_distinct(flatten(collect_list(event_ids)))) AS event_ids
-  FROM topic_set
-  GROUP BY kafka_cluster, group_id
+  FROM topic_set GROUP BY kafka_cluster, group_id
   -- A setting that a worker does not print is unknown and may be the same.
   HAVING greatest(count(DISTINCT config_topic), count(DISTINCT offset_topic), count(DISTINCT status_topic)) > 1
 ), mixed_group AS (
@@ -20,13 +18,9 @@ WITH topic_set AS (
     min(coalesce(joining_first_ms, joined_ms, synced_ms)) AS from_ms,
     max(CASE WHEN is_worker THEN coalesce(synced_id, joined_id) END) AS worker_line_id,
     max(CASE WHEN NOT is_worker THEN coalesce(synced_id, joined_id) END) AS consumer_line_id
-  FROM join_round
-  GROUP BY kafka_cluster, group_id
-  HAVING bool_or(is_worker) AND bool_or(NOT is_worker)
+  FROM join_round GROUP BY kafka_cluster, group_id HAVING bool_or(is_worker) AND bool_or(NOT is_worker)
 ), sink_connector AS (
-  SELECT DISTINCT kafka_cluster, regexp_replace(task, '-[0-9]+$', '') AS connector
-  FROM join_round
-  WHERE task IS NOT NULL
+  SELECT DISTINCT kafka_cluster, regexp_replace(task, '-[0-9]+$', '') AS connector FROM join_round WHERE task IS NOT NULL
 ), sink_like_group AS (
   -- A worker group with the name that the group of one of its own sinks would have.
   SELECT w.kafka_cluster, w.group_id, array_sort(collect_set(w.process_id)) AS workers, array_sort(collect_set(w.event_id)) AS event_ids,
@@ -51,7 +45,6 @@ WITH topic_set AS (
     transform(slice(event_ids, 1, 8), x -> named_struct('role', 'prints its group and its topics', 'event_id', x)) AS proof
   FROM sink_like_group
 )
-SELECT
-  severity, 'proved' AS verdict, kafka_cluster, group_id, group_id AS subject, from_ms, CAST(NULL AS BIGINT) AS to_ms, code,
+SELECT severity, 'proved' AS verdict, kafka_cluster, group_id, group_id AS subject, from_ms, CAST(NULL AS BIGINT) AS to_ms, code,
   struct(topic_sets, has_one_config_topic, workers, consumers, task, connector) AS facts, proof
 FROM finding_row

@@ -10,13 +10,12 @@ WITH position_reset AS (
   FROM fact_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   WHERE f.event IN ('position_reset', 'position_out_of_range') AND f.group_id IS NOT NULL AND f.partition IS NOT NULL
 ), first_holding AS (
-  SELECT h.kafka_cluster, h.group_id, h.resource, o.reference_process_id,
-    min(CASE WHEN NOT o.stepped THEN h.start_ms - o.lo_ms END) AS first_ms
+  SELECT h.kafka_cluster, h.group_id, h.resource, o.reference_process_id, min(CASE WHEN NOT o.stepped THEN h.start_ms - o.lo_ms END) AS first_ms
   FROM partition_holding h JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
   GROUP BY h.kafka_cluster, h.group_id, h.resource, o.reference_process_id
 ), group_position AS (
-  -- A member of the group had a position there, either committed or set from a commit. By a clock that stepped, or that no message links to
-  -- the other's, the order of the two is unknown.
+  -- A member of the group had a position there, either committed or set from a commit. By a clock that stepped, or that no message links to the
+  -- other's, the order of the two is unknown.
   SELECT f.kafka_cluster, f.group_id, f.partition, f.offset, f.at_ms - o.lo_ms AS at_hi_ms, o.reference_process_id
   FROM fact_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   WHERE f.event IN ('position_set', 'offset_committed') AND f.offset > 0 AND NOT o.stepped
@@ -28,9 +27,7 @@ WITH position_reset AS (
   GROUP BY r.event_id
 ), metadata_lost AS (
   SELECT kafka_cluster, group_id, max(unix_millis(coalesce(stabilized_ts, prepared_ts, last_synced_ts))) AS at_ms
-  FROM generation
-  WHERE incarnation_why = 'metadata_lost'
-  GROUP BY kafka_cluster, group_id
+  FROM generation WHERE incarnation_why = 'metadata_lost' GROUP BY kafka_cluster, group_id
 ), topic_recreation AS (
   -- The same process learned shortly before that the topic was recreated under the same name.
   SELECT r.event_id, max_by(f.event_id, struct(f.stream_pos, f.event_id)) AS recreated_id
@@ -47,41 +44,31 @@ WITH position_reset AS (
   LEFT JOIN known_position k ON k.event_id = r.event_id
   LEFT JOIN topic_recreation n ON n.event_id = r.event_id
   -- The group's metadata and its commits are in one partition, so they are lost together.
-  LEFT JOIN metadata_lost l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id
-    AND abs(r.at_ms - l.at_ms) <= lost_together_ms
-  -- A group that has never committed starts according to auto.offset.reset, and so does each successor until the first commit. Nothing is
-  -- lost in that case.
+  LEFT JOIN metadata_lost l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id AND abs(r.at_ms - l.at_ms) <= lost_together_ms
+  -- A group that has never committed starts according to auto.offset.reset, and so does each successor until the first commit. Nothing is lost in
+  -- that case.
   WHERE r.event = 'position_out_of_range' OR n.recreated_id IS NOT NULL
     OR (k.known_offset IS NOT NULL OR l.at_ms IS NOT NULL) AND NOT r.stepped AND r.at_lo_ms - h.first_ms > first_start_ms
 ), reset_policy AS (
   SELECT process_id, client_id, max(value) AS value
-  FROM setting
-  WHERE component = 'ConsumerConfig' AND key = 'auto.offset.reset'
-  GROUP BY process_id, client_id
+  FROM setting WHERE component = 'ConsumerConfig' AND key = 'auto.offset.reset' GROUP BY process_id, client_id
 ), reset_summary AS (
   SELECT l.kafka_cluster, l.group_id, array_sort(collect_set(l.partition)) AS partitions,
-    count(DISTINCT CASE WHEN l.event = 'position_out_of_range' THEN l.partition END) AS out_of_range_count,
-    min(l.at_ms) AS from_ms, max(l.at_ms) AS to_ms, array_sort(collect_set(l.process_id)) AS processes, max(p.value) AS reset_to,
-    max(l.known_offset) AS known_offset,
+    count(DISTINCT CASE WHEN l.event = 'position_out_of_range' THEN l.partition END) AS out_of_range_count, min(l.at_ms) AS from_ms,
+    max(l.at_ms) AS to_ms, array_sort(collect_set(l.process_id)) AS processes, max(p.value) AS reset_to, max(l.known_offset) AS known_offset,
     sum(CASE WHEN l.event = 'position_out_of_range' THEN greatest(l.next_offset - l.offset, 0L) END) AS skipped,
     bool_or(l.is_with_metadata) AS is_with_metadata, max(l.recreated_id) AS recreated_id,
     slice(sort_array(collect_set(struct(l.event_id, l.event))), 1, 8) AS lines
   FROM unexpected_reset l LEFT JOIN reset_policy p ON p.process_id = l.process_id AND p.client_id = l.client_id
   GROUP BY l.kafka_cluster, l.group_id, l.at_ms DIV resets_together_ms
 )
-SELECT
-  'warning' AS severity, 'proved' AS verdict, s.kafka_cluster, s.group_id, array_join(slice(s.partitions, 1, 10), ', ') AS subject,
-  s.from_ms, s.to_ms,
+SELECT 'warning' AS severity, 'proved' AS verdict, s.kafka_cluster, s.group_id, array_join(slice(s.partitions, 1, 10), ', ') AS subject, s.from_ms,
+  s.to_ms,
   CASE WHEN s.recreated_id IS NOT NULL THEN 'topic_recreated'
     WHEN s.out_of_range_count > 0 THEN 'out_of_range' WHEN s.is_with_metadata THEN 'lost_with_metadata' ELSE 'no_commit' END AS code,
-  struct(
-    CAST(size(s.partitions) AS BIGINT) AS partition_count, s.out_of_range_count, s.processes, s.reset_to, s.known_offset, s.skipped,
-    s.is_with_metadata
-  ) AS facts,
-  concat(
-    transform(filter(array(s.recreated_id), x -> x IS NOT NULL), x -> named_struct('role', 'the topic was recreated', 'event_id', x)),
-    transform(s.lines, x -> named_struct(
-      'role', CASE x.event WHEN 'position_out_of_range' THEN 'a position is out of range' ELSE 'a position is reset' END,
-      'event_id', x.event_id))
-  ) AS proof
+  struct(CAST(size(s.partitions) AS BIGINT) AS partition_count, s.out_of_range_count, s.processes, s.reset_to, s.known_offset, s.skipped,
+    s.is_with_metadata) AS facts,
+  concat(transform(filter(array(s.recreated_id), x -> x IS NOT NULL), x -> named_struct('role', 'the topic was recreated', 'event_id', x)),
+    transform(s.lines, x -> named_struct('role', CASE x.event WHEN 'position_out_of_range' THEN 'a position is out of range'
+    ELSE 'a position is reset' END, 'event_id', x.event_id))) AS proof
 FROM reset_summary s

@@ -10,28 +10,18 @@ WITH single_replica_topic AS (
   LEFT JOIN cluster_broker b ON b.process_id = g.process_id
 ), last_group_location AS (
   SELECT kafka_cluster, group_id, max_by(broker, struct(stabilized_ms IS NOT NULL, stabilized_ms, broker)) AS broker
-  FROM group_location
-  GROUP BY kafka_cluster, group_id
+  FROM group_location GROUP BY kafka_cluster, group_id
 ), groups_of_broker AS (
   SELECT kafka_cluster, broker, array_sort(collect_list(group_id)) AS group_ids
-  FROM last_group_location
-  WHERE broker IS NOT NULL
-  GROUP BY kafka_cluster, broker
+  FROM last_group_location WHERE broker IS NOT NULL GROUP BY kafka_cluster, broker
 ), brokers_of_cluster AS (
-  SELECT kafka_cluster, sort_array(collect_list(struct(broker, group_ids))) AS groups_by_broker
-  FROM groups_of_broker
-  GROUP BY kafka_cluster
+  SELECT kafka_cluster, sort_array(collect_list(struct(broker, group_ids))) AS groups_by_broker FROM groups_of_broker GROUP BY kafka_cluster
 )
-SELECT
-  CASE WHEN s.brokers > 1 THEN 'warning' ELSE 'note' END AS severity,
-  CASE WHEN s.replication_factor = 1 THEN 'proved' ELSE 'undecided' END AS verdict,
-  s.kafka_cluster, CAST(NULL AS STRING) AS group_id, '__consumer_offsets' AS subject, s.created_ms AS from_ms,
-  CAST(NULL AS BIGINT) AS to_ms,
+SELECT CASE WHEN s.brokers > 1 THEN 'warning' ELSE 'note' END AS severity,
+  CASE WHEN s.replication_factor = 1 THEN 'proved' ELSE 'undecided' END AS verdict, s.kafka_cluster, CAST(NULL AS STRING) AS group_id,
+  '__consumer_offsets' AS subject, s.created_ms AS from_ms, CAST(NULL AS BIGINT) AS to_ms,
   CASE WHEN s.brokers > 1 THEN 'several_brokers' ELSE 'one_broker' END AS code,
   struct(s.brokers, CAST(s.configured AS BIGINT) AS configured, least(s.brokers, 3) AS replicas_possible, c.groups_by_broker) AS facts,
-  concat(
-    transform(s.placed_ids, x -> named_struct('role', 'shows the number of replicas', 'event_id', x)),
-    transform(s.config_ids, x -> named_struct('role', 'prints the configuration', 'event_id', x))
-  ) AS proof
-FROM single_replica_topic s
-LEFT JOIN brokers_of_cluster c ON c.kafka_cluster = s.kafka_cluster
+  concat(transform(s.placed_ids, x -> named_struct('role', 'shows the number of replicas', 'event_id', x)),
+    transform(s.config_ids, x -> named_struct('role', 'prints the configuration', 'event_id', x))) AS proof
+FROM single_replica_topic s LEFT JOIN brokers_of_cluster c ON c.kafka_cluster = s.kafka_cluster

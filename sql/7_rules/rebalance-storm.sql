@@ -3,11 +3,9 @@
 -- The cause is a member or a connector. Rounds without any change are one storm, whichever member asked for them. A group that rebalances
 -- continuously for none of these causes is a storm with an unknown cause.
 WITH repeated_round AS (
-  SELECT kafka_cluster, group_id, kind, subject, how, event_id, at_ms, CASE WHEN kind = 'idle' THEN 'idle' ELSE subject END AS chain
-  FROM storm_round
+  SELECT kafka_cluster, group_id, kind, subject, how, event_id, at_ms, CASE WHEN kind = 'idle' THEN 'idle' ELSE subject END AS chain FROM storm_round
 ), round_with_previous AS (
-  SELECT *, lag(at_ms) OVER (PARTITION BY kafka_cluster, group_id, kind, chain ORDER BY at_ms, event_id) AS last_ms
-  FROM repeated_round
+  SELECT *, lag(at_ms) OVER (PARTITION BY kafka_cluster, group_id, kind, chain ORDER BY at_ms, event_id) AS last_ms FROM repeated_round
 ), round_in_storm AS (
   SELECT *, count_if(last_ms IS NULL OR at_ms - last_ms > storm_gap_ms) OVER (
       PARTITION BY kafka_cluster, group_id, kind, chain ORDER BY at_ms, event_id ROWS UNBOUNDED PRECEDING) AS nth
@@ -17,8 +15,7 @@ WITH repeated_round AS (
     min(at_ms) AS from_ms, max(at_ms) AS to_ms, min(at_ms) - storm_start_ms AS started_from_ms,
     count_if(how = 'removed') AS removed, count_if(how = 'updated') AS updated, count_if(how = 'state') AS state_changes,
     slice(sort_array(collect_list(struct(at_ms, event_id))), 1, 8) AS lines
-  FROM round_in_storm
-  GROUP BY kafka_cluster, group_id, kind, chain, nth
+  FROM round_in_storm GROUP BY kafka_cluster, group_id, kind, chain, nth
   HAVING count(*) >= CASE kind WHEN 'returning' THEN storm_returns WHEN 'connector' THEN storm_changes ELSE storm_idle_rounds END
 ), timed_generation AS (
   SELECT kafka_cluster, group_id, incarnation, generation, duration_ms, trigger, protocol_type,
@@ -32,23 +29,21 @@ WITH repeated_round AS (
     OVER (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation ROWS UNBOUNDED PRECEDING) AS nth
   FROM (
     SELECT *, lag(at_ms) OVER in_order AS last_ms, lag(generation) OVER in_order AS last_generation
-    FROM timed_generation
-    WHERE at_ms IS NOT NULL
+    FROM timed_generation WHERE at_ms IS NOT NULL
     WINDOW in_order AS (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation)
   )
 ), unexplained_storm AS (
-  SELECT kafka_cluster, group_id, concat(incarnation, ' ', nth) AS chain, max(generation) - min(generation) AS returns,
-    min(at_ms) AS from_ms, max(at_ms) AS to_ms, filter(array(min(struct(at_ms, event_id)), max(struct(at_ms, event_id))),
-      x -> x.event_id IS NOT NULL) AS lines
-  FROM generation_run
-  GROUP BY kafka_cluster, group_id, incarnation, nth
+  SELECT kafka_cluster, group_id, concat(incarnation, ' ', nth) AS chain, max(generation) - min(generation) AS returns, min(at_ms) AS from_ms,
+    max(at_ms) AS to_ms, filter(array(min(struct(at_ms, event_id)), max(struct(at_ms, event_id))), x -> x.event_id IS NOT NULL) AS lines
+  FROM generation_run GROUP BY kafka_cluster, group_id, incarnation, nth
   HAVING max(generation) - min(generation) >= storm_pace_generations + coalesce(max(counted_members), 0)
       * CASE WHEN bool_or(is_cooperative) THEN storm_pace_per_cooperative ELSE storm_pace_per_member END
     -- If their number is unknown, the members of a new group may all still be joining.
     AND (max(counted_members) IS NOT NULL
       OR min(generation) > storm_pace_generations AND max(at_ms) - min(at_ms) <= storm_fast_ms * (max(generation) - min(generation)))
 ), any_storm AS (
-  SELECT * FROM explained_storm
+  SELECT *
+  FROM explained_storm
   UNION ALL
   SELECT u.kafka_cluster, u.group_id, 'pace' AS kind, u.chain, CAST(1 AS BIGINT) AS nth, u.group_id AS subject,
     CAST(NULL AS STRING) AS how, u.returns, u.from_ms, u.to_ms, u.from_ms - storm_start_ms AS started_from_ms, CAST(0 AS BIGINT) AS removed,
@@ -64,8 +59,7 @@ WITH repeated_round AS (
 ), storm_cost AS (
   SELECT kafka_cluster, group_id, kind, chain, nth, count(*) AS generations, max(duration_ms) AS longest_ms, sum(duration_ms) AS sum_ms,
     mode(trigger, true) AS trigger, max(protocol_type) AS protocol_type
-  FROM storm_generation
-  GROUP BY kafka_cluster, group_id, kind, chain, nth
+  FROM storm_generation GROUP BY kafka_cluster, group_id, kind, chain, nth
 ), storm_pause AS (
   SELECT w.kafka_cluster, w.group_id, w.kind, w.chain, w.nth,
     CASE WHEN bool_and(coalesce(g.is_pause_known, true)) THEN max(g.paused_ms) END AS paused_ms, sum(size(g.revoked)) AS revoked
@@ -75,8 +69,7 @@ WITH repeated_round AS (
   GROUP BY w.kafka_cluster, w.group_id, w.kind, w.chain, w.nth
 ), storm_with_code AS (
   SELECT s.*,
-    CASE
-      WHEN s.kind = 'connector' THEN 'connector_changes'
+    CASE WHEN s.kind = 'connector' THEN 'connector_changes'
       WHEN s.kind = 'idle' THEN 'nothing_changes'
       WHEN s.kind = 'pace' THEN 'cause_unknown'
       -- A silence that ends with a new start was a crash.
@@ -85,28 +78,19 @@ WITH repeated_round AS (
       WHEN s.how = 'expired' THEN 'falls_silent'
       WHEN s.how = 'left' THEN 'leaves'
       WHEN s.how = 'fenced' THEN 'is_fenced'
-      ELSE 'is_gone'
-    END AS code
+      ELSE 'is_gone' END AS code
   FROM any_storm s
   LEFT JOIN (SELECT process_id, collect_list(start_ms) AS starts_ms FROM process_life GROUP BY process_id) p ON p.process_id = s.subject
 )
-SELECT
-  'warning' AS severity, 'proved' AS verdict, s.kafka_cluster, s.group_id, s.subject, s.from_ms, s.to_ms, s.code,
-  struct(
-    s.returns, s.to_ms - s.from_ms AS span_ms, s.how, s.updated, s.removed, s.state_changes,
-    CASE WHEN s.kind = 'pace' THEN s.returns ELSE c.generations END AS generations,
-    c.trigger,
-    CASE WHEN s.kind <> 'pace' OR c.generations >= s.returns THEN c.sum_ms END AS rounds_ms,
-    c.longest_ms, m.paused_ms, m.revoked, coalesce(c.protocol_type = 'connect', false) AS is_connect, d.value_ms AS delay_ms
-  ) AS facts,
-  transform(s.lines, l -> named_struct('role',
-    CASE s.kind WHEN 'returning' THEN 'returns' WHEN 'connector' THEN 'the connector changes' WHEN 'pace' THEN 'a generation'
-      ELSE 'nothing changes' END,
-    'event_id', l.event_id)) AS proof
+SELECT 'warning' AS severity, 'proved' AS verdict, s.kafka_cluster, s.group_id, s.subject, s.from_ms, s.to_ms, s.code,
+  struct(s.returns, s.to_ms - s.from_ms AS span_ms, s.how, s.updated, s.removed, s.state_changes,
+    CASE WHEN s.kind = 'pace' THEN s.returns ELSE c.generations END AS generations, c.trigger,
+    CASE WHEN s.kind <> 'pace' OR c.generations >= s.returns THEN c.sum_ms END AS rounds_ms, c.longest_ms, m.paused_ms, m.revoked,
+    coalesce(c.protocol_type = 'connect', false) AS is_connect, d.value_ms AS delay_ms) AS facts,
+  transform(s.lines, l -> named_struct('role', CASE s.kind WHEN 'returning' THEN 'returns' WHEN 'connector' THEN 'the connector changes'
+    WHEN 'pace' THEN 'a generation' ELSE 'nothing changes' END, 'event_id', l.event_id)) AS proof
 FROM storm_with_code s
-LEFT JOIN storm_cost c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id AND c.kind = s.kind AND c.chain = s.chain
-  AND c.nth = s.nth
-LEFT JOIN storm_pause m ON m.kafka_cluster = s.kafka_cluster AND m.group_id = s.group_id AND m.kind = s.kind AND m.chain = s.chain
-  AND m.nth = s.nth
+LEFT JOIN storm_cost c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id AND c.kind = s.kind AND c.chain = s.chain AND c.nth = s.nth
+LEFT JOIN storm_pause m ON m.kafka_cluster = s.kafka_cluster AND m.group_id = s.group_id AND m.kind = s.kind AND m.chain = s.chain AND m.nth = s.nth
 LEFT JOIN member_setting d ON d.kafka_cluster = s.kafka_cluster AND d.group_id = s.group_id AND d.value_how = 'group'
   AND d.setting = 'scheduled.rebalance.max.delay.ms'

@@ -6,41 +6,37 @@ WITH clock_lead AS (
   SELECT e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event, e.event_id, e.message, e.http_status,
     lower(concat_ws(' ', e.error, e.root_error)) AS cause_text, e.error, regexp_extract(e.url, '^([a-z]+://[^/]+)', 1) AS url, e.leader_url,
     e.leader_member_id, e.generation,
-    CASE
-      WHEN e.event IN ('rest_forward_failed', 'rest_no_leader') THEN true
+    CASE WHEN e.event IN ('rest_forward_failed', 'rest_no_leader') THEN true
       WHEN e.event = 'connector_reconfigure_failed' THEN coalesce(e.message LIKE 'Request to leader%'
         OR e.error RLIKE 'forward REST request|leader.s REST interface is empty', false)
       WHEN e.event = 'rest_request' THEN e.http_status = 409
-      ELSE false
-    END AS is_failure
+      ELSE false END AS is_failure
   FROM event e
   WHERE e.event IN ('rest_forward_failed', 'rest_no_leader', 'connector_reconfigure_failed', 'worker_assigned', 'worker_rebalance_started')
     OR e.event = 'joining' AND e.client_kind = 'Worker' OR e.event = 'rest_request' AND e.http_status = 409
 ), failure_line AS (
-  SELECT * FROM (
-    SELECT *,
-      lag(CASE WHEN event = 'worker_assigned' AND leader_member_id IS NOT NULL
-        THEN struct(leader_member_id AS member_id, leader_url AS url, generation, event_id) END) IGNORE NULLS OVER before AS leader,
-      lag(CASE WHEN NOT is_failure AND event <> 'connector_reconfigure_failed' THEN event END) IGNORE NULLS OVER before AS last_step
-    FROM worker_line
-    WINDOW before AS (PARTITION BY process_id, instance ORDER BY stream_pos)
+  SELECT *
+  FROM (
+  SELECT *,
+    lag(CASE WHEN event = 'worker_assigned' AND leader_member_id IS NOT NULL
+      THEN struct(leader_member_id AS member_id, leader_url AS url, generation, event_id) END) IGNORE NULLS OVER before AS leader,
+    lag(CASE WHEN NOT is_failure AND event <> 'connector_reconfigure_failed' THEN event END) IGNORE NULLS OVER before AS last_step
+  FROM worker_line
+  WINDOW before AS (PARTITION BY process_id, instance ORDER BY stream_pos)
   )
   WHERE is_failure
 ), failure AS (
-  SELECT c.kafka_cluster, w.group_id, f.process_id, k.reference_process_id, f.at_ms - k.ahead_ms AS reference_ms, f.event_id, f.message,
-    f.error, coalesce(nullif(f.url, ''), regexp_extract(f.leader.url, '^([a-z]+://[^/]+)', 1)) AS target,
-    f.url IS NOT NULL AND f.url <> '' AS is_named, f.leader.member_id AS leader_member_id, f.leader.url AS leader_url,
-    f.leader.generation AS leader_generation, f.leader.event_id AS leader_id,
+  SELECT c.kafka_cluster, w.group_id, f.process_id, k.reference_process_id, f.at_ms - k.ahead_ms AS reference_ms, f.event_id, f.message, f.error,
+    coalesce(nullif(f.url, ''), regexp_extract(f.leader.url, '^([a-z]+://[^/]+)', 1)) AS target, f.url IS NOT NULL AND f.url <> '' AS is_named,
+    f.leader.member_id AS leader_member_id, f.leader.url AS leader_url, f.leader.generation AS leader_generation, f.leader.event_id AS leader_id,
     coalesce(f.last_step <> 'worker_assigned', false) AS is_rebalancing,
-    CASE
-      WHEN f.event IN ('rest_request', 'rest_no_leader') OR f.cause_text RLIKE 'conflicting operation|rebalance|409' THEN 'conflict'
+    CASE WHEN f.event IN ('rest_request', 'rest_no_leader') OR f.cause_text RLIKE 'conflicting operation|rebalance|409' THEN 'conflict'
       WHEN f.cause_text RLIKE 'signature' THEN 'signature'
       WHEN f.cause_text RLIKE 'ssl|pkix|certificate|trust anchors' THEN 'tls'
       WHEN f.cause_text RLIKE 'connectexception|connection refused|noroutetohost|unknownhost|unresolved|timeout|timed out|closedchannel|eof'
         THEN 'network'
       WHEN f.cause_text RLIKE 'interface is empty' THEN 'no_url'
-      ELSE 'other'
-    END AS kind
+      ELSE 'other' END AS kind
   FROM failure_line f
   JOIN process_cluster c ON c.process_id = f.process_id AND c.instance = f.instance AND f.stream_pos >= c.from_pos
     AND coalesce(f.stream_pos < c.to_pos, true)
@@ -48,21 +44,18 @@ WITH clock_lead AS (
   LEFT JOIN worker_group w ON w.process_id = f.process_id AND w.instance = f.instance
 ), worker_address AS (
   SELECT kafka_cluster, group_id, process_id, regexp_extract(worker_url, '^([a-z]+://[^/]+)', 1) AS address
-  FROM worker_setting
-  WHERE worker_url IS NOT NULL
+  FROM worker_setting WHERE worker_url IS NOT NULL
 ), address_owner AS (
   SELECT address, array_sort(collect_set(process_id)) AS processes, max(kafka_cluster) AS kafka_cluster, max(group_id) AS group_id,
     count(DISTINCT coalesce(kafka_cluster, ''), coalesce(group_id, '')) AS groups
-  FROM worker_address
-  GROUP BY address
+  FROM worker_address GROUP BY address
 ), placed_failure AS (
   SELECT f.*, a.processes AS target_processes, a.group_id AS target_group,
     a.groups = 1 AND (NOT a.group_id <=> f.group_id OR NOT a.kafka_cluster <=> f.kafka_cluster) AS is_of_other_group,
     f.target RLIKE '^[a-z]+://(localhost|127[.]|0[.]0[.]0[.]0|\\[::1?\\])' AS is_loopback, m.process_id AS leader_process_id
   FROM failure f
   LEFT JOIN address_owner a ON a.address = f.target
-  LEFT JOIN (SELECT kafka_cluster, group_id, member_id, max(process_id) AS process_id FROM member
-    GROUP BY kafka_cluster, group_id, member_id) m
+  LEFT JOIN (SELECT kafka_cluster, group_id, member_id, max(process_id) AS process_id FROM member GROUP BY kafka_cluster, group_id, member_id) m
     ON m.kafka_cluster = f.kafka_cluster AND m.group_id = f.group_id AND m.member_id = f.leader_member_id
 ), target_run AS (
   -- Whether the target's log shows that it had stopped, or that it was starting again. A log that just ends shows neither.
@@ -74,39 +67,30 @@ WITH clock_lead AS (
   GROUP BY f.event_id
 ), judged_failure AS (
   SELECT f.*,
-    CASE
-      WHEN f.kind = 'conflict' THEN 'conflict'
+    CASE WHEN f.kind = 'conflict' THEN 'conflict'
       WHEN f.kind IN ('signature', 'tls', 'other', 'no_url') THEN 'refused'
       WHEN f.is_of_other_group THEN 'other_environment'
       WHEN f.is_loopback THEN 'loopback'
       WHEN t.is_down THEN 'target_gone'
-      ELSE 'unreachable'
-    END AS code
-  FROM placed_failure f
-  LEFT JOIN target_run t ON t.event_id = f.event_id
+      ELSE 'unreachable' END AS code
+  FROM placed_failure f LEFT JOIN target_run t ON t.event_id = f.event_id
 ), finding_row AS (
   SELECT kafka_cluster, group_id, process_id, code, CASE WHEN code <> 'conflict' THEN target END AS target, min(reference_ms) AS from_ms,
     max(reference_ms) AS to_ms, count(*) AS times, count_if(is_rebalancing) AS rebalancing, min(kind) AS kind, min(error) AS said,
     max(target_group) AS target_group, max(target_processes) AS target_processes, bool_or(is_named) AS is_named,
-    max_by(leader_member_id, struct(reference_ms, event_id)) AS leader_member_id,
-    max_by(leader_url, struct(reference_ms, event_id)) AS leader_url,
+    max_by(leader_member_id, struct(reference_ms, event_id)) AS leader_member_id, max_by(leader_url, struct(reference_ms, event_id)) AS leader_url,
     max_by(leader_generation, struct(reference_ms, event_id)) AS leader_generation,
-    max_by(leader_process_id, struct(reference_ms, event_id)) AS leader_process_id,
-    slice(sort_array(collect_list(event_id)), 1, 5) AS event_ids, max_by(leader_id, struct(reference_ms, event_id)) AS leader_id
-  FROM judged_failure
-  GROUP BY kafka_cluster, group_id, process_id, code, CASE WHEN code <> 'conflict' THEN target END
+    max_by(leader_process_id, struct(reference_ms, event_id)) AS leader_process_id, slice(sort_array(collect_list(event_id)), 1, 5) AS event_ids,
+    max_by(leader_id, struct(reference_ms, event_id)) AS leader_id
+  FROM judged_failure GROUP BY kafka_cluster, group_id, process_id, code, CASE WHEN code <> 'conflict' THEN target END
 )
 SELECT
   -- A worker retries a request that it could not sign yet.
   CASE WHEN code IN ('conflict', 'target_gone') OR kind = 'signature' AND times < storm_returns THEN 'note' ELSE 'warning' END AS severity,
-  CASE WHEN code IN ('other_environment', 'loopback', 'target_gone') AND is_named THEN 'proved' ELSE 'undecided' END AS verdict,
-  kafka_cluster, group_id, process_id AS subject, from_ms, to_ms, code,
-  struct(
-    process_id, target, is_named, target_group, target_processes, times, rebalancing, kind, said, leader_member_id, leader_url,
-    leader_generation, leader_process_id
-  ) AS facts,
-  concat(
-    transform(event_ids, e -> named_struct('role', 'the request fails', 'event_id', e)),
-    filter(array(named_struct('role', 'names the leader', 'event_id', leader_id)), x -> x.event_id IS NOT NULL)
-  ) AS proof
+  CASE WHEN code IN ('other_environment', 'loopback', 'target_gone') AND is_named THEN 'proved' ELSE 'undecided' END AS verdict, kafka_cluster,
+  group_id, process_id AS subject, from_ms, to_ms, code,
+  struct(process_id, target, is_named, target_group, target_processes, times, rebalancing, kind, said, leader_member_id, leader_url,
+    leader_generation, leader_process_id) AS facts,
+  concat(transform(event_ids, e -> named_struct('role', 'the request fails', 'event_id', e)),
+    filter(array(named_struct('role', 'names the leader', 'event_id', leader_id)), x -> x.event_id IS NOT NULL)) AS proof
 FROM finding_row

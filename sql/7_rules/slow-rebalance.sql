@@ -8,13 +8,11 @@ WITH idle_members AS (
     count(DISTINCT CASE WHEN paused_ms >= slow_rebalance_ms THEN member_id END) AS stood_count
   FROM member_generation
   -- A member that came from an earlier generation shows that the group was not empty before.
-  WHERE paused_ms IS NOT NULL OR NOT is_pause_known
-  GROUP BY kafka_cluster, group_id, incarnation, generation
+  WHERE paused_ms IS NOT NULL OR NOT is_pause_known GROUP BY kafka_cluster, group_id, incarnation, generation
 ), join_request AS (
   SELECT g.kafka_cluster, g.group_id, g.incarnation, g.generation, g.member_id, g.process_id, g.task, k.clock_id,
     unix_millis(g.joining_ts) - k.ahead_ms AS at_ms, g.witness[0] AS event_id
-  FROM member_generation g
-  JOIN common_clock k ON k.process_id = g.process_id
+  FROM member_generation g JOIN common_clock k ON k.process_id = g.process_id
   WHERE g.joining_ts IS NOT NULL AND g.process_id IS NOT NULL
 ), late_members AS (
   SELECT b.kafka_cluster, b.group_id, b.incarnation, b.generation,
@@ -25,8 +23,7 @@ WITH idle_members AS (
   JOIN join_request o ON o.kafka_cluster = b.kafka_cluster AND o.group_id = b.group_id AND o.incarnation = b.incarnation
     AND o.generation = b.generation AND o.member_id <> b.member_id AND o.clock_id = l.clock_id
     AND o.at_ms BETWEEN l.at_ms - b.ms + slow_rebalance_ms AND l.at_ms
-  WHERE b.part = 'waiting' AND b.ms >= slow_rebalance_ms
-    AND (o.process_id <> l.process_id OR NOT o.task <=> l.task)
+  WHERE b.part = 'waiting' AND b.ms >= slow_rebalance_ms AND (o.process_id <> l.process_id OR NOT o.task <=> l.task)
   GROUP BY b.kafka_cluster, b.group_id, b.incarnation, b.generation
 ), slow_generation AS (
   SELECT g.kafka_cluster, g.group_id, g.incarnation, g.generation, g.protocol_type, g.rebalance_mode, g.trigger, g.coordinator,
@@ -48,22 +45,20 @@ WITH idle_members AS (
   LEFT ANTI JOIN group_outage o ON g.coordinator IS NULL AND o.kafka_cluster = g.kafka_cluster AND o.group_id = g.group_id
     AND o.from_ms <= unix_millis(b.to_ts) AND coalesce(o.to_ms >= unix_millis(b.from_ts), true)
   WHERE g.group_protocol = 'classic' AND coalesce(g.waited_why, '') NOT IN ('expired', 'not_rejoined', 'pending_expired')
-    AND coalesce(b.setting, '') <> 'group.initial.rebalance.delay.ms'
-    AND (g.coordinator IS NOT NULL OR s.generation IS NOT NULL)
+    AND coalesce(b.setting, '') <> 'group.initial.rebalance.delay.ms' AND (g.coordinator IS NOT NULL OR s.generation IS NOT NULL)
     -- The coordinator's clock stepped, perhaps during the rebalance.
     AND coalesce(b.ms < k.step_ms, true)
 ), finding_row AS (
   SELECT kafka_cluster, group_id, concat('generation ', generation) AS subject, from_ms, to_ms,
-    CASE WHEN rebalance_mode = 'cooperative' THEN 'cooperative' ELSE 'eager' END AS code, rebalance_mode, protocol_type, incarnation,
-    generation, CAST(NULL AS BIGINT) AS last_generation, process_id, member_id, task, late_names AS late, is_silent, late_member_id,
-    trigger, CAST(NULL AS STRING) AS reason, from_ms AS began_ms, ms AS waited_ms,
+    CASE WHEN rebalance_mode = 'cooperative' THEN 'cooperative' ELSE 'eager' END AS code, rebalance_mode, protocol_type, incarnation, generation,
+    CAST(NULL AS BIGINT) AS last_generation, process_id, member_id, task, late_names AS late, is_silent, late_member_id, trigger,
+    CAST(NULL AS STRING) AS reason, from_ms AS began_ms, ms AS waited_ms,
     coalesce(setting IN ('max.poll.interval.ms', 'rebalance.timeout.ms'), false) AS is_busy, setting, value_ms,
     CASE WHEN stood_count > 0 THEN stood_ms END AS stood_ms, CASE WHEN stood_count > 0 THEN stood_count END AS stood_count,
     CAST(NULL AS ARRAY<STRING>) AS asked, CAST(NULL AS ARRAY<STRING>) AS awaited, CAST(NULL AS BOOLEAN) AS is_given_up,
-    transform(array_distinct(witness || late_ids || array_compact(array(expired_id))), x -> named_struct('role',
-      CASE WHEN array_contains(late_ids, x) THEN 'also joins late' WHEN x <=> expired_id THEN 'the member is removed'
-        ELSE 'the rebalance' END,
-      'event_id', x)) AS proof
+    transform(array_distinct(witness || late_ids || array_compact(array(expired_id))),
+      x -> named_struct('role', CASE WHEN array_contains(late_ids, x) THEN 'also joins late' WHEN x <=> expired_id THEN 'the member is removed'
+      ELSE 'the rebalance' END, 'event_id', x)) AS proof
   FROM slow_generation
   UNION ALL
   SELECT kafka_cluster, group_id, 'the last rebalance', from_ms, to_ms, 'unfinished' AS code, rebalance_mode, protocol_type, incarnation,
@@ -73,17 +68,14 @@ WITH idle_members AS (
     transform(witness, x -> named_struct('role', 'the rebalance', 'event_id', x)) AS proof
   FROM open_rebalance
   -- Any log may end in the middle of a rebalance. A group whose members all stop rebalances until the last one has left.
-  WHERE coalesce(lasted_ms >= open_rebalance_ms, true)
-    AND (size(asked) + size(awaited) > 0 OR NOT has_member_logs OR lasted_ms >= slow_rebalance_ms)
+  WHERE coalesce(lasted_ms >= open_rebalance_ms, true) AND (size(asked) + size(awaited) > 0 OR NOT has_member_logs OR lasted_ms >= slow_rebalance_ms)
 )
-SELECT
-  CASE WHEN waited_ms >= slow_rebalance_long_ms AND NOT coalesce(rebalance_mode = 'cooperative', false) THEN 'warning' ELSE 'note' END
-    AS severity,
+SELECT CASE WHEN waited_ms >= slow_rebalance_long_ms AND NOT coalesce(rebalance_mode = 'cooperative', false) THEN 'warning'
+    ELSE 'note' END AS severity,
   'proved' AS verdict, kafka_cluster, group_id, subject, from_ms, to_ms, code,
-  struct(
-    incarnation, generation, last_generation, coalesce(protocol_type = 'connect', false) AS is_connect,
+  struct(incarnation, generation, last_generation, coalesce(protocol_type = 'connect', false) AS is_connect,
     coalesce(rebalance_mode = 'eager', false) AS is_eager, process_id, member_id, task, late, is_silent, late_member_id, trigger, reason,
-    began_ms AS began_at_ms, to_ms AS ended_at_ms, waited_ms, is_busy, setting, value_ms, stood_ms, stood_count, asked, awaited, is_given_up
-  ) AS facts,
+    began_ms AS began_at_ms, to_ms AS ended_at_ms, waited_ms, is_busy, setting, value_ms, stood_ms, stood_count, asked, awaited,
+    is_given_up) AS facts,
   proof
 FROM finding_row

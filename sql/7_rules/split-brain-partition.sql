@@ -10,18 +10,15 @@ WITH owner_pair AS (
 ), handover AS (
   SELECT kafka_cluster, group_id, process_a, process_b, verdict, kind, array_sort(collect_set(resource)) AS partitions,
     unix_millis(min(from_lo)) AS from_ms, unix_millis(max(to_hi)) AS to_ms, sum(records_at_risk) AS records_at_risk,
-    min_by(struct(resource, facts, clock_how, ownership_a, ownership_b, there_certain_ms, there_possible_ms, work_certain_ms),
-      place) AS longest,
+    min_by(struct(resource, facts, clock_how, ownership_a, ownership_b, there_certain_ms, there_possible_ms, work_certain_ms), place) AS longest,
     -- The complete proof of each partition; they share most lines.
     sort_array(collect_list(struct(-certain_ms AS least, resource, witness, witness_role))) AS proofs
-  FROM owner_pair
-  GROUP BY kafka_cluster, group_id, process_a, process_b, verdict, kind, cause, from_lo
+  FROM owner_pair GROUP BY kafka_cluster, group_id, process_a, process_b, verdict, kind, cause, from_lo
 ), handover_proof AS (
   SELECT *, flatten(transform(proofs, p -> p.witness)) AS lines, flatten(transform(proofs, p -> p.witness_role)) AS line_roles FROM handover
 )
-SELECT
-  CASE WHEN verdict = 'proved' AND kind = 'work' THEN 'critical' WHEN verdict = 'proved' THEN 'warning' ELSE 'note' END AS severity,
-  verdict, kafka_cluster, group_id, array_join(slice(partitions, 1, 10), ', ') AS subject, from_ms, to_ms,
+SELECT CASE WHEN verdict = 'proved' AND kind = 'work' THEN 'critical' WHEN verdict = 'proved' THEN 'warning' ELSE 'note' END AS severity, verdict,
+  kafka_cluster, group_id, array_join(slice(partitions, 1, 10), ', ') AS subject, from_ms, to_ms,
   CASE WHEN verdict = 'proved' AND kind = 'work' THEN 'both_worked' WHEN verdict = 'proved' THEN 'both_held' ELSE 'undecided' END AS code,
   struct(
     partitions, 'partition' AS resource_kind, longest.resource AS resource, process_a, process_b, longest.ownership_a AS ownership_a,

@@ -1,12 +1,9 @@
 -- One row per task or connector that had two owners at the same time, or may have had.
 -- Reads: split_brain
 -- If two owners are proved, the code is the cause. The words are those of split_brain: A is the owner that began first, B the other.
-SELECT
-  CASE
-    WHEN verdict = 'proved' AND kind = 'work' THEN 'critical'
+SELECT CASE WHEN verdict = 'proved' AND kind = 'work' THEN 'critical'
     WHEN verdict = 'proved' AND resource_kind = 'task' THEN 'warning'
-    ELSE 'note'
-  END AS severity,
+    ELSE 'note' END AS severity,
   verdict, kafka_cluster, group_id, resource AS subject, unix_millis(from_lo) AS from_ms, unix_millis(to_hi) AS to_ms,
   CASE coalesce(cause, verdict)
     WHEN 'undecided' THEN 'undecided'
@@ -17,8 +14,7 @@ SELECT
     WHEN 'graceful_stop_failed' THEN 'graceful_stop_failed'
     WHEN 'same_generation_assigned_twice' THEN 'same_generation_assigned_twice'
     WHEN 'restart_of_task_not_owned' THEN 'restart_of_task_not_owned'
-    ELSE 'not_fenced'
-  END AS code,
+    ELSE 'not_fenced' END AS code,
   struct(
     resource_kind, resource, process_a, process_b, ownership_a, ownership_b, kind, there_certain_ms, there_possible_ms, work_certain_ms,
     records_at_risk, clock_how, facts.clock_lo_ms AS clock_lo_ms, facts.clock_hi_ms AS clock_hi_ms,
@@ -32,7 +28,5 @@ SELECT
     CASE WHEN facts.a_start_how <> 'seen' OR facts.b_start_how <> 'seen' THEN facts.b_began_later END AS b_began_later,
     facts.a_removed_later AS a_removed_later, facts.b_removed_later AS b_removed_later, facts.b_met_a AS b_met_a,
     facts.is_transactional AS is_transactional, facts.evidence AS evidence
-  ) AS facts,
-  transform(witness, (e, i) -> named_struct('role', element_at(witness_role, i + 1), 'event_id', e)) AS proof
-FROM split_brain
-WHERE resource_kind IN ('task', 'connector') AND verdict <> 'refuted'
+  ) AS facts, transform(witness, (e, i) -> named_struct('role', element_at(witness_role, i + 1), 'event_id', e)) AS proof
+FROM split_brain WHERE resource_kind IN ('task', 'connector') AND verdict <> 'refuted'

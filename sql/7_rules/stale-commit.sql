@@ -6,7 +6,8 @@
 WITH failed_commit AS (
   SELECT f.kafka_cluster, f.group_id, f.process_id, f.instance, f.client_id, f.task, f.at_ms, f.stream_pos, f.partition, f.offset,
     f.event_id, coalesce(f.said, f.message) AS said, o.lo_ms, o.hi_ms
-  FROM fact_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
+  FROM fact_line f
+  JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
   WHERE f.event = 'commit_failed' AND f.group_id IS NOT NULL AND f.message NOT LIKE 'Failing OffsetCommit request since%'
     AND concat(coalesce(f.said, ''), ' ',
@@ -20,8 +21,7 @@ WITH failed_commit AS (
 ), lost_offset AS (
   -- The highest offset that it had processed and could not commit.
   SELECT kafka_cluster, group_id, process_id, client_id, n, partition, max(offset) AS offset, max(at_ms) - max(lo_ms) AS at_ms
-  FROM commit_series
-  WHERE partition IS NOT NULL AND offset IS NOT NULL
+  FROM commit_series WHERE partition IS NOT NULL AND offset IS NOT NULL
   GROUP BY kafka_cluster, group_id, process_id, client_id, n, partition
 ), successor_start AS (
   -- The successor started while the member still tried to commit, or the member itself returned.
@@ -35,28 +35,19 @@ WITH failed_commit AS (
   WHERE s.at_ms - k.lo_ms BETWEEN w.at_ms - successor_ms AND w.at_ms + successor_ms
   GROUP BY w.process_id, w.group_id, w.client_id, w.n, w.partition, w.offset
 ), repeated_records AS (
-  SELECT process_id, group_id, client_id, n, sum(records) AS records, count(*) AS partitions,
-    slice(array_sort(collect_list(event_id)), 1, 4) AS ids
-  FROM successor_start
-  WHERE records > 0
-  GROUP BY process_id, group_id, client_id, n
+  SELECT process_id, group_id, client_id, n, sum(records) AS records, count(*) AS partitions, slice(array_sort(collect_list(event_id)), 1, 4) AS ids
+  FROM successor_start WHERE records > 0 GROUP BY process_id, group_id, client_id, n
 ), series_summary AS (
   SELECT kafka_cluster, group_id, process_id, client_id, n, max(instance) AS instance, max(task) AS task, min(at_ms) AS first_ms,
     max(at_ms) AS last_ms, max(lo_ms) AS lo_ms, max(hi_ms) AS hi_ms, count(*) AS times, count(DISTINCT partition) AS partitions,
     mode(said, true) AS said, slice(array_sort(collect_list(event_id)), 1, 6) AS ids
-  FROM commit_series
-  GROUP BY kafka_cluster, group_id, process_id, client_id, n
+  FROM commit_series GROUP BY kafka_cluster, group_id, process_id, client_id, n
 )
-SELECT
-  'warning' AS severity, 'proved' AS verdict, o.kafka_cluster, o.group_id, coalesce(o.task, o.process_id) AS subject,
-  o.first_ms - o.hi_ms AS from_ms, o.last_ms - o.lo_ms AS to_ms,
-  CASE WHEN t.records > 0 THEN 'read_again' ELSE 'unknown_extent' END AS code,
-  struct(
-    o.task, o.process_id, o.instance, o.client_id AS client, o.times, o.partitions, o.said, t.records, t.partitions AS again_partitions
-  ) AS facts,
-  concat(
-    transform(o.ids, x -> named_struct('role', 'the commit fails', 'event_id', x)),
-    transform(coalesce(t.ids, CAST(array() AS ARRAY<STRING>)), x -> named_struct('role', 'the successor starts', 'event_id', x))
-  ) AS proof
+SELECT 'warning' AS severity, 'proved' AS verdict, o.kafka_cluster, o.group_id, coalesce(o.task, o.process_id) AS subject,
+  o.first_ms - o.hi_ms AS from_ms, o.last_ms - o.lo_ms AS to_ms, CASE WHEN t.records > 0 THEN 'read_again' ELSE 'unknown_extent' END AS code,
+  struct(o.task, o.process_id, o.instance, o.client_id AS client, o.times, o.partitions, o.said, t.records,
+    t.partitions AS again_partitions) AS facts,
+  concat(transform(o.ids, x -> named_struct('role', 'the commit fails', 'event_id', x)),
+    transform(coalesce(t.ids, CAST(array() AS ARRAY<STRING>)), x -> named_struct('role', 'the successor starts', 'event_id', x))) AS proof
 FROM series_summary o
 LEFT JOIN repeated_records t ON t.process_id = o.process_id AND t.group_id = o.group_id AND t.client_id <=> o.client_id AND t.n = o.n

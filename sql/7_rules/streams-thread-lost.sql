@@ -11,43 +11,34 @@ WITH streams_line AS (
   JOIN process_cluster c ON c.process_id = e.process_id
     AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
   JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
-  WHERE e.event IN ('streams_thread_fenced', 'streams_task_migrated', 'streams_died')
-    OR e.event = 'streams_tasks_lost' AND size(e.active_tasks) > 0 OR e.event = 'streams_client_state'
-      AND (e.state_to = 'ERROR' OR e.state_from = 'CREATED')
+  WHERE e.event IN ('streams_thread_fenced', 'streams_task_migrated', 'streams_died') OR e.event = 'streams_tasks_lost' AND size(e.active_tasks) > 0
+    OR e.event = 'streams_client_state' AND (e.state_to = 'ERROR' OR e.state_from = 'CREATED')
 ), thread_summary AS (
   -- A thread that is fenced prints its lost tasks too.
   SELECT kafka_cluster, process_id, instance, group_id, thread_name,
     greatest(count_if(event = 'streams_tasks_lost'), count_if(event IN ('streams_thread_fenced', 'streams_task_migrated'))) AS fenced
-  FROM streams_line
-  WHERE NOT is_all AND NOT is_start
-  GROUP BY kafka_cluster, process_id, instance, group_id, thread_name
+  FROM streams_line WHERE NOT is_all AND NOT is_start GROUP BY kafka_cluster, process_id, instance, group_id, thread_name
 ), run_threads AS (
   SELECT kafka_cluster, process_id, instance, group_id, count(*) AS threads, sum(fenced) AS fenced
-  FROM thread_summary
-  GROUP BY kafka_cluster, process_id, instance, group_id
+  FROM thread_summary GROUP BY kafka_cluster, process_id, instance, group_id
 ), run_summary AS (
   SELECT kafka_cluster, process_id, instance, group_id, min(CASE WHEN NOT is_start THEN at_ms END) AS from_ms,
-    max(CASE WHEN NOT is_start THEN at_ms END) AS to_ms, count_if(event = 'streams_died' AND NOT is_all) AS died,
-    bool_or(is_all) AS all_died, array_sort(array_distinct(flatten(collect_list(tasks)))) AS tasks,
+    max(CASE WHEN NOT is_start THEN at_ms END) AS to_ms, count_if(event = 'streams_died' AND NOT is_all) AS died, bool_or(is_all) AS all_died,
+    array_sort(array_distinct(flatten(collect_list(tasks)))) AS tasks,
     min_by(error, stream_pos) FILTER (WHERE event = 'streams_died' AND error IS NOT NULL) AS error,
     min_by(root_error, stream_pos) FILTER (WHERE event = 'streams_died' AND error IS NOT NULL) AS root_error,
     min(CASE WHEN event = 'streams_died' THEN at_ms END) AS died_ms, max(CASE WHEN is_all THEN at_ms END) AS all_died_ms,
     max(CASE WHEN is_start THEN at_ms END) AS started_ms,
     slice(sort_array(collect_list(CASE WHEN NOT is_start THEN named_struct('at_ms', at_ms, 'event_id', event_id, 'event', event) END)), 1,
-      12)
-      AS lines
-  FROM streams_line
-  GROUP BY kafka_cluster, process_id, instance, group_id
-  HAVING NOT bool_and(is_start)
+      12) AS lines
+  FROM streams_line GROUP BY kafka_cluster, process_id, instance, group_id HAVING NOT bool_and(is_start)
 ), same_failure AS (
   -- A record that cannot be processed moves with its task to another process, and ends its threads too.
   SELECT a.process_id, a.instance, array_sort(collect_set(b.process_id)) AS processes
   FROM run_summary a
-  JOIN run_summary b ON b.kafka_cluster <=> a.kafka_cluster AND b.group_id <=> a.group_id AND b.error = a.error
-    AND b.process_id <> a.process_id
+  JOIN run_summary b ON b.kafka_cluster <=> a.kafka_cluster AND b.group_id <=> a.group_id AND b.error = a.error AND b.process_id <> a.process_id
   -- Only an exception that names a record: others, such as timeouts, have the same text in all processes.
-  WHERE a.error RLIKE '(?i)offset ?[=:]? ?[0-9]+'
-  GROUP BY a.process_id, a.instance
+  WHERE a.error RLIKE '(?i)offset ?[=:]? ?[0-9]+' GROUP BY a.process_id, a.instance
 ), taken_task AS (
   -- Active tasks that another process got while this one still had them.
   SELECT a.process_id, a.instance, array_sort(collect_set(a.task)) AS tasks, array_sort(collect_set(b.process_id)) AS others,
@@ -60,23 +51,15 @@ WITH streams_line AS (
   WHERE a.role = 'active' AND a.stop_how IN ('lost', 'fenced') AND NOT o.stepped AND NOT q.stepped
   GROUP BY a.process_id, a.instance
 )
-SELECT
-  CASE WHEN all_died THEN 'critical' ELSE 'warning' END AS severity,
-  'proved' AS verdict, r.kafka_cluster, r.group_id, r.process_id AS subject, from_ms, to_ms,
-  CASE WHEN all_died THEN 'all_died' WHEN died > 0 THEN 'died' ELSE 'fenced' END AS code,
-  struct(
-    r.process_id, r.instance, coalesce(h.threads, CAST(0 AS BIGINT)) AS threads, r.tasks, coalesce(h.fenced, CAST(0 AS BIGINT)) AS fenced,
-    died, regexp_replace(r.error, '^([a-z0-9_]+[.])+', '') AS error, regexp_replace(r.root_error, '^([a-z0-9_]+[.])+', '') AS root_error,
+SELECT CASE WHEN all_died THEN 'critical' ELSE 'warning' END AS severity, 'proved' AS verdict, r.kafka_cluster, r.group_id, r.process_id AS subject,
+  from_ms, to_ms, CASE WHEN all_died THEN 'all_died' WHEN died > 0 THEN 'died' ELSE 'fenced' END AS code,
+  struct(r.process_id, r.instance, coalesce(h.threads, CAST(0 AS BIGINT)) AS threads, r.tasks, coalesce(h.fenced, CAST(0 AS BIGINT)) AS fenced, died,
+    regexp_replace(r.error, '^([a-z0-9_]+[.])+', '') AS error, regexp_replace(r.root_error, '^([a-z0-9_]+[.])+', '') AS root_error,
     coalesce(f.processes, CAST(array() AS ARRAY<STRING>)) AS same_in, died_ms AS died_at_ms, all_died_ms AS all_died_at_ms,
-    CASE WHEN r.started_ms > r.all_died_ms THEN r.started_ms END AS restarted_at_ms,
-    t.tasks AS taken, t.others, t.both_ms
-  ) AS facts,
-  transform(lines, x -> named_struct(
-    'role',
-      CASE x.event WHEN 'streams_died' THEN 'a thread dies' WHEN 'streams_client_state' THEN 'the client is in ERROR'
-        WHEN 'streams_task_migrated' THEN 'a task was migrated' WHEN 'streams_tasks_lost' THEN 'a thread loses its tasks'
-          ELSE 'a thread is fenced' END,
-    'event_id', x.event_id)) AS proof
+    CASE WHEN r.started_ms > r.all_died_ms THEN r.started_ms END AS restarted_at_ms, t.tasks AS taken, t.others, t.both_ms) AS facts,
+  transform(lines, x -> named_struct('role', CASE x.event WHEN 'streams_died' THEN 'a thread dies'
+    WHEN 'streams_client_state' THEN 'the client is in ERROR' WHEN 'streams_task_migrated' THEN 'a task was migrated'
+    WHEN 'streams_tasks_lost' THEN 'a thread loses its tasks' ELSE 'a thread is fenced' END, 'event_id', x.event_id)) AS proof
 FROM run_summary r
 LEFT JOIN run_threads h ON h.kafka_cluster <=> r.kafka_cluster AND h.process_id = r.process_id AND h.instance = r.instance
   AND h.group_id <=> r.group_id

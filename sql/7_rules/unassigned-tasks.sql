@@ -5,14 +5,12 @@ WITH task_ownership AS (
     unix_millis(start_lo) AS start_lo_ms, unix_millis(coalesce(start_lo, start_hi)) AS begun_lo_ms,
     -- An ownership without an end ends last.
     struct(stop_hi IS NULL AS is_open, unix_millis(stop_hi) AS stop_hi_ms, witness, process_id, generation) AS this
-  FROM ownership
-  WHERE resource_kind = 'task' AND group_id IS NOT NULL
+  FROM ownership WHERE resource_kind = 'task' AND group_id IS NOT NULL
 ), ownership_with_previous AS (
   SELECT *, max(this) OVER w AS before
   FROM task_ownership
-  WINDOW w AS (
-    PARTITION BY kafka_cluster, group_id, resource, reference_process_id ORDER BY begun_lo_ms, ownership_id
-    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+  WINDOW w AS (PARTITION BY kafka_cluster, group_id, resource, reference_process_id ORDER BY begun_lo_ms, ownership_id
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), unowned_time AS (
   SELECT kafka_cluster, group_id, resource, before.stop_hi_ms AS from_ms, start_lo_ms AS to_ms,
     start_lo_ms - before.stop_hi_ms AS unowned_ms, before.process_id AS before_process, process_id AS after_process,
@@ -25,10 +23,8 @@ WITH task_ownership AS (
 ), joint_gap AS (
   SELECT kafka_cluster, group_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, max(unowned_ms) AS unowned_ms,
     array_sort(collect_set(resource)) AS tasks, array_sort(collect_set(before_process)) AS before_processes,
-    array_sort(collect_set(after_process)) AS after_processes,
-    slice(array_distinct(flatten(sort_array(collect_list(proof)))), 1, 20) AS proof
-  FROM unowned_time
-  GROUP BY kafka_cluster, group_id, to_ms DIV unassigned_together_ms
+    array_sort(collect_set(after_process)) AS after_processes, slice(array_distinct(flatten(sort_array(collect_list(proof)))), 1, 20) AS proof
+  FROM unowned_time GROUP BY kafka_cluster, group_id, to_ms DIV unassigned_together_ms
 ), scheduled_delay AS (
   SELECT t.kafka_cluster, t.group_id, t.to_ms, max(j.delay_ms) AS delay_ms,
     max_by(j.worker_assigned_id, struct(j.delay_ms IS NOT NULL, j.delay_ms, j.worker_assigned_id)) AS event_id
@@ -43,21 +39,17 @@ WITH task_ownership AS (
   FROM (SELECT kafka_cluster, group_id, to_ms, from_ms, explode(before_processes) AS process_id FROM joint_gap) t
   LEFT JOIN (
     SELECT l.process_id, l.ending_ms - o.hi_ms AS ending_ms, l.next_start_ms - o.lo_ms AS next_ms
-    FROM process_life l JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
-    WHERE l.ending_ms IS NOT NULL
+    FROM process_life l JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference WHERE l.ending_ms IS NOT NULL
   ) l ON l.process_id = t.process_id AND l.ending_ms BETWEEN t.from_ms - outage_back_ms AND t.from_ms + outage_untroubled_ms
     AND coalesce(l.next_ms > t.to_ms, true)
   GROUP BY t.kafka_cluster, t.group_id, t.to_ms
   HAVING bool_and(l.process_id IS NOT NULL)
 )
-SELECT
-  CASE WHEN t.unowned_ms >= unassigned_long_ms THEN 'warning' ELSE 'note' END AS severity,
-  'proved' AS verdict, t.kafka_cluster, t.group_id, array_join(slice(t.tasks, 1, 10), ', ') AS subject, t.from_ms, t.to_ms,
+SELECT CASE WHEN t.unowned_ms >= unassigned_long_ms THEN 'warning' ELSE 'note' END AS severity, 'proved' AS verdict, t.kafka_cluster, t.group_id,
+  array_join(slice(t.tasks, 1, 10), ', ') AS subject, t.from_ms, t.to_ms,
   CASE WHEN d.delay_ms IS NOT NULL THEN 'scheduled_delay' ELSE 'no_delay_printed' END AS code,
-  struct(
-    t.tasks, t.before_processes, t.after_processes, t.from_ms AS ended_at_ms, t.to_ms AS began_at_ms, t.unowned_ms, d.delay_ms,
-    m.value_ms AS most_delay_ms, h.to_ms IS NOT NULL AS is_shut_down
-  ) AS facts,
+  struct(t.tasks, t.before_processes, t.after_processes, t.from_ms AS ended_at_ms, t.to_ms AS began_at_ms, t.unowned_ms, d.delay_ms,
+    m.value_ms AS most_delay_ms, h.to_ms IS NOT NULL AS is_shut_down) AS facts,
   concat(t.proof, array(named_struct('role', 'assignment with a rebalance delay', 'event_id', d.event_id))) AS proof
 FROM joint_gap t
 LEFT JOIN scheduled_delay d ON d.kafka_cluster = t.kafka_cluster AND d.group_id = t.group_id AND d.to_ms = t.to_ms

@@ -11,13 +11,11 @@ WITH member_share AS (
   FROM member_generation m
 ), generation_share AS (
   SELECT g.kafka_cluster, g.group_id, g.incarnation, g.generation, g.protocol_type, g.assignor, g.member_count,
-    min(unix_millis(coalesce(g.assigned_ts, g.last_synced_ts, g.stabilized_ts))) AS from_ms,
-    count(s.assigned) AS shown, count(DISTINCT s.member_id) AS members, sum(s.parts) AS parts, min(s.parts) AS least, max(s.parts) AS most,
-    min(s.numbered) AS least_tasks, max(s.numbered) AS most_tasks, sum(s.numbered) AS tasks,
-    count_if(s.parts = 0) AS idle, sum(s.revoked) AS revoked, max(s.delay_ms) AS delay_ms, count(s.task) AS sink_tasks,
-    array_sort(collect_set(CASE WHEN s.parts = 0 THEN s.owner END)) AS idle_members,
-    sort_array(collect_list(concat(s.owner, ': ', s.parts))) AS shares,
-    sort_array(collect_list(concat(s.owner, ': ', s.numbered))) AS task_shares,
+    min(unix_millis(coalesce(g.assigned_ts, g.last_synced_ts, g.stabilized_ts))) AS from_ms, count(s.assigned) AS shown,
+    count(DISTINCT s.member_id) AS members, sum(s.parts) AS parts, min(s.parts) AS least, max(s.parts) AS most, min(s.numbered) AS least_tasks,
+    max(s.numbered) AS most_tasks, sum(s.numbered) AS tasks, count_if(s.parts = 0) AS idle, sum(s.revoked) AS revoked, max(s.delay_ms) AS delay_ms,
+    count(s.task) AS sink_tasks, array_sort(collect_set(CASE WHEN s.parts = 0 THEN s.owner END)) AS idle_members,
+    sort_array(collect_list(concat(s.owner, ': ', s.parts))) AS shares, sort_array(collect_list(concat(s.owner, ': ', s.numbered))) AS task_shares,
     slice(sort_array(array_distinct(flatten(collect_list(slice(s.witness, -1, 1))))), 1, 8) AS event_ids
   FROM generation g
   JOIN member_share s ON s.kafka_cluster = g.kafka_cluster AND s.group_id = g.group_id AND s.incarnation = g.incarnation
@@ -32,13 +30,11 @@ WITH member_share AS (
   FROM generation_share
 ), judged_generation AS (
   SELECT *,
-    CASE
-      WHEN NOT is_settled THEN NULL
+    CASE WHEN NOT is_settled THEN NULL
       WHEN protocol_type = 'consumer' AND idle > 0 AND parts < member_count AND parts > 0 THEN 'more_members'
       WHEN protocol_type = 'consumer' AND idle > 0 AND parts >= member_count THEN 'idle_members'
       -- Connectors and tasks are balanced apart, each to within one.
-      WHEN protocol_type = 'connect' AND most_tasks - least_tasks >= 2 AND most - least >= uneven_tasks THEN 'piled_tasks'
-    END AS code
+      WHEN protocol_type = 'connect' AND most_tasks - least_tasks >= 2 AND most - least >= uneven_tasks THEN 'piled_tasks' END AS code
   FROM settled_generation
 ), last_generation AS (
   SELECT g.*, s.since, s.since_ms
@@ -46,8 +42,7 @@ WITH member_share AS (
   JOIN (
     SELECT kafka_cluster, group_id, max_by(incarnation, struct(incarnation, generation)) AS incarnation,
       max_by(generation, struct(incarnation, generation)) AS generation
-    FROM generation
-    GROUP BY kafka_cluster, group_id
+    FROM generation GROUP BY kafka_cluster, group_id
   ) l ON l.kafka_cluster = g.kafka_cluster AND l.group_id = g.group_id AND l.incarnation = g.incarnation AND l.generation = g.generation
   JOIN (
     -- The first generation since the last one that is known to have been otherwise.
@@ -62,14 +57,9 @@ WITH member_share AS (
   LEFT ANTI JOIN open_rebalance o ON o.kafka_cluster = g.kafka_cluster AND o.group_id = g.group_id
   WHERE g.code IS NOT NULL
 )
-SELECT
-  CASE code WHEN 'piled_tasks' THEN 'warning' ELSE 'note' END AS severity,
-  'proved' AS verdict, kafka_cluster, group_id, concat('generation ', generation) AS subject, since_ms AS from_ms,
-  CAST(NULL AS BIGINT) AS to_ms, code,
-  struct(
-    generation, since AS since_generation, member_count AS members, parts, idle, idle_members,
-    CASE code WHEN 'piled_tasks' THEN task_shares ELSE shares END AS shares,
-    least_tasks AS least, most_tasks AS most, tasks, assignor
-  ) AS facts,
+SELECT CASE code WHEN 'piled_tasks' THEN 'warning' ELSE 'note' END AS severity, 'proved' AS verdict, kafka_cluster, group_id,
+  concat('generation ', generation) AS subject, since_ms AS from_ms, CAST(NULL AS BIGINT) AS to_ms, code,
+  struct(generation, since AS since_generation, member_count AS members, parts, idle, idle_members,
+    CASE code WHEN 'piled_tasks' THEN task_shares ELSE shares END AS shares, least_tasks AS least, most_tasks AS most, tasks, assignor) AS facts,
   transform(event_ids, e -> named_struct('role', 'assigned', 'event_id', e)) AS proof
 FROM last_generation

@@ -4,8 +4,7 @@
 WITH failed_stop AS (
   SELECT t.kafka_cluster, t.group_id, t.process_id, t.instance, t.resource, t.life,
     min(t.at_ms) AS failed_ms, min_by(t.event_id, t.stream_pos) AS failed_id
-  FROM task_line t
-  JOIN process_life p ON p.process_id = t.process_id AND p.instance = t.instance
+  FROM task_line t JOIN process_life p ON p.process_id = t.process_id AND p.instance = t.instance
   WHERE t.kind = 'failed_stop' AND (p.stopping_ms IS NULL OR t.at_ms < p.stopping_ms)
   GROUP BY t.kafka_cluster, t.group_id, t.process_id, t.instance, t.resource, t.life
 ), proved_work AS (
@@ -17,23 +16,14 @@ WITH failed_stop AS (
   )
   GROUP BY ownership_id
 )
-SELECT
-  CASE WHEN h.work_stop_hi_ms <= f.failed_ms THEN 'note' WHEN b.worked THEN 'critical' ELSE 'warning' END AS severity,
-  'proved' AS verdict, f.kafka_cluster, f.group_id, f.resource AS subject, f.failed_ms - o.lo_ms AS from_ms,
-  h.stop_hi_ms - o.lo_ms AS to_ms,
-  CASE WHEN h.work_stop_hi_ms <= f.failed_ms THEN 'client_left_before' WHEN h.stop_how IS NOT NULL THEN 'ended_later'
-    ELSE 'never_ended' END AS code,
-  struct(
-    f.resource AS task, f.process_id, f.instance, h.stop_asked_ms AS asked_at_ms, f.failed_ms AS given_up_at_ms,
-    CASE WHEN h.last_sign_ms > f.failed_ms THEN h.last_sign_ms END AS last_sign_at_ms,
-    h.stop_how
-  ) AS facts,
-  array(
-    named_struct('role', 'asked to stop', 'event_id', h.stop_asked_id),
-    named_struct('role', 'the worker gives up on it', 'event_id', f.failed_id),
-    named_struct('role', 'last sign of life', 'event_id', h.last_sign_id),
-    named_struct('role', 'ended', 'event_id', h.stop_id)
-  ) AS proof
+SELECT CASE WHEN h.work_stop_hi_ms <= f.failed_ms THEN 'note' WHEN b.worked THEN 'critical' ELSE 'warning' END AS severity, 'proved' AS verdict,
+  f.kafka_cluster, f.group_id, f.resource AS subject, f.failed_ms - o.lo_ms AS from_ms, h.stop_hi_ms - o.lo_ms AS to_ms,
+  CASE WHEN h.work_stop_hi_ms <= f.failed_ms THEN 'client_left_before' WHEN h.stop_how IS NOT NULL THEN 'ended_later' ELSE 'never_ended' END AS code,
+  struct(f.resource AS task, f.process_id, f.instance, h.stop_asked_ms AS asked_at_ms, f.failed_ms AS given_up_at_ms,
+    CASE WHEN h.last_sign_ms > f.failed_ms THEN h.last_sign_ms END AS last_sign_at_ms, h.stop_how) AS facts,
+  array(named_struct('role', 'asked to stop', 'event_id', h.stop_asked_id), named_struct('role', 'the worker gives up on it', 'event_id',
+    f.failed_id), named_struct('role', 'last sign of life', 'event_id', h.last_sign_id),
+    named_struct('role', 'ended', 'event_id', h.stop_id)) AS proof
 FROM failed_stop f
 JOIN holding h ON h.process_id = f.process_id AND h.resource_kind = 'task' AND h.resource = f.resource
   AND h.owner = concat_ws('/', f.instance, f.life)

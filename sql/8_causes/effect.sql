@@ -21,8 +21,7 @@ WITH cause_finding AS (
       WHEN 'static-member-fenced' THEN 'static_id_shared'
       WHEN 'clock-skew' THEN 'clock_wrong'
       WHEN 'rebalance-storm' THEN 'connector_churn'
-      WHEN 'poll-timeout' THEN 'poll_too_slow'
-    END AS cause
+      WHEN 'poll-timeout' THEN 'poll_too_slow' END AS cause
   FROM occurrence_fact
 ), cause_part AS (
   SELECT incident_id, part.from_lo_ms, CASE WHEN is_over THEN coalesce(part.to_hi_ms, part.from_hi_ms) ELSE part.to_hi_ms END AS to_hi_ms,
@@ -33,8 +32,7 @@ WITH cause_finding AS (
     false AS is_trigger
   FROM cause_finding t
   JOIN root_cause r ON r.cause = t.cause AND r.kafka_cluster <=> t.kafka_cluster
-    AND CASE
-      WHEN t.rule = 'poll-timeout' THEN array_contains(r.witness, t.witness[0])
+    AND CASE WHEN t.rule = 'poll-timeout' THEN array_contains(r.witness, t.witness[0])
       WHEN t.rule = 'generation-reset' THEN array_contains(r.group_ids, t.group_id)
       ELSE array_contains(split(r.subject, ', '), t.subject) OR r.subject = t.subject END
     AND (t.group_id IS NULL OR size(r.group_ids) = 0 OR array_contains(r.group_ids, t.group_id) OR r.cause = 'duplicate_declaration')
@@ -75,8 +73,7 @@ WITH cause_finding AS (
   UNION ALL
   -- A commit that failed because another process had taken the member's static id.
   SELECT o.occurrence_id, r.incident_id, 'group', 2, r.from_lo_ms, CAST(NULL AS BIGINT), false
-  FROM (SELECT occurrence_id, kafka_cluster, group_id, get_json_object(facts, '$.said') AS said FROM occurrence_fact
-    WHERE rule = 'stale-commit') o
+  FROM (SELECT occurrence_id, kafka_cluster, group_id, get_json_object(facts, '$.said') AS said FROM occurrence_fact WHERE rule = 'stale-commit') o
   JOIN root_cause r ON r.cause = 'static_id_shared' AND r.kafka_cluster <=> o.kafka_cluster AND array_contains(r.group_ids, o.group_id)
     AND (o.said NOT LIKE '%[%' OR o.said LIKE concat('%[', r.subject, ']%'))
   WHERE o.said RLIKE '(?i)group.?instance.?id'
@@ -94,9 +91,8 @@ WITH cause_finding AS (
   JOIN cause_part p ON p.incident_id = r.incident_id AND (p.from_lo_ms IS NULL
     OR k.from_ms >= p.from_lo_ms - broker_noticed_ms AND (r.to_hi_ms IS NULL OR k.from_ms <= p.to_hi_ms + outage_untroubled_ms))
   WHERE k.kind = 'group' AND k.from_ms IS NOT NULL
-    AND (r.cause IN ('broker_down', 'coordinator_moved', 'offsets_topic_impossible', 'offsets_lost', 'group_id_collision',
-        'connector_churn', 'deployment')
-      OR r.cause = 'unknown' AND array_contains(r.alternatives, 'broker_down'))
+    AND (r.cause IN ('broker_down', 'coordinator_moved', 'offsets_topic_impossible', 'offsets_lost', 'group_id_collision', 'connector_churn',
+      'deployment') OR r.cause = 'unknown' AND array_contains(r.alternatives, 'broker_down'))
     -- If the time of a loss is uncertain, trouble that was over before the loss was certain is not its effect.
     AND (r.cause <> 'offsets_lost' OR coalesce(k.to_ms >= r.from_hi_ms, true))
 ), ranked_candidate AS (
@@ -104,13 +100,9 @@ WITH cause_finding AS (
     row_number() OVER (PARTITION BY c.occurrence_id ORDER BY c.rank, c.since_ms DESC, c.incident_id) AS nth
   FROM candidate c
   JOIN occurrence_fact o ON o.occurrence_id = c.occurrence_id
-  LEFT JOIN (SELECT occurrence_id, max(begun_ms) AS begun_ms FROM occurrence_key GROUP BY occurrence_id) b
-    ON b.occurrence_id = c.occurrence_id
+  LEFT JOIN (SELECT occurrence_id, max(begun_ms) AS begun_ms FROM occurrence_key GROUP BY occurrence_id) b ON b.occurrence_id = c.occurrence_id
   WHERE (c.rank = 0 OR c.since_ms IS NULL OR o.from_ms IS NULL OR c.since_ms <= coalesce(b.begun_ms, o.from_ms))
     -- The trigger of a rebalance does not make it slow. That is the effect of trouble that lasts while the others wait.
-    AND (o.rule <> 'slow-rebalance' OR o.code = 'unfinished'
-      OR NOT c.is_trigger AND coalesce(c.until_ms >= o.from_ms + slow_rebalance_ms, true))
+    AND (o.rule <> 'slow-rebalance' OR o.code = 'unfinished' OR NOT c.is_trigger AND coalesce(c.until_ms >= o.from_ms + slow_rebalance_ms, true))
 )
-SELECT occurrence_id, incident_id, caused_how
-FROM ranked_candidate
-WHERE nth = 1
+SELECT occurrence_id, incident_id, caused_how FROM ranked_candidate WHERE nth = 1

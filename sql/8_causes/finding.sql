@@ -40,16 +40,12 @@ WITH finding_summary AS (
     min_by(struct(incident_id, caused_by, caused_how), struct(from_ts IS NOT NULL, from_ts, occurrence_id)) AS cause,
     min_by(witness, struct(from_ts IS NOT NULL, from_ts, occurrence_id)) AS first_witness,
     max_by(witness, struct(from_ts IS NOT NULL, from_ts, occurrence_id)) AS last_witness
-  FROM occurrence
-  GROUP BY finding_id, rule, severity, verdict, kafka_cluster, group_id
+  FROM occurrence GROUP BY finding_id, rule, severity, verdict, kafka_cluster, group_id
 )
-SELECT
-  finding_id, rule, severity, verdict, kafka_cluster, group_id,
-  CASE WHEN n = 1 THEN worst.subject ELSE array_join(slice(names, 1, 10), ', ') END AS subject,
-  first_ts AS from_ts, CASE WHEN n = 1 THEN only_to_ts ELSE last_ts END AS to_ts, worst.headline AS headline,
-  worst.explanation AS explanation, worst.advice AS advice,
-  CASE WHEN n = 1 THEN worst.witness
-    ELSE array_distinct(concat(worst.witness, slice(first_witness, 1, 4), slice(last_witness, 1, 4))) END AS witness,
+SELECT finding_id, rule, severity, verdict, kafka_cluster, group_id,
+  CASE WHEN n = 1 THEN worst.subject ELSE array_join(slice(names, 1, 10), ', ') END AS subject, first_ts AS from_ts,
+  CASE WHEN n = 1 THEN only_to_ts ELSE last_ts END AS to_ts, worst.headline AS headline, worst.explanation AS explanation, worst.advice AS advice,
+  CASE WHEN n = 1 THEN worst.witness ELSE array_distinct(concat(worst.witness, slice(first_witness, 1, 4), slice(last_witness, 1, 4))) END AS witness,
   n AS occurrences, CAST(size(names) AS BIGINT) AS subjects, worst.occurrence_id AS worst_id, worst.lasted_ms AS worst_ms,
   CASE WHEN n = 1 THEN worst.witness_role END AS witness_role, worst.code AS code, worst.facts AS facts, cause.incident_id AS incident_id,
   cause.caused_by AS caused_by, cause.caused_how AS caused_how

@@ -3,16 +3,15 @@
 -- Grain: incident_id
 -- Words: by view
 -- Public: yes
--- A cause follows from the lines about processes, members, generations and brokers, whether or not a rule reports its effects.
--- If several causes fit the lines, the cause is unknown and `alternatives` has them. A clean restart and a deployment are not
--- failures.
+-- A cause follows from the lines about processes, members, generations and brokers, whether or not a rule reports its effects. If several causes fit
+-- the lines, the cause is unknown and `alternatives` has them. A clean restart and a deployment are not failures.
 CREATE OR REPLACE TEMPORARY VIEW incident (
   incident_id       COMMENT 'Stable id of the incident',
   kafka_cluster     COMMENT 'Kafka cluster id; NULL: none',
   group_ids         COMMENT 'Groups that it affected',
-  cause             COMMENT 'process_paused, process_killed, process_restarted, member_cut_off, poll_too_slow, broker_down,
-    coordinator_moved, offsets_topic_impossible, offsets_lost, connector_churn, duplicate_declaration, group_id_collision, static_id_shared,
-    clock_wrong, deployment or unknown',
+  cause             COMMENT 'process_paused, process_killed, process_restarted, member_cut_off, poll_too_slow, broker_down, coordinator_moved,
+    offsets_topic_impossible, offsets_lost, connector_churn, duplicate_declaration, group_id_collision, static_id_shared, clock_wrong, deployment or
+    unknown',
   alternatives      COMMENT 'Causes that the lines do not distinguish; empty: the cause is known, or nothing indicates it',
   subject           COMMENT 'Process, broker, group, connector, topic or group.instance.id where it began',
   from_lo           COMMENT 'Earliest start (reference clock); NULL: it existed all the time',
@@ -31,14 +30,13 @@ CREATE OR REPLACE TEMPORARY VIEW incident (
   code              COMMENT 'Case whose words describe it',
   facts             COMMENT 'Named facts of the sentences; durations end in _ms, times in _at_ms',
   witness,
-  state             COMMENT 'over, open (not over when the logs end, or only by the shutdown that ends them) or unknown (the logs
-    that would show it end earlier)',
+  state             COMMENT 'over, open (not over when the logs end, or only by the shutdown that ends them) or unknown (the logs that would show it
+    end earlier)',
   over_since        COMMENT 'Time by which it was over, with its consequences (reference clock); NULL: not over, or unknown',
-  over_how          COMMENT 'ended; shut_down: it lasted until one of its processes was shut down (open: with which the logs end);
-    else NULL',
+  over_how          COMMENT 'ended; shut_down: it lasted until one of its processes was shut down (open: with which the logs end); else NULL',
   shown_until       COMMENT 'Time up to which the logs show it (reference clock); NULL: it is over',
-  still             COMMENT 'Conditions that are not over, the most severe first: two_owners, broker_away, process_away, rebalance,
-    offsets_topic, no_coordinator, declared, clock, not_started, failed',
+  still             COMMENT 'Conditions that are not over, the most severe first: two_owners, broker_away, process_away, rebalance, offsets_topic,
+    no_coordinator, declared, clock, not_started, failed',
   targets           COMMENT 'Processes or brokers to stop or start; if a shutdown ended it, those that were shut down',
   outcome           COMMENT 'Whether it is over and since when, or which condition is not',
   stop_now          COMMENT 'Action that ends it now; NULL: it is over',
@@ -51,21 +49,17 @@ WITH finding_effects AS (
   SELECT incident_id, array_sort(collect_set(finding_id)) AS finding_ids,
     max(CASE severity WHEN 'critical' THEN 3 WHEN 'warning' THEN 2 ELSE 1 END) AS rank, array_sort(collect_set(group_id)) AS group_ids,
     max(kafka_cluster) AS kafka_cluster, max(CASE WHEN caused_by IS NULL THEN subject END) AS subject,
-    max(CASE WHEN caused_by IS NULL THEN rule END) AS rule, min(unix_millis(from_ts)) AS from_ms,
-    max(unix_millis(coalesce(to_ts, from_ts))) AS to_ms,
+    max(CASE WHEN caused_by IS NULL THEN rule END) AS rule, min(unix_millis(from_ts)) AS from_ms, max(unix_millis(coalesce(to_ts, from_ts))) AS to_ms,
     -- Another broker could take over, so the topic has replicas.
     bool_or(rule = 'coordinator-unavailable' AND get_json_object(facts, '$.new_broker_id') IS NOT NULL AND code IN ('broker_down', 'moved'))
       AS is_taken_over,
     max(CASE WHEN rule = 'coordinator-unavailable' THEN try_cast(get_json_object(facts, '$.served_at_ms') AS BIGINT) END) AS served_ms,
     slice(array_distinct(flatten(sort_array(collect_list(witness)))), 1, 24) AS witness
-  FROM occurrence
-  WHERE incident_id IS NOT NULL
-  GROUP BY incident_id
+  FROM occurrence WHERE incident_id IS NOT NULL GROUP BY incident_id
 ), affected_resources AS (
   SELECT incident_id, array_sort(collect_set(resource)) AS resources, max(unowned_ms) AS unowned_ms,
     CASE WHEN count(unowned_ms) = count(unowned_hi_ms) THEN max(unowned_hi_ms) END AS unowned_hi_ms, max(double_work_ms) AS double_work_ms
-  FROM incident_gap
-  GROUP BY incident_id
+  FROM incident_gap GROUP BY incident_id
 ), late_removals AS (
   -- The reason for which the coordinator removed them is printed.
   SELECT r.incident_id, count(DISTINCT CASE WHEN m.protocol = 'classic' THEN m.member_id END) AS members,
@@ -74,51 +68,41 @@ WITH finding_effects AS (
   JOIN removed_member m ON m.member_id = r.member_id AND m.how = 'rebalance'
   GROUP BY r.incident_id
 ), known_incident AS (
-  SELECT r.incident_id, r.kafka_cluster,
-    array_sort(array_union(r.group_ids, coalesce(e.group_ids, CAST(array() AS ARRAY<STRING>)))) AS group_ids,
-    r.group_ids AS of_group_ids, r.worker_group_id, r.sink_members, r.cause, r.alternatives, nullif(r.subject, '') AS subject,
-    r.from_lo_ms, r.from_hi_ms, r.to_lo_ms, r.to_hi_ms,
+  SELECT r.incident_id, r.kafka_cluster, array_sort(array_union(r.group_ids, coalesce(e.group_ids, CAST(array() AS ARRAY<STRING>)))) AS group_ids,
+    r.group_ids AS of_group_ids, r.worker_group_id, r.sink_members, r.cause, r.alternatives, nullif(r.subject, '') AS subject, r.from_lo_ms,
+    r.from_hi_ms, r.to_lo_ms, r.to_hi_ms,
     -- A worker that was killed is not a note, even if this is uncertain.
     CASE WHEN array_contains(r.alternatives, 'lines_missing') THEN greatest(coalesce(e.rank, 2), 2)
-      ELSE coalesce(e.rank, CASE WHEN r.cause IN ('deployment', 'process_restarted') THEN 1 ELSE 2 END) END AS rank, r.times,
-    CASE WHEN r.subject = '' THEN CAST(size(flatten(r.parts.member_ids)) AS BIGINT) END AS members,
+      ELSE coalesce(e.rank, CASE WHEN r.cause IN ('deployment', 'process_restarted') THEN 1 ELSE 2 END) END AS rank,
+    r.times, CASE WHEN r.subject = '' THEN CAST(size(flatten(r.parts.member_ids)) AS BIGINT) END AS members,
     coalesce(e.finding_ids, CAST(array() AS ARRAY<STRING>)) AS finding_ids, CAST(NULL AS STRING) AS rule, r.process_ids,
     coalesce(e.is_taken_over, false) AS is_taken_over, e.served_ms, r.witness
-  FROM root_cause r
-  LEFT JOIN finding_effects e ON e.incident_id = r.incident_id
+  FROM root_cause r LEFT JOIN finding_effects e ON e.incident_id = r.incident_id
   UNION ALL
   SELECT e.incident_id, e.kafka_cluster, e.group_ids, CAST(NULL AS ARRAY<STRING>), CAST(NULL AS STRING), 0L, 'unknown',
-    CAST(array() AS ARRAY<STRING>), e.subject,
-    e.from_ms, e.from_ms, e.to_ms, e.to_ms, e.rank, 1L, NULL, e.finding_ids, e.rule, CAST(array() AS ARRAY<STRING>), false, e.served_ms,
-    e.witness
-  FROM finding_effects e
-  LEFT ANTI JOIN root_cause r ON r.incident_id = e.incident_id
+    CAST(array() AS ARRAY<STRING>), e.subject, e.from_ms, e.from_ms, e.to_ms, e.to_ms, e.rank, 1L, NULL, e.finding_ids, e.rule,
+    CAST(array() AS ARRAY<STRING>), false, e.served_ms, e.witness
+  FROM finding_effects e LEFT ANTI JOIN root_cause r ON r.incident_id = e.incident_id
 )
-SELECT
-  k.incident_id, k.kafka_cluster, k.group_ids, k.cause, k.alternatives, k.subject, timestamp_millis(k.from_lo_ms) AS from_lo,
+SELECT k.incident_id, k.kafka_cluster, k.group_ids, k.cause, k.alternatives, k.subject, timestamp_millis(k.from_lo_ms) AS from_lo,
   timestamp_millis(k.from_hi_ms) AS from_hi, timestamp_millis(k.to_lo_ms) AS to_lo, timestamp_millis(k.to_hi_ms) AS to_hi,
-  CASE k.rank WHEN 3 THEN 'critical' WHEN 2 THEN 'warning' ELSE 'note' END AS severity,
-  k.times, coalesce(h.resources, CAST(array() AS ARRAY<STRING>)) AS resources_hit, h.unowned_ms AS longest_outage_ms,
-  h.unowned_hi_ms AS longest_outage_hi_ms, h.double_work_ms, k.finding_ids, CAST(NULL AS STRING) AS headline,
-  CAST(NULL AS STRING) AS advice,
-  CASE
-    WHEN k.rule IS NOT NULL THEN 'unexplained'
+  CASE k.rank WHEN 3 THEN 'critical' WHEN 2 THEN 'warning' ELSE 'note' END AS severity, k.times,
+  coalesce(h.resources, CAST(array() AS ARRAY<STRING>)) AS resources_hit, h.unowned_ms AS longest_outage_ms, h.unowned_hi_ms AS longest_outage_hi_ms,
+  h.double_work_ms, k.finding_ids, CAST(NULL AS STRING) AS headline, CAST(NULL AS STRING) AS advice,
+  CASE WHEN k.rule IS NOT NULL THEN 'unexplained'
     WHEN k.cause = 'unknown' AND k.subject IS NULL THEN 'members_removed'
-    WHEN k.cause = 'unknown' AND array_contains(k.alternatives, 'lines_missing') AND array_contains(k.alternatives, 'process_paused')
-      THEN 'fell_silent'
+    WHEN k.cause = 'unknown' AND array_contains(k.alternatives, 'lines_missing')
+      AND array_contains(k.alternatives, 'process_paused') THEN 'fell_silent'
     WHEN k.cause = 'unknown' AND array_contains(k.alternatives, 'lines_missing') THEN 'ended_unsaid'
     WHEN k.cause = 'unknown' AND size(k.alternatives) > 0 THEN 'one_of'
     WHEN k.cause = 'unknown' THEN 'unknown'
-    ELSE CASE k.cause
-      WHEN 'process_paused' THEN 'process_paused' WHEN 'process_killed' THEN 'process_killed'
-      WHEN 'process_restarted' THEN 'process_restarted' WHEN 'member_cut_off' THEN 'member_cut_off'
-      WHEN 'poll_too_slow' THEN 'poll_too_slow' WHEN 'broker_down' THEN 'broker_down' WHEN 'coordinator_moved' THEN 'coordinator_moved'
+    ELSE CASE k.cause WHEN 'process_paused' THEN 'process_paused' WHEN 'process_killed' THEN 'process_killed'
+      WHEN 'process_restarted' THEN 'process_restarted' WHEN 'member_cut_off' THEN 'member_cut_off' WHEN 'poll_too_slow' THEN 'poll_too_slow'
+      WHEN 'broker_down' THEN 'broker_down' WHEN 'coordinator_moved' THEN 'coordinator_moved'
       WHEN 'offsets_topic_impossible' THEN 'offsets_topic_impossible' WHEN 'offsets_lost' THEN 'offsets_lost'
       WHEN 'connector_churn' THEN 'connector_churn' WHEN 'duplicate_declaration' THEN 'duplicate_declaration'
-      WHEN 'group_id_collision' THEN 'group_id_collision' WHEN 'static_id_shared' THEN 'static_id_shared'
-      WHEN 'clock_wrong' THEN 'clock_wrong' WHEN 'deployment' THEN 'deployment'
-    END
-  END AS code,
+      WHEN 'group_id_collision' THEN 'group_id_collision' WHEN 'static_id_shared' THEN 'static_id_shared' WHEN 'clock_wrong' THEN 'clock_wrong'
+      WHEN 'deployment' THEN 'deployment' END END AS code,
   struct(
     greatest(0L, k.to_lo_ms - k.from_hi_ms) AS lasted_lo_ms, k.to_hi_ms - k.from_lo_ms AS lasted_hi_ms, k.members AS member_count,
     CAST(size(k.process_ids) AS BIGINT) AS process_count, k.rule, k.is_taken_over,
@@ -130,8 +114,7 @@ SELECT
     -- Only if it affected a worker and members of sinks that had its tasks.
     k.worker_group_id, k.sink_members, coalesce(t.members, 0L) AS late_count, coalesce(t.keepers, 0L) AS kept_count,
     k.to_hi_ms IS NULL AS is_never_back, n.over_ms AS over_at_ms, k.to_hi_ms AS ended_at_ms, n.shown_ms AS shown_at_ms
-  ) AS facts,
-  k.witness, n.state, timestamp_millis(n.over_ms) AS over_since, n.over_how, timestamp_millis(n.shown_ms) AS shown_until, n.still,
+  ) AS facts, k.witness, n.state, timestamp_millis(n.over_ms) AS over_since, n.over_how, timestamp_millis(n.shown_ms) AS shown_until, n.still,
   n.targets, CAST(NULL AS STRING) AS outcome, CAST(NULL AS STRING) AS stop_now, CAST(NULL AS STRING) AS step, CAST(NULL AS STRING) AS next,
   CAST(NULL AS STRING) AS prevent
 FROM known_incident k

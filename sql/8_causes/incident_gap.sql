@@ -26,25 +26,20 @@ WITH cause_part AS (
 ), resource_gap AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, previous_ownership_id AS id, previous_member_id AS member_id,
     previous_process_id AS process_id, generation, unix_millis(from_lo) AS from_ms, unix_millis(from_hi) AS from_hi_ms,
-    unix_millis(coalesce(to_hi, to_lo)) AS to_ms, certain_ms AS unowned_ms, possible_ms AS unowned_hi_ms,
-    CAST(NULL AS BIGINT) AS double_work_ms
-  FROM unowned
-  WHERE certain_ms >= resource_hit_ms
+    unix_millis(coalesce(to_hi, to_lo)) AS to_ms, certain_ms AS unowned_ms, possible_ms AS unowned_hi_ms, CAST(NULL AS BIGINT) AS double_work_ms
+  FROM unowned WHERE certain_ms >= resource_hit_ms
   UNION ALL
   -- Resources released for a rebalance that has not ended have no owner at the end of the logs: no member gets an assignment before all do.
-  SELECT u.kafka_cluster, u.group_id, u.resource_kind, u.resource, u.previous_ownership_id, u.previous_member_id, u.previous_process_id,
-    u.generation, unix_millis(u.from_lo), unix_millis(u.from_hi), CAST(NULL AS BIGINT), r.to_ms - unix_millis(u.from_hi),
-    CAST(NULL AS BIGINT), CAST(NULL AS BIGINT)
+  SELECT u.kafka_cluster, u.group_id, u.resource_kind, u.resource, u.previous_ownership_id, u.previous_member_id, u.previous_process_id, u.generation,
+    unix_millis(u.from_lo), unix_millis(u.from_hi), CAST(NULL AS BIGINT), r.to_ms - unix_millis(u.from_hi), CAST(NULL AS BIGINT), CAST(NULL AS BIGINT)
   FROM unowned u
   JOIN open_rebalance r ON r.kafka_cluster = u.kafka_cluster AND r.group_id = u.group_id AND r.rebalance_mode = 'eager'
-    AND r.reference_process_id = u.reference_process_id
-    AND (r.coordinator IS NOT NULL OR size(r.awaited) = 0) AND r.to_ms - unix_millis(u.from_hi) >= resource_hit_ms
-    AND unix_millis(u.from_lo) >= r.from_ms - outage_untroubled_ms
+    AND r.reference_process_id = u.reference_process_id AND (r.coordinator IS NOT NULL OR size(r.awaited) = 0)
+    AND r.to_ms - unix_millis(u.from_hi) >= resource_hit_ms AND unix_millis(u.from_lo) >= r.from_ms - outage_untroubled_ms
   WHERE u.next_ownership_id IS NULL AND r.lasted_ms IS NOT NULL
   UNION ALL
-  SELECT s.kafka_cluster, s.group_id, s.resource_kind, s.resource, concat(s.ownership_a, '/', s.ownership_b), a.member_id, s.process_a,
-    b.generation, unix_millis(s.from_lo), unix_millis(s.from_hi), unix_millis(s.to_hi), CAST(NULL AS BIGINT), CAST(NULL AS BIGINT),
-    s.work_certain_ms
+  SELECT s.kafka_cluster, s.group_id, s.resource_kind, s.resource, concat(s.ownership_a, '/', s.ownership_b), a.member_id, s.process_a, b.generation,
+    unix_millis(s.from_lo), unix_millis(s.from_hi), unix_millis(s.to_hi), CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), s.work_certain_ms
   FROM split_brain s
   JOIN ownership a ON a.ownership_id = s.ownership_a
   JOIN ownership b ON b.ownership_id = s.ownership_b
@@ -52,9 +47,8 @@ WITH cause_part AS (
 ), gap_with_cause AS (
   SELECT g.*, m.incident_id, 1 AS rank, m.from_ms AS since_ms
   FROM resource_gap g
-  JOIN incident_reach m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id AND m.member_id = g.member_id
-    AND m.role = 'lost' AND coalesce(g.from_hi_ms >= m.from_ms - heartbeat_late_ms, true)
-    AND (m.to_ms IS NULL OR g.from_ms <= m.to_ms + outage_untroubled_ms)
+  JOIN incident_reach m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id AND m.member_id = g.member_id AND m.role = 'lost'
+    AND coalesce(g.from_hi_ms >= m.from_ms - heartbeat_late_ms, true) AND (m.to_ms IS NULL OR g.from_ms <= m.to_ms + outage_untroubled_ms)
   UNION ALL
   SELECT g.*, p.incident_id, 2, p.from_lo_ms
   FROM resource_gap g
@@ -76,16 +70,13 @@ WITH cause_part AS (
   UNION ALL
   SELECT g.*, r.incident_id, 4, r.from_lo_ms
   FROM resource_gap g
-  JOIN root_cause r ON (r.cause IN ('broker_down', 'coordinator_moved')
-      OR r.cause = 'unknown' AND array_contains(r.alternatives, 'broker_down'))
-    AND r.kafka_cluster <=> g.kafka_cluster AND array_contains(r.group_ids, g.group_id)
-    AND g.from_ms >= r.from_lo_ms - broker_noticed_ms AND (r.to_hi_ms IS NULL OR g.from_ms <= r.to_hi_ms + outage_untroubled_ms)
+  JOIN root_cause r ON (r.cause IN ('broker_down', 'coordinator_moved') OR r.cause = 'unknown' AND array_contains(r.alternatives, 'broker_down'))
+    AND r.kafka_cluster <=> g.kafka_cluster AND array_contains(r.group_ids, g.group_id) AND g.from_ms >= r.from_lo_ms - broker_noticed_ms
+    AND (r.to_hi_ms IS NULL OR g.from_ms <= r.to_hi_ms + outage_untroubled_ms)
 ), ranked_gap AS (
-  SELECT *, row_number() OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource, id ORDER BY rank, since_ms DESC,
-    incident_id) AS nth FROM gap_with_cause
+  SELECT *, row_number() OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource, id ORDER BY rank, since_ms DESC, incident_id) AS nth
+  FROM gap_with_cause
 )
-SELECT
-  incident_id, kafka_cluster, group_id, resource_kind, resource, id, timestamp_millis(from_ms) AS from_ts, timestamp_millis(to_ms) AS to_ts,
+SELECT incident_id, kafka_cluster, group_id, resource_kind, resource, id, timestamp_millis(from_ms) AS from_ts, timestamp_millis(to_ms) AS to_ts,
   unowned_ms, unowned_hi_ms, double_work_ms
-FROM ranked_gap
-WHERE nth = 1
+FROM ranked_gap WHERE nth = 1

@@ -19,25 +19,21 @@ WITH cause_part AS (
   FROM (SELECT incident_id, cause, kafka_cluster, explode(parts) AS part FROM root_cause)
 ), lost_member AS (
   -- Losses after its return have another cause.
-  SELECT incident_id, from_lo_ms, CASE WHEN cause <> 'process_killed' THEN to_hi_ms END AS to_ms, explode(member_ids) AS member_id
-  FROM cause_part
+  SELECT incident_id, from_lo_ms, CASE WHEN cause <> 'process_killed' THEN to_hi_ms END AS to_ms, explode(member_ids) AS member_id FROM cause_part
 ), touched_member AS (
   SELECT l.incident_id, m.kafka_cluster, m.group_id, l.member_id, 'lost' AS role, l.from_lo_ms AS from_ms, l.to_ms
-  FROM lost_member l
-  JOIN member m ON m.member_id = l.member_id
+  FROM lost_member l JOIN member m ON m.member_id = l.member_id
   UNION ALL
   -- A process that ended lost all of its members.
   SELECT p.incident_id, m.kafka_cluster, m.group_id, m.member_id, 'lost', p.from_lo_ms, NULL
-  FROM cause_part p
-  JOIN member_place m ON m.process_id = p.process_id AND m.instance = p.instance
+  FROM cause_part p JOIN member_place m ON m.process_id = p.process_id AND m.instance = p.instance
   WHERE p.cause IN ('process_killed', 'process_restarted', 'deployment') OR p.cause = 'unknown' AND p.to_lo_ms IS NOT NULL
   UNION ALL
   -- Members that a coordinator removed because it had been down itself.
   SELECT p.incident_id, l.kafka_cluster, l.group_id, l.member_id, 'lost', p.from_lo_ms, NULL
   FROM cause_part p
   JOIN lost_membership l ON l.kind = 'coordinator' AND l.kafka_cluster = p.kafka_cluster AND l.broker = p.process_id
-    AND l.removed_hi_ms >= p.from_lo_ms
-    AND l.removed_lo_ms <= coalesce(p.to_hi_ms, p.from_hi_ms) + coordinator_settled_ms + coalesce(l.session_ms, 0)
+    AND l.removed_hi_ms >= p.from_lo_ms AND l.removed_lo_ms <= coalesce(p.to_hi_ms, p.from_hi_ms) + coordinator_settled_ms + coalesce(l.session_ms, 0)
   WHERE p.cause = 'broker_down' AND l.member_id IS NOT NULL
   UNION ALL
   -- The next run takes its time to start; a process that was only paused is back immediately.
@@ -51,18 +47,14 @@ WITH cause_part AS (
 ), incident_member AS (
   SELECT incident_id, kafka_cluster, group_id, member_id, role, min(from_ms) AS from_ms,
     CASE WHEN count(to_ms) = count(*) THEN max(to_ms) END AS to_ms
-  FROM touched_member
-  GROUP BY incident_id, kafka_cluster, group_id, member_id, role
+  FROM touched_member GROUP BY incident_id, kafka_cluster, group_id, member_id, role
 ), unfinished_generation AS (
-  SELECT kafka_cluster, group_id, incarnation, generation,
-    coalesce(max(delay_ms), 0) > 0 OR coalesce(sum(size(revoked)), 0) > 0 AS is_unfinished
-  FROM member_generation
-  GROUP BY kafka_cluster, group_id, incarnation, generation
+  SELECT kafka_cluster, group_id, incarnation, generation, coalesce(max(delay_ms), 0) > 0 OR coalesce(sum(size(revoked)), 0) > 0 AS is_unfinished
+  FROM member_generation GROUP BY kafka_cluster, group_id, incarnation, generation
 ), generation_start AS (
   SELECT g.kafka_cluster, g.group_id, g.incarnation, g.generation, g.trigger, coalesce(g.trigger_member_id, '') AS member_id,
     unix_millis(coalesce(g.prepared_ts, g.first_asked_ts, g.first_joined_ts, g.stabilized_ts, g.last_synced_ts)) AS at_ms,
-    NOT (g.trigger IN ('leader_rejoined', 'member_metadata_changed', 'member_rejoined', 'unknown') AND coalesce(p.is_unfinished, false))
-      AS is_root
+    NOT (g.trigger IN ('leader_rejoined', 'member_metadata_changed', 'member_rejoined', 'unknown') AND coalesce(p.is_unfinished, false)) AS is_root
   FROM generation g
   LEFT JOIN unfinished_generation p ON p.kafka_cluster = g.kafka_cluster AND p.group_id = g.group_id AND p.incarnation = g.incarnation
     AND p.generation = g.generation - 1
@@ -74,8 +66,7 @@ WITH cause_part AS (
   WINDOW w AS (PARTITION BY kafka_cluster, group_id, incarnation ORDER BY generation)
 ), generation_cause AS (
   SELECT r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.at_ms, m.incident_id,
-    row_number() OVER (PARTITION BY r.kafka_cluster, r.group_id, r.incarnation, r.generation
-      ORDER BY m.from_ms DESC, m.role, m.incident_id) AS nth
+    row_number() OVER (PARTITION BY r.kafka_cluster, r.group_id, r.incarnation, r.generation ORDER BY m.from_ms DESC, m.role, m.incident_id) AS nth
   FROM generation_with_root r
   JOIN incident_member m ON m.kafka_cluster = r.kafka_cluster AND m.group_id = r.group_id AND m.member_id = r.root_member
     AND CASE m.role WHEN 'lost' THEN r.root_trigger IN ('member_expired', 'member_left', 'member_gone', 'member_never_synced')
@@ -84,8 +75,7 @@ WITH cause_part AS (
 )
 SELECT incident_id, kafka_cluster, group_id, 'rebalanced' AS role, CAST(NULL AS STRING) AS member_id, incarnation, generation,
   at_ms AS from_ms, CAST(NULL AS BIGINT) AS to_ms
-FROM generation_cause
-WHERE nth = 1
+FROM generation_cause WHERE nth = 1
 UNION ALL
 SELECT incident_id, kafka_cluster, group_id, role, member_id, NULL AS incarnation, NULL AS generation, from_ms, to_ms
 FROM incident_member

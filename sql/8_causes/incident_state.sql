@@ -17,65 +17,53 @@ CREATE OR REPLACE TEMPORARY VIEW incident_state (
 AS
 WITH run_end AS (
   SELECT l.process_id, l.ending_ms - o.hi_ms AS ending_lo_ms, l.last_ms - o.lo_ms AS last_ms, o.reference_process_id
-  FROM process_life l
-  JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
+  FROM process_life l JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
 ), island_end AS (
   SELECT reference_process_id, max(last_ms) AS last_ms FROM run_end GROUP BY reference_process_id
 ), log_end AS (
   SELECT l.process_id, max(l.last_ms) AS last_ms, max(i.last_ms) AS end_ms
-  FROM run_end l
-  JOIN island_end i ON i.reference_process_id = l.reference_process_id
-  GROUP BY l.process_id
+  FROM run_end l JOIN island_end i ON i.reference_process_id = l.reference_process_id GROUP BY l.process_id
 ), incident_occurrence AS (
   SELECT o.incident_id, r.incident_id IS NULL AS is_alone, o.rule, o.code, o.verdict, o.kafka_cluster, o.group_id, o.subject,
     unix_millis(o.from_ts) AS from_ms, unix_millis(o.to_ts) AS to_ms, o.facts
-  FROM occurrence o
-  LEFT JOIN root_cause r ON r.incident_id = o.incident_id
-  WHERE o.incident_id IS NOT NULL
+  FROM occurrence o LEFT JOIN root_cause r ON r.incident_id = o.incident_id WHERE o.incident_id IS NOT NULL
 ), owner_pair AS (
   SELECT DISTINCT t.incident_id, s.ownership_a, s.ownership_b, s.process_a, s.process_b, unix_millis(s.to_hi) AS to_ms,
     least(a.last_ms, b.last_ms) AS shown_ms, greatest(a.end_ms, b.end_ms) AS end_ms,
     least(a.last_ms, b.last_ms) >= greatest(a.end_ms, b.end_ms) - coordinator_settled_ms AS is_seen
   FROM incident_occurrence t
   JOIN split_brain s ON s.kafka_cluster <=> t.kafka_cluster AND s.group_id <=> t.group_id AND s.verdict = 'proved'
-    AND array_contains(split(t.subject, ', '), s.resource)
-    AND unix_millis(s.from_lo) BETWEEN t.from_ms AND coalesce(t.to_ms, t.from_ms)
+    AND array_contains(split(t.subject, ', '), s.resource) AND unix_millis(s.from_lo) BETWEEN t.from_ms AND coalesce(t.to_ms, t.from_ms)
   JOIN log_end a ON a.process_id = s.process_a
   JOIN log_end b ON b.process_id = s.process_b
   WHERE t.rule IN ('split-brain-task', 'split-brain-partition') AND t.verdict = 'proved'
 ), shutdown_process AS (
   SELECT p.ownership_a, p.ownership_b, array_sort(collect_set(l.process_id)) AS processes
-  FROM (
-    SELECT ownership_a, ownership_b, to_ms, explode(array(process_a, process_b)) AS process_id FROM owner_pair WHERE to_ms IS NOT NULL
-  ) p
+  FROM (SELECT ownership_a, ownership_b, to_ms, explode(array(process_a, process_b)) AS process_id FROM owner_pair WHERE to_ms IS NOT NULL) p
   JOIN run_end l ON l.process_id = p.process_id AND p.to_ms BETWEEN l.ending_lo_ms AND l.last_ms + heartbeat_late_ms
   GROUP BY p.ownership_a, p.ownership_b
 ), owner_pair_end AS (
   SELECT p.*, s.processes, s.processes IS NOT NULL AND p.to_ms >= p.end_ms - coordinator_settled_ms AS is_last
-  FROM owner_pair p
-  LEFT JOIN shutdown_process s ON s.ownership_a = p.ownership_a AND s.ownership_b = p.ownership_b
+  FROM owner_pair p LEFT JOIN shutdown_process s ON s.ownership_a = p.ownership_a AND s.ownership_b = p.ownership_b
 ), member_return AS (
   -- A member that left because of its poll timeout is back when its process joins again.
   SELECT r.incident_id, min(coalesce(j.joined_ms, j.synced_ms) - o.lo_ms) AS back_ms
   FROM (SELECT incident_id, to_hi_ms, group_ids, explode(process_ids) AS process_id FROM root_cause WHERE cause = 'poll_too_slow') r
   JOIN join_round j ON j.process_id = r.process_id AND array_contains(r.group_ids, j.group_id)
   JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
-  WHERE coalesce(j.joined_ms, j.synced_ms) - o.lo_ms > r.to_hi_ms
-  GROUP BY r.incident_id
+  WHERE coalesce(j.joined_ms, j.synced_ms) - o.lo_ms > r.to_hi_ms GROUP BY r.incident_id
 ), incident_part AS (
   -- For each part of an incident: its end, or what is still open. If an open part leaves no lines, its state is unknown.
   SELECT r.incident_id,
     CASE WHEN r.cause = 'poll_too_slow' THEN b.back_ms
       WHEN r.cause NOT IN ('duplicate_declaration', 'group_id_collision', 'offsets_topic_impossible') THEN r.to_hi_ms END AS to_ms,
-    CASE
-      WHEN r.cause IN ('duplicate_declaration', 'group_id_collision') THEN 'declared'
+    CASE WHEN r.cause IN ('duplicate_declaration', 'group_id_collision') THEN 'declared'
       WHEN r.cause = 'offsets_topic_impossible' THEN 'offsets_topic'
       WHEN r.cause = 'clock_wrong' THEN 'clock'
       WHEN r.cause = 'poll_too_slow' AND b.back_ms IS NULL THEN 'process_away'
       WHEN r.to_hi_ms IS NOT NULL THEN NULL
       WHEN r.cause = 'broker_down' OR array_contains(r.alternatives, 'broker_down') THEN 'broker_away'
-      WHEN size(r.process_ids) = 1 THEN 'process_away'
-    END AS still,
+      WHEN size(r.process_ids) = 1 THEN 'process_away' END AS still,
     -- A connector that is stable for a while may change again.
     CASE WHEN r.cause = 'connector_churn' THEN e.last_ms - r.to_hi_ms < storm_gap_ms
       WHEN r.cause = 'clock_wrong' THEN r.from_lo_ms IS NOT NULL
@@ -100,8 +88,7 @@ WITH run_end AS (
   FROM owner_pair_end
   UNION ALL
   SELECT incident_id, unix_millis(to_ts), NULL, false, NULL, CAST(array() AS ARRAY<STRING>)
-  FROM incident_gap
-  WHERE to_ts IS NOT NULL
+  FROM incident_gap WHERE to_ts IS NOT NULL
   UNION ALL
   SELECT t.incident_id, NULL, 'rebalance', false, r.to_ms, r.awaited_processes
   FROM incident_occurrence t
@@ -109,18 +96,15 @@ WITH run_end AS (
   WHERE t.rule = 'slow-rebalance' AND t.code = 'unfinished'
   UNION ALL
   SELECT incident_id, coalesce(to_ms, from_ms),
-    CASE
-      WHEN rule = 'coordinator-unavailable' AND coalesce(try_cast(get_json_object(facts, '$.is_open') AS BOOLEAN), to_ms IS NULL)
+    CASE WHEN rule = 'coordinator-unavailable' AND coalesce(try_cast(get_json_object(facts, '$.is_open') AS BOOLEAN), to_ms IS NULL)
         THEN 'no_coordinator'
-      WHEN rule = 'assigned-not-working' AND to_ms IS NULL THEN CASE WHEN code LIKE 'failed%' THEN 'failed' ELSE 'not_started' END
-    END,
-    -- If the cause of a member's removal is unknown, so is its whereabouts, unless it returned. A log that ends soon after a refused commit
-    -- does not show that the next one succeeded.
+      WHEN rule = 'assigned-not-working' AND to_ms IS NULL THEN CASE WHEN code LIKE 'failed%' THEN 'failed' ELSE 'not_started' END END,
+    -- If the cause of a member's removal is unknown, so is its whereabouts, unless it returned. A log that ends soon after a refused commit does not
+    -- show that the next one succeeded.
     is_alone AND (rule = 'session-timeout' AND code = 'stayed_away'
       OR rule = 'stale-commit' AND coalesce(e.last_ms - coalesce(to_ms, from_ms) < coordinator_settled_ms, true)),
     NULL, CAST(array() AS ARRAY<STRING>)
-  FROM incident_occurrence
-  CROSS JOIN (SELECT max(last_ms) AS last_ms FROM island_end) e
+  FROM incident_occurrence CROSS JOIN (SELECT max(last_ms) AS last_ms FROM island_end) e
   WHERE rule NOT IN ('split-brain-task', 'split-brain-partition')
 ), incident_summary AS (
   SELECT incident_id, max(to_ms) AS to_ms, bool_or(still IS NOT NULL AND NOT is_unknown) AS is_open, bool_or(is_unknown) AS is_unknown,
@@ -129,24 +113,16 @@ WITH run_end AS (
       'clock', 'not_started', 'failed'), CASE WHEN bool_or(still IS NOT NULL AND NOT is_unknown)
       THEN collect_set(CASE WHEN NOT is_unknown THEN still END) ELSE collect_set(still) END) AS still,
     min(shown_ms) AS shown_ms, array_sort(array_distinct(flatten(collect_list(targets)))) AS targets
-  FROM incident_part
-  GROUP BY incident_id
+  FROM incident_part GROUP BY incident_id
 ), incident_shutdown AS (
   SELECT incident_id, array_sort(array_distinct(flatten(collect_list(processes)))) AS shut_ids, bool_and(to_ms IS NOT NULL) AS is_all
-  FROM owner_pair_end
-  GROUP BY incident_id
-  HAVING count(processes) > 0
+  FROM owner_pair_end GROUP BY incident_id HAVING count(processes) > 0
 )
-SELECT
-  s.incident_id,
-  CASE WHEN s.is_open THEN 'open' WHEN s.is_unknown THEN 'unknown' ELSE 'over' END AS state,
+SELECT s.incident_id, CASE WHEN s.is_open THEN 'open' WHEN s.is_unknown THEN 'unknown' ELSE 'over' END AS state,
   CASE WHEN NOT s.is_open AND NOT s.is_unknown THEN s.to_ms END AS over_ms,
-  CASE
-    WHEN p.is_all AND (NOT s.is_open AND NOT s.is_unknown OR s.is_open AND array_join(s.still, ',') = 'two_owners') THEN 'shut_down'
-    WHEN NOT s.is_open AND NOT s.is_unknown THEN 'ended'
-  END AS over_how,
-  CASE WHEN s.is_open OR s.is_unknown THEN coalesce(s.shown_ms, e.last_ms) END AS shown_ms,
-  s.still,
+  CASE WHEN p.is_all AND (NOT s.is_open AND NOT s.is_unknown OR s.is_open AND array_join(s.still, ',') = 'two_owners') THEN 'shut_down'
+    WHEN NOT s.is_open AND NOT s.is_unknown THEN 'ended' END AS over_how,
+  CASE WHEN s.is_open OR s.is_unknown THEN coalesce(s.shown_ms, e.last_ms) END AS shown_ms, s.still,
   CASE WHEN NOT s.is_open AND NOT s.is_unknown AND p.incident_id IS NOT NULL THEN p.shut_ids ELSE s.targets END AS targets
 FROM incident_summary s
 LEFT JOIN incident_shutdown p ON p.incident_id = s.incident_id

@@ -35,35 +35,30 @@ CREATE OR REPLACE TEMPORARY VIEW occurrence (
 AS
 WITH occurrence_with_cause AS (
   SELECT o.*, e.incident_id, e.caused_how, r.cause,
-    CASE
-      WHEN o.rule IN ('offsets-topic-unsatisfiable', 'generation-reset', 'duplicate-declaration', 'group-id-collision',
-        'static-member-fenced') THEN 0
+    CASE WHEN o.rule IN ('offsets-topic-unsatisfiable', 'generation-reset', 'duplicate-declaration', 'group-id-collision', 'static-member-fenced')
+        THEN 0
       WHEN o.rule = 'coordinator-unavailable' THEN 1
       WHEN o.rule IN ('session-timeout', 'poll-timeout', 'config-lag', 'sink-group-shared') THEN 2
       WHEN o.rule = 'rebalance-storm' THEN 3
       WHEN o.rule IN ('rebalance-waits-for-ghost', 'slow-rebalance', 'heartbeat-rebalancing') THEN 4
       WHEN o.rule IN ('unassigned-tasks', 'zombie-task', 'assigned-not-working', 'stuck-partition') THEN 5
       WHEN o.rule IN ('split-brain-task', 'split-brain-partition') THEN 6
-      WHEN o.rule IN ('stale-commit', 'offset-reset') THEN 7
-    END AS level
+      WHEN o.rule IN ('stale-commit', 'offset-reset') THEN 7 END AS level
   FROM occurrence_fact o
   LEFT JOIN effect e ON e.occurrence_id = o.occurrence_id
   LEFT JOIN root_cause r ON r.incident_id = e.incident_id
 ), unexplained_loss AS (
   SELECT p.occurrence_id, p.rule, p.from_ms, coalesce(p.to_ms, p.from_ms) AS to_ms, k.begun_ms, k.kafka_cluster, k.group_id,
     k.name AS process_id, k.number AS instance
-  FROM occurrence_with_cause p
-  JOIN occurrence_key k ON k.occurrence_id = p.occurrence_id AND k.kind = 'process'
+  FROM occurrence_with_cause p JOIN occurrence_key k ON k.occurrence_id = p.occurrence_id AND k.kind = 'process'
   WHERE p.incident_id IS NULL AND p.severity <> 'note' AND p.rule IN ('session-timeout', 'stale-commit')
 ), stale_commit_cause AS (
   SELECT c.occurrence_id, max_by(p.occurrence_id, struct(p.from_ms IS NOT NULL, p.from_ms, p.occurrence_id)) AS cause_id,
     max(c.process_id) AS process_id
   FROM unexplained_loss c
   JOIN unexplained_loss p ON p.rule = 'session-timeout' AND p.kafka_cluster <=> c.kafka_cluster AND p.group_id = c.group_id
-    AND p.process_id = c.process_id AND p.instance <=> c.instance AND p.from_ms <= c.begun_ms
-    AND c.from_ms <= p.to_ms + outage_untroubled_ms
-  WHERE c.rule = 'stale-commit'
-  GROUP BY c.occurrence_id
+    AND p.process_id = c.process_id AND p.instance <=> c.instance AND p.from_ms <= c.begun_ms AND c.from_ms <= p.to_ms + outage_untroubled_ms
+  WHERE c.rule = 'stale-commit' GROUP BY c.occurrence_id
 ), scoped_occurrence AS (
   -- Trouble that returns for months, each time as an incident of its own, is one finding from repeat_times incidents on.
   SELECT *,
@@ -73,13 +68,11 @@ WITH occurrence_with_cause AS (
     SELECT *, dense_rank() OVER (PARTITION BY rule, severity, verdict, kafka_cluster, group_id, code, cause ORDER BY cause_key) AS cause_nth
     FROM (
       SELECT p.*, b.cause_id, coalesce(p.incident_id, b.process_id, '-') AS cause_key
-      FROM occurrence_with_cause p
-      LEFT JOIN stale_commit_cause b ON b.occurrence_id = p.occurrence_id
+      FROM occurrence_with_cause p LEFT JOIN stale_commit_cause b ON b.occurrence_id = p.occurrence_id
     )
   )
 ), counted_occurrence AS (
-  SELECT *, count(*) OVER (PARTITION BY rule, severity, verdict, kafka_cluster, group_id, code, scope) AS alike
-  FROM scoped_occurrence
+  SELECT *, count(*) OVER (PARTITION BY rule, severity, verdict, kafka_cluster, group_id, code, scope) AS alike FROM scoped_occurrence
 ), keyed_occurrence AS (
   SELECT *,
     concat_ws('|', rule, severity, verdict, coalesce(kafka_cluster, '-'), coalesce(group_id, '-'), code,
@@ -95,8 +88,7 @@ WITH occurrence_with_cause AS (
       -- A single occurrence keeps its own id.
       WHEN count(*) OVER (PARTITION BY kind, scope) = 1 THEN occurrence_id
       WHEN min(scope) OVER (PARTITION BY kind) = max(scope) OVER (PARTITION BY kind) THEN left(sha2(kind, 256), 12)
-      ELSE left(sha2(concat_ws('|', kind, scope), 256), 12)
-    END AS finding_id
+      ELSE left(sha2(concat_ws('|', kind, scope), 256), 12) END AS finding_id
   FROM keyed_occurrence
 ), common_fact AS (
   SELECT p.occurrence_id, p.finding_id, p.incident_id, p.rule, p.level, p.cause, p.from_ms, k.begun_ms, k.kind, k.group_id,
@@ -106,8 +98,7 @@ WITH occurrence_with_cause AS (
     CASE WHEN k.kind NOT IN ('process', 'connector') THEN coalesce(k.group_id, '') ELSE '' END AS common_group,
     CASE k.kind WHEN 'member' THEN 1 WHEN 'generation' THEN 2 WHEN 'resource' THEN 3 WHEN 'process' THEN 4 WHEN 'connector'
       THEN 5 WHEN 'group' THEN 6 END AS rank
-  FROM occurrence_finding p
-  JOIN occurrence_key k ON k.occurrence_id = p.occurrence_id
+  FROM occurrence_finding p JOIN occurrence_key k ON k.occurrence_id = p.occurrence_id
   WHERE p.incident_id IS NOT NULL AND p.level IS NOT NULL AND k.kind <> 'broker'
 ), parent_finding AS (
   SELECT c.occurrence_id, p.finding_id AS caused_by, CASE c.kind WHEN 'process' THEN 'process_life' ELSE c.kind END AS caused_how,
@@ -123,24 +114,19 @@ WITH occurrence_with_cause AS (
     -- If one member loses its coordinator and its membership, both have the same cause.
     AND (p.rule <> 'coordinator-unavailable' OR p.cause NOT IN ('process_paused', 'member_cut_off', 'process_killed'))
     -- A stalled rebalance delays only the work that it assigns.
-    AND (p.rule NOT IN ('rebalance-waits-for-ghost', 'slow-rebalance') OR c.rule = 'unassigned-tasks')
-    AND p.rule <> 'heartbeat-rebalancing'
+    AND (p.rule NOT IN ('rebalance-waits-for-ghost', 'slow-rebalance') OR c.rule = 'unassigned-tasks') AND p.rule <> 'heartbeat-rebalancing'
 ), stale_commit_finding AS (
   SELECT c.finding_id, max_by(p.finding_id, struct(p.from_ms IS NOT NULL, p.from_ms, p.occurrence_id)) AS caused_by
-  FROM occurrence_finding c
-  JOIN occurrence_finding p ON p.occurrence_id = c.cause_id
-  GROUP BY c.finding_id
+  FROM occurrence_finding c JOIN occurrence_finding p ON p.occurrence_id = c.cause_id GROUP BY c.finding_id
 )
-SELECT
-  o.occurrence_id, o.finding_id, o.rule, o.severity, o.verdict, o.kafka_cluster, o.group_id, o.subject,
-  timestamp_millis(o.from_ms) AS from_ts, timestamp_millis(o.to_ms) AS to_ts, o.lasted_ms, CAST(NULL AS STRING) AS headline,
-  CAST(NULL AS STRING) AS explanation, CAST(NULL AS STRING) AS advice, o.witness, o.witness_role, o.code, o.facts,
+SELECT o.occurrence_id, o.finding_id, o.rule, o.severity, o.verdict, o.kafka_cluster, o.group_id, o.subject, timestamp_millis(o.from_ms) AS from_ts,
+  timestamp_millis(o.to_ms) AS to_ts, o.lasted_ms, CAST(NULL AS STRING) AS headline, CAST(NULL AS STRING) AS explanation,
+  CAST(NULL AS STRING) AS advice, o.witness, o.witness_role, o.code, o.facts,
   CASE WHEN o.incident_id IS NOT NULL THEN o.incident_id
     WHEN o.level > 0 AND o.severity <> 'note' THEN left(sha2(concat_ws('|', 'alone', coalesce(b.caused_by, o.finding_id)), 256), 12)
   END AS incident_id,
   coalesce(c.caused_by, b.caused_by) AS caused_by,
-  CASE WHEN o.incident_id IS NOT NULL THEN coalesce(c.caused_how, o.caused_how) WHEN b.caused_by IS NOT NULL THEN 'process_life' END
-    AS caused_how
+  CASE WHEN o.incident_id IS NOT NULL THEN coalesce(c.caused_how, o.caused_how) WHEN b.caused_by IS NOT NULL THEN 'process_life' END AS caused_how
 FROM occurrence_finding o
 LEFT JOIN parent_finding c ON c.occurrence_id = o.occurrence_id AND c.nth = 1
 LEFT JOIN stale_commit_finding b ON b.finding_id = o.finding_id

@@ -1,6 +1,5 @@
 -- One row per occurrence of a finding and fact that can link it to its cause: a member, process, generation, resource, broker or group.
--- Reads: occurrence_fact, lost_membership, unowned, split_brain, ownership, join_round, member_round, clock_offset
--- Reads: broker_generation, cluster_broker
+-- Reads: occurrence_fact, lost_membership, unowned, split_brain, ownership, join_round, member_round, clock_offset, broker_generation, cluster_broker
 -- Grain: occurrence_id, kind, kafka_cluster, group_id, name, number
 CREATE OR REPLACE TEMPORARY VIEW occurrence_key (
   occurrence_id COMMENT 'Occurrence',
@@ -32,9 +31,8 @@ WITH occurrence_with_facts AS (
     unix_millis(s.from_lo) + CASE WHEN greatest(c.hi_ms - c.lo_ms, d.hi_ms - d.lo_ms) > coordinator_together_ms
       THEN greatest(c.hi_ms - c.lo_ms, d.hi_ms - d.lo_ms) ELSE 0L END AS begun_ms
   FROM occurrence_with_facts t
-  JOIN split_brain s ON s.kafka_cluster <=> t.kafka_cluster AND s.group_id <=> t.group_id AND s.verdict = t.verdict
-    AND s.process_a = t.process_a AND s.process_b = t.process_b AND unix_millis(s.from_lo) = t.from_ms
-    AND array_contains(split(t.subject, ', '), s.resource)
+  JOIN split_brain s ON s.kafka_cluster <=> t.kafka_cluster AND s.group_id <=> t.group_id AND s.verdict = t.verdict AND s.process_a = t.process_a
+    AND s.process_b = t.process_b AND unix_millis(s.from_lo) = t.from_ms AND array_contains(split(t.subject, ', '), s.resource)
   JOIN ownership a ON a.ownership_id = s.ownership_a
   JOIN ownership b ON b.ownership_id = s.ownership_b
   LEFT JOIN clock_offset c ON c.process_id = s.process_a AND c.is_island_reference
@@ -59,8 +57,7 @@ WITH occurrence_with_facts AS (
   FROM occurrence_with_facts
   UNION ALL
   -- The process of a member of which only the coordinator's lines are known to the rule.
-  SELECT t.occurrence_id, t.kafka_cluster, t.group_id, t.from_ms, t.to_ms, false, NULL, l.process_id, l.instance, NULL, NULL, NULL, NULL,
-    NULL, NULL
+  SELECT t.occurrence_id, t.kafka_cluster, t.group_id, t.from_ms, t.to_ms, false, NULL, l.process_id, l.instance, NULL, NULL, NULL, NULL, NULL, NULL
   FROM occurrence_with_facts t
   JOIN lost_membership l ON l.kafka_cluster = t.kafka_cluster AND l.group_id = t.group_id AND l.member_id = t.member_id
   WHERE t.process_id IS NULL
@@ -81,8 +78,7 @@ WITH occurrence_with_facts AS (
     AND unix_millis(u.from_hi) BETWEEN t.from_ms AND t.to_ms AND unix_millis(u.to_lo) BETWEEN t.from_ms AND t.to_ms
   WHERE t.rule = 'unassigned-tasks'
   UNION ALL
-  SELECT occurrence_id, kafka_cluster, group_id, from_ms, to_ms, false, a_member, process_a, NULL, process_b, resource, b_generation, NULL,
-    NULL, NULL
+  SELECT occurrence_id, kafka_cluster, group_id, from_ms, to_ms, false, a_member, process_a, NULL, process_b, resource, b_generation, NULL, NULL, NULL
   FROM owner_pair
   UNION ALL
   -- A task whose worker was asked to stop it: the generation that revoked it.
@@ -91,19 +87,16 @@ WITH occurrence_with_facts AS (
   FROM occurrence_with_facts t
   JOIN join_round j ON j.process_id = t.process_id AND j.is_worker AND array_contains(j.revoked, t.task)
   JOIN member_round r ON r.process_id = j.process_id AND r.group_id = j.group_id AND r.client = j.client AND r.round = j.round
-  WHERE t.rule = 'zombie-task'
-    AND coalesce(j.worker_assigned_ms, j.synced_ms) BETWEEN t.asked_at_ms - outage_untroubled_ms AND t.asked_at_ms
+  WHERE t.rule = 'zombie-task' AND coalesce(j.worker_assigned_ms, j.synced_ms) BETWEEN t.asked_at_ms - outage_untroubled_ms AND t.asked_at_ms
 ), fact AS (
-  SELECT occurrence_id, kafka_cluster, group_id, from_ms, to_ms, is_whole, incarnation, explode(array(
-    named_struct('kind', 'member', 'name', member_id, 'number', CAST(NULL AS BIGINT)),
-    named_struct('kind', 'process', 'name', process_id, 'number', instance),
-    named_struct('kind', 'process', 'name', other_process_id, 'number', CAST(NULL AS BIGINT)),
-    named_struct('kind', 'resource', 'name', resource, 'number', CAST(NULL AS BIGINT)),
-    named_struct('kind', 'generation', 'name', CAST(NULL AS STRING), 'number', generation),
-    named_struct('kind', 'broker', 'name', broker_id, 'number', CAST(NULL AS BIGINT)),
-    named_struct('kind', 'connector', 'name', connector, 'number', CAST(NULL AS BIGINT)),
-    named_struct('kind', 'group', 'name', CAST(NULL AS STRING), 'number', CAST(NULL AS BIGINT))
-  )) AS it
+  SELECT occurrence_id, kafka_cluster, group_id, from_ms, to_ms, is_whole, incarnation,
+    explode(array(named_struct('kind', 'member', 'name', member_id, 'number', CAST(NULL AS BIGINT)),
+      named_struct('kind', 'process', 'name', process_id, 'number', instance), named_struct('kind', 'process', 'name', other_process_id, 'number',
+      CAST(NULL AS BIGINT)), named_struct('kind', 'resource', 'name', resource, 'number', CAST(NULL AS BIGINT)),
+      named_struct('kind', 'generation', 'name', CAST(NULL AS STRING), 'number', generation),
+      named_struct('kind', 'broker', 'name', broker_id, 'number', CAST(NULL AS BIGINT)),
+      named_struct('kind', 'connector', 'name', connector, 'number', CAST(NULL AS BIGINT)),
+      named_struct('kind', 'group', 'name', CAST(NULL AS STRING), 'number', CAST(NULL AS BIGINT)))) AS it
   FROM link
 ), keyed_occurrence AS (
   SELECT occurrence_id, it.kind, kafka_cluster, group_id, it.name, it.number,
@@ -112,8 +105,7 @@ WITH occurrence_with_facts AS (
   WHERE CASE it.kind WHEN 'generation' THEN it.number IS NOT NULL AND group_id IS NOT NULL
     WHEN 'group' THEN is_whole AND group_id IS NOT NULL ELSE it.name IS NOT NULL END
 )
-SELECT
-  k.occurrence_id, k.kind, k.kafka_cluster, k.group_id, k.name, k.number, k.incarnation, min(k.from_ms) AS from_ms, max(k.to_ms) AS to_ms,
+SELECT k.occurrence_id, k.kind, k.kafka_cluster, k.group_id, k.name, k.number, k.incarnation, min(k.from_ms) AS from_ms, max(k.to_ms) AS to_ms,
   coalesce(max(p.begun_ms), min(k.from_ms) + coalesce(max(w.wide_ms), 0L)) AS begun_ms
 FROM keyed_occurrence k
 LEFT JOIN (SELECT occurrence_id, max(begun_ms) AS begun_ms FROM owner_pair GROUP BY occurrence_id) p ON p.occurrence_id = k.occurrence_id

@@ -35,13 +35,10 @@ WITH session_limit AS (
   )
   GROUP BY process_id
 ), broker_assigned_group AS (
-  SELECT kafka_cluster, group_id, bool_or(seen_by_broker) AS seen_by_broker
-  FROM generation
-  WHERE group_protocol <> 'classic'
-  GROUP BY kafka_cluster, group_id
+  SELECT kafka_cluster, group_id, bool_or(seen_by_broker) AS seen_by_broker FROM generation
+  WHERE group_protocol <> 'classic' GROUP BY kafka_cluster, group_id
 ), poll_timeout_line AS (
-  SELECT event_id, try_cast(nullif(regexp_extract(message, 'exceeded by ([0-9]+) ?ms', 1), '') AS BIGINT) AS over_ms
-  FROM event
+  SELECT event_id, try_cast(nullif(regexp_extract(message, 'exceeded by ([0-9]+) ?ms', 1), '') AS BIGINT) AS over_ms FROM event
   WHERE event = 'poll_timeout'
 ), poll_timeout_leave AS (
   SELECT kafka_cluster, group_id, facts.process_id AS process_id, facts.instance AS instance, facts.member_id AS member_id,
@@ -51,8 +48,7 @@ WITH session_limit AS (
   SELECT l.kafka_cluster, l.group_id, l.process_id, l.instance, l.member_id, l.from_ms, l.to_ms, l.event_id,
     s.seen_by_broker OR s.group_id IS NULL AND coalesce(m.session_ms < l.limit_ms, true) AND coalesce(e.over_ms <= heartbeat_late_ms, true)
       AS is_running
-  FROM poll_timeout_leave l
-  LEFT JOIN session_limit m ON m.process_id = l.process_id
+  FROM poll_timeout_leave l LEFT JOIN session_limit m ON m.process_id = l.process_id
   LEFT JOIN broker_assigned_group s ON s.kafka_cluster = l.kafka_cluster AND s.group_id = l.group_id
   LEFT JOIN poll_timeout_line e ON e.event_id = l.event_id
   -- While its coordinator was down, or its process was paused or cut off, the timeout is an effect of that.
@@ -63,22 +59,18 @@ WITH session_limit AS (
 ), last_metadata AS (
   -- The last moment at which a group's metadata existed.
   SELECT kafka_cluster, group_id, incarnation, max(unix_millis(coalesce(assigned_ts, stabilized_ts, first_joined_ts))) AS at_ms
-  FROM generation
-  GROUP BY kafka_cluster, group_id, incarnation
+  FROM generation GROUP BY kafka_cluster, group_id, incarnation
 ), configuration_start AS (
   -- A broker's configuration applies since its start. If the broker ran before its log begins, that moment is unknown.
   SELECT b.kafka_cluster, CASE WHEN min(l.instance) > 0 THEN min(l.first_ms - o.hi_ms) END AS at_ms
-  FROM cluster_broker b
-  JOIN process_life l ON l.process_id = b.process_id
+  FROM cluster_broker b JOIN process_life l ON l.process_id = b.process_id
   JOIN clock_offset o ON o.process_id = b.process_id AND o.is_island_reference
   GROUP BY b.kafka_cluster
 ), first_use_of_static_id AS (
   -- The first use of a static member's id by each process.
   SELECT j.kafka_cluster, j.group_id, j.group_instance_id, j.process_id,
     min(coalesce(j.joining_first_ms, j.joined_ms, j.synced_ms) - o.hi_ms) AS at_ms
-  FROM join_round j
-  JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
-  WHERE j.group_instance_id IS NOT NULL
+  FROM join_round j JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference WHERE j.group_instance_id IS NOT NULL
   GROUP BY j.kafka_cluster, j.group_id, j.group_instance_id, j.process_id
 ), shared_static_id AS (
   -- The sharing begins when the second process uses the id, which the first learns later.
@@ -86,14 +78,12 @@ WITH session_limit AS (
   FROM rule_static_member_fenced r
   LEFT JOIN first_use_of_static_id u ON u.kafka_cluster = r.kafka_cluster AND u.group_id = r.group_id AND u.group_instance_id = r.subject
     AND u.at_ms <= r.from_ms
-  WHERE size(r.facts.users) > 1
-  GROUP BY r.kafka_cluster, r.group_id, r.subject, r.facts.process_id, r.from_ms, r.to_ms, r.proof
+  WHERE size(r.facts.users) > 1 GROUP BY r.kafka_cluster, r.group_id, r.subject, r.facts.process_id, r.from_ms, r.to_ms, r.proof
 ), proved_cause AS (
   -- What a rule proves directly: a configuration, a clock, lost metadata, a connector that keeps changing.
   SELECT 'offsets_topic_impossible' AS cause, r.kafka_cluster, r.facts.group_ids AS group_ids, r.subject,
     CAST(NULL AS STRING) AS process_id, least(b.at_ms, r.from_ms) AS since_ms, r.from_ms, r.to_ms, r.proof
-  FROM rule_offsets_topic_unsatisfiable r
-  LEFT JOIN configuration_start b ON b.kafka_cluster = r.kafka_cluster
+  FROM rule_offsets_topic_unsatisfiable r LEFT JOIN configuration_start b ON b.kafka_cluster = r.kafka_cluster
   UNION ALL
   SELECT 'offsets_lost', r.kafka_cluster, array(r.group_id), '__consumer_offsets', r.facts.broker_process_id, coalesce(a.at_ms, r.from_ms),
     r.from_ms, r.to_ms, r.proof
@@ -101,27 +91,23 @@ WITH session_limit AS (
   LEFT JOIN last_metadata a ON a.kafka_cluster = r.kafka_cluster AND a.group_id = r.group_id AND a.incarnation = r.facts.incarnation - 1
   WHERE r.code = 'metadata_lost'
   UNION ALL
-  SELECT 'connector_churn', kafka_cluster, array(group_id), subject, NULL, from_ms, from_ms, to_ms, proof
-  FROM rule_rebalance_storm
+  SELECT 'connector_churn', kafka_cluster, array(group_id), subject, NULL, from_ms, from_ms, to_ms, proof FROM rule_rebalance_storm
   WHERE code = 'connector_changes'
   UNION ALL
   SELECT 'duplicate_declaration', kafka_cluster, array(facts.place, facts.other_place), subject, NULL, from_ms, from_ms, to_ms, proof
   FROM rule_duplicate_declaration
   UNION ALL
   -- A sink's name determines its group: two Connect clusters that declare it share the data.
-  SELECT 'duplicate_declaration', kafka_cluster, transform(facts.clusters, c -> c.worker_group_id), subject, NULL, from_ms, from_ms,
-    to_ms, proof
+  SELECT 'duplicate_declaration', kafka_cluster, transform(facts.clusters, c -> c.worker_group_id), subject, NULL, from_ms, from_ms, to_ms, proof
   FROM rule_sink_group_shared
   UNION ALL
-  SELECT 'group_id_collision', kafka_cluster, array(group_id), subject, NULL, from_ms, from_ms, to_ms, proof
-  FROM rule_group_id_collision
+  SELECT 'group_id_collision', kafka_cluster, array(group_id), subject, NULL, from_ms, from_ms, to_ms, proof FROM rule_group_id_collision
   WHERE severity <> 'note'
   UNION ALL
   SELECT 'static_id_shared', kafka_cluster, array(group_id), subject, process_id, coalesce(since_ms, from_ms), from_ms, to_ms, proof
   FROM shared_static_id
   UNION ALL
-  SELECT 'clock_wrong', kafka_cluster, NULL, subject, facts.process_id, from_ms, from_ms, to_ms, proof
-  FROM rule_clock_skew
+  SELECT 'clock_wrong', kafka_cluster, NULL, subject, facts.process_id, from_ms, from_ms, to_ms, proof FROM rule_clock_skew
   WHERE code NOT IN ('daylight_saving', 'another_log', 'parts_out_of_order', 'lines_repeated', 'lines_doubled', 'wrong_time')
 ), any_cause AS (
   SELECT cause, alternatives, kafka_cluster, group_ids, process_id AS subject, of_group_id, process_id, instance, member_ids,
@@ -135,14 +121,12 @@ WITH session_limit AS (
   SELECT CASE WHEN r.is_deployment THEN 'deployment' ELSE 'process_restarted' END, array(), r.kafka_cluster,
     array_compact(array(r.group_id)), CASE WHEN NOT r.is_deployment THEN r.process_id ELSE coalesce(r.group_id, 'brokers') END, NULL,
     r.process_id, r.instance, array(), r.from_lo_ms, r.from_hi_ms, r.to_lo_ms, r.to_hi_ms, r.witness
-  FROM process_ending r
-  LEFT ANTI JOIN coordinator_trouble c ON c.process_id = r.process_id AND c.instance = r.instance
+  FROM process_ending r LEFT ANTI JOIN coordinator_trouble c ON c.process_id = r.process_id AND c.instance = r.instance
   WHERE r.is_deployment IS NOT NULL
   UNION ALL
   SELECT CASE WHEN is_running THEN 'poll_too_slow' ELSE 'unknown' END,
-    CASE WHEN NOT coalesce(is_running, false) THEN array('poll_too_slow', 'process_paused') ELSE array() END, kafka_cluster,
-    array(group_id), process_id, NULL, process_id, instance, array_compact(array(member_id)), from_ms, to_ms, from_ms, to_ms,
-    array(event_id)
+    CASE WHEN NOT coalesce(is_running, false) THEN array('poll_too_slow', 'process_paused') ELSE array() END, kafka_cluster, array(group_id),
+    process_id, NULL, process_id, instance, array_compact(array(member_id)), from_ms, to_ms, from_ms, to_ms, array(event_id)
   FROM slow_poll
   UNION ALL
   -- Spark does not plan a union that repeats a column of an inner union: it takes both for one.
@@ -150,8 +134,8 @@ WITH session_limit AS (
     NULL, array(), since_ms, from_ms, to_ms, to_ms + 0L, transform(filter(proof, p -> p.event_id IS NOT NULL), p -> p.event_id)
   FROM proved_cause
 ), cause_with_chain AS (
-  -- Two clusters that declare many connectors twice are one cause. So are removals without any other evidence, if the members are of one
-  -- group, or are members of sinks that were lost with the same worker.
+  -- Two clusters that declare many connectors twice are one cause. So are removals without any other evidence, if the members are of one group, or
+  -- are members of sinks that were lost with the same worker.
   SELECT *, concat_ws('|', cause, array_join(alternatives, ','), coalesce(kafka_cluster, '-'), CASE
     WHEN cause = 'duplicate_declaration' AND size(group_ids) > 1 THEN array_join(group_ids, ',')
       WHEN subject IS NULL THEN coalesce(of_group_id, array_join(group_ids, ',')) ELSE subject END) AS chain
@@ -165,18 +149,14 @@ WITH session_limit AS (
     ORDER BY from_lo_ms, process_id, instance, witness ROWS UNBOUNDED PRECEDING) AS nth
   FROM cause_with_previous
 )
-SELECT
-  left(sha2(concat_ws('|', chain, CAST(nth AS STRING), CAST(min(from_lo_ms) AS STRING)), 256), 12) AS incident_id,
-  max(cause) AS cause, max(alternatives) AS alternatives, max(kafka_cluster) AS kafka_cluster,
-  array_sort(array_distinct(flatten(collect_list(group_ids)))) AS group_ids,
+SELECT left(sha2(concat_ws('|', chain, CAST(nth AS STRING), CAST(min(from_lo_ms) AS STRING)), 256), 12) AS incident_id, max(cause) AS cause,
+  max(alternatives) AS alternatives, max(kafka_cluster) AS kafka_cluster, array_sort(array_distinct(flatten(collect_list(group_ids)))) AS group_ids,
   max(CASE WHEN of_group_id IS NOT NULL AND NOT array_contains(group_ids, of_group_id) THEN of_group_id END) AS worker_group_id,
   count_if(of_group_id IS NOT NULL AND NOT array_contains(group_ids, of_group_id)) AS sink_members,
-  coalesce(array_join(slice(array_sort(collect_set(subject)), 1, 10), ', '), '') AS subject,
-  array_sort(collect_set(process_id)) AS process_ids, count(*) AS times,
-  sort_array(collect_list(struct(from_lo_ms, from_hi_ms, to_lo_ms, to_hi_ms, process_id, instance, member_ids))) AS parts,
+  coalesce(array_join(slice(array_sort(collect_set(subject)), 1, 10), ', '), '') AS subject, array_sort(collect_set(process_id)) AS process_ids,
+  count(*) AS times, sort_array(collect_list(struct(from_lo_ms, from_hi_ms, to_lo_ms, to_hi_ms, process_id, instance, member_ids))) AS parts,
   min(from_lo_ms) AS from_lo_ms, min(from_hi_ms) AS from_hi_ms,
   max_by(to_lo_ms, struct(from_lo_ms IS NOT NULL, from_lo_ms, process_id, instance)) AS to_lo_ms,
   max_by(to_hi_ms, struct(from_lo_ms IS NOT NULL, from_lo_ms, process_id, instance)) AS to_hi_ms,
   slice(array_distinct(flatten(sort_array(collect_list(witness)))), 1, 24) AS witness
-FROM cause_in_chain
-GROUP BY chain, nth
+FROM cause_in_chain GROUP BY chain, nth
