@@ -69,11 +69,11 @@ WITH line_with_start AS (
     CAST(NULL AS BIGINT) AS joining_pos
   FROM start_line WHERE taken IS NOT NULL
   UNION ALL
-  SELECT DISTINCT process_id, instance, client, NULL, NULL, stream_pos, 1, stream_pos, NULL
-  FROM offset_line WHERE kind = 'given'
+  SELECT DISTINCT process_id, instance, client, NULL, NULL, stream_pos, 1, stream_pos, NULL FROM offset_line
+  WHERE kind = 'given'
   UNION ALL
-  SELECT process_id, instance, coalesce(task, client_id, thread, '-'), NULL, NULL, stream_pos, 2, NULL, stream_pos
-  FROM event WHERE event = 'joining' AND client_kind = 'Consumer'
+  SELECT process_id, instance, coalesce(task, client_id, thread, '-'), NULL, NULL, stream_pos, 2, NULL, stream_pos FROM event
+  WHERE event = 'joining' AND client_kind = 'Consumer'
 ), adjacent_moment AS (
   SELECT process_id, instance, client, resource, stream_pos, next_given, last_joining
   FROM (
@@ -106,8 +106,8 @@ WITH line_with_start AS (
   JOIN member_round g ON g.process_id = r.process_id AND g.group_id = r.group_id AND g.client = r.client AND g.round = r.round
     AND g.kafka_cluster = r.kafka_cluster
   UNION ALL
-  SELECT process_id, instance, coalesce(task, client_id), group_id, stream_pos, member_id, 1L, member_epoch
-  FROM event WHERE event = 'member_state_changed' AND member_epoch > 0 AND group_id IS NOT NULL
+  SELECT process_id, instance, coalesce(task, client_id), group_id, stream_pos, member_id, 1L, member_epoch FROM event
+  WHERE event = 'member_state_changed' AND member_epoch > 0 AND group_id IS NOT NULL
 ), membership_at_start AS (
   -- The last membership before it.
   SELECT process_id, instance, client, resource, stream_pos, at
@@ -127,8 +127,7 @@ WITH line_with_start AS (
   )
   WHERE rank = 0
 ), reading_of_member AS (
-  SELECT s.*, m.at
-  FROM reading_span s
+  SELECT s.*, m.at FROM reading_span s
   LEFT JOIN membership_at_start m ON m.process_id = s.process_id AND m.instance = s.instance AND m.client = s.client AND m.resource = s.resource
     AND m.stream_pos = s.stream_pos
 ), position_start AS (

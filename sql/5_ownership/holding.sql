@@ -58,16 +58,14 @@ WITH any_holding AS (
     CASE WHEN start_how = 'open' AND NOT shown_id <=> stop_id THEN array(shown_id) END, start_id, NULL, NULL, stop_id, heard_ms, heard_id, false
   FROM partition_holding
 ), timed_holding AS (
-  SELECT ownership_id, process_id, start_hi_ms, least(seen_ms, stop_lo_ms) AS stop_lo_ms, heard_ms, heard_id
-  FROM any_holding WHERE stop_lo_ms IS NOT NULL AND seen_ms IS NOT NULL AND start_hi_ms IS NOT NULL
+  SELECT ownership_id, process_id, start_hi_ms, least(seen_ms, stop_lo_ms) AS stop_lo_ms, heard_ms, heard_id FROM any_holding
+  WHERE stop_lo_ms IS NOT NULL AND seen_ms IS NOT NULL AND start_hi_ms IS NOT NULL
 ), process_moment AS (
   SELECT e.process_id, unix_millis(e.ts) AS at_ms, 0 AS is_end, e.stream_pos AS pos, CAST(NULL AS STRING) AS ownership_id,
     named_struct('at_ms', unix_millis(e.ts), 'event_id', e.event_id) AS line
-  FROM event_row e LEFT SEMI JOIN (SELECT DISTINCT process_id FROM timed_holding) m ON m.process_id = e.process_id
-  WHERE e.ts IS NOT NULL
+  FROM event_row e LEFT SEMI JOIN (SELECT DISTINCT process_id FROM timed_holding) m ON m.process_id = e.process_id WHERE e.ts IS NOT NULL
   UNION ALL
-  SELECT process_id, stop_lo_ms, 1, 0, ownership_id, CAST(NULL AS STRUCT<at_ms: BIGINT, event_id: STRING>)
-  FROM timed_holding
+  SELECT process_id, stop_lo_ms, 1, 0, ownership_id, CAST(NULL AS STRUCT<at_ms: BIGINT, event_id: STRING>) FROM timed_holding
 ), last_line AS (
   SELECT h.ownership_id, coalesce(h.heard_ms, l.line.at_ms) AS until_ms, coalesce(h.heard_id, l.line.event_id) AS until_id,
     CASE WHEN h.heard_id IS NOT NULL THEN w.witness END AS heard_witness

@@ -54,8 +54,8 @@ WITH worker AS (
   FROM (SELECT *, struct(stop_ms IS NULL AS is_open, stop_ms AS at_ms, is_late) AS stop FROM active_span)
 ), assignment_time AS (
   -- An empty assignment ends the pause too.
-  SELECT process_id, instance, group_id, client, array_sort(collect_list(at_ms)) AS times
-  FROM client_event WHERE event = 'partitions_assigned' OR event = 'worker_assigned' AND coalesce(size(assigned_tasks), 0) = 0
+  SELECT process_id, instance, group_id, client, array_sort(collect_list(at_ms)) AS times FROM client_event
+  WHERE event = 'partitions_assigned' OR event = 'worker_assigned' AND coalesce(size(assigned_tasks), 0) = 0
   GROUP BY process_id, instance, group_id, client
 ), idle_span AS (
   SELECT g.kafka_cluster, g.group_id, g.process_id, g.instance, g.client, g.from_ms, g.is_late,
@@ -69,11 +69,11 @@ WITH worker AS (
   ) g
   LEFT JOIN assignment_time a ON a.process_id = g.process_id AND a.instance = g.instance AND a.group_id = g.group_id AND a.client = g.client
 ), client_renewal AS (
-  SELECT process_id, instance, client_id, collect_list(at_ms) AS times
-  FROM fact_line WHERE event IN ('client_closed', 'subscribed') AND client_id IS NOT NULL GROUP BY process_id, instance, client_id
+  SELECT process_id, instance, client_id, collect_list(at_ms) AS times FROM fact_line
+  WHERE event IN ('client_closed', 'subscribed') AND client_id IS NOT NULL GROUP BY process_id, instance, client_id
 ), repeated_time AS (
-  SELECT b.process_id, l.at_ms AS from_ms, l.at_ms + b.by_ms AS to_ms
-  FROM clock_setback b JOIN process_line l ON l.process_id = b.process_id AND l.stream_pos = b.stream_pos
+  SELECT b.process_id, l.at_ms AS from_ms, l.at_ms + b.by_ms AS to_ms FROM clock_setback b
+  JOIN process_line l ON l.process_id = b.process_id AND l.stream_pos = b.stream_pos
 ), timed_round AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, round, coalesce(worker_assigned_ms, synced_ms, joined_ms) AS at_ms,
     -- The member released partitions again before its next generation, or printed its sync: the line of its assignment is missing.
@@ -86,8 +86,7 @@ WITH worker AS (
     NOT p.is_late AND NOT coalesce(bool_or(r.is_incomplete), false) AS is_sure, p.is_renewed
   FROM (
     SELECT e.*, coalesce(exists(n.times, t -> t BETWEEN e.from_ms AND e.to_ms), false) AS is_renewed
-    FROM idle_span e
-    LEFT JOIN client_renewal n ON n.process_id = e.process_id AND n.instance = e.instance AND n.client_id = e.client
+    FROM idle_span e LEFT JOIN client_renewal n ON n.process_id = e.process_id AND n.instance = e.instance AND n.client_id = e.client
     WHERE e.to_ms IS NOT NULL
   ) p
   LEFT ANTI JOIN repeated_time b ON b.process_id = p.process_id AND p.from_ms <= b.to_ms AND p.to_ms >= b.from_ms

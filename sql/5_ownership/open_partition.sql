@@ -32,8 +32,7 @@ WITH group_line AS (
     min(CASE WHEN event IN ('joined', 'synced') AND generation IS NOT NULL THEN struct(stream_pos, generation, member_id) END) AS next_joined,
     coalesce(min(CASE WHEN protocol IS NOT NULL THEN struct(stream_pos, protocol) END).protocol LIKE '%cooperative%', false) AS is_cooperative,
     array_sort(collect_list(CASE WHEN event IN ('generation_reset', 'join_failed', 'member_fenced', 'leaving') THEN stream_pos END)) AS resets
-  FROM group_line t GROUP BY process_id, instance, client
-  HAVING count(DISTINCT t.kafka_cluster) = 1 AND count(DISTINCT t.group_id) = 1
+  FROM group_line t GROUP BY process_id, instance, client HAVING count(DISTINCT t.kafka_cluster) = 1 AND count(DISTINCT t.group_id) = 1
 ), line_with_history AS (
   SELECT process_id, instance, client, stream_pos, event_id, event, partitions, count_if(event = 'synced') OVER before AS synced,
     count_if(event IN ('joining', 'joined')) OVER before AS asked, count_if(event = 'leaving') OVER before AS departed,
@@ -57,8 +56,7 @@ WITH group_line AS (
     -- joins. So it was a member of the previous generation.
     l.event = 'partitions_revoked' AND l.asked = 0 AND l.rebalance_notices > 0 AND c.next_joined.stream_pos > l.stream_pos
       AND NOT exists(c.resets, x -> x < c.next_joined.stream_pos) AS is_member
-  FROM line_with_history l
-  JOIN single_group_consumer c ON c.process_id = l.process_id AND c.instance = l.instance AND c.client = l.client
+  FROM line_with_history l JOIN single_group_consumer c ON c.process_id = l.process_id AND c.instance = l.instance AND c.client = l.client
   WHERE l.event IN ('partitions_revoked', 'partitions_lost', 'assignment_updated') AND l.given = 0
     AND CASE WHEN c.is_cooperative THEN l.synced <= 1 ELSE l.synced = 0 AND l.asked = 0 END
     -- A consumer that missed its poll timeout leaves first and revokes its partitions in its next poll.
@@ -66,8 +64,7 @@ WITH group_line AS (
 ), first_shown_partition AS (
   SELECT *, row_number() OVER (PARTITION BY process_id, instance, client, resource ORDER BY stream_pos) AS nth FROM shown_partition
 ), consumer_creation AS (
-  SELECT process_id, instance, coalesce(config['client.id'], client_id) AS client, min(stream_pos) AS stream_pos
-  FROM event
+  SELECT process_id, instance, coalesce(config['client.id'], client_id) AS client, min(stream_pos) AS stream_pos FROM event
   WHERE event = 'config_dumped' AND component = 'ConsumerConfig' AND config['client.id'] <> ''
     OR event IN ('subscribed', 'client_closed') AND client_id IS NOT NULL
   GROUP BY process_id, instance, coalesce(config['client.id'], client_id)

@@ -31,6 +31,5 @@ SELECT h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource,
   timestamp_millis(h.work_stop_hi_ms + r.resolution_ms - o.lo_ms) AS work_stop_hi, timestamp_millis(h.stop_lo_ms - o.hi_ms) AS stop_lo,
   timestamp_millis(h.stop_hi_ms + r.resolution_ms - o.lo_ms) AS stop_hi, h.phase_end, h.stop_how, o.reference_process_id,
   filter(array_distinct(array(h.start_id, h.start_sign_id, h.stop_asked_id, h.last_sign_id, h.stop_id)), e -> e IS NOT NULL) AS witness
-FROM holding h
-JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
+FROM holding h JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
 JOIN process_resolution r ON r.process_id = h.process_id

@@ -28,14 +28,14 @@ WITH owned_time AS (
       member_id, phase_end, stop_how, witness, generation, start_lo IS NULL AS is_before_log) AS this
   FROM ownership
 ), owner_with_previous AS (
-  SELECT *, max(this) OVER before AS previous, max(stop_lo_ms) OVER before AS previous_stop_ms
-  FROM owned_time
+  SELECT *, max(this) OVER before AS previous, max(stop_lo_ms) OVER before AS previous_stop_ms FROM owned_time
   WINDOW before AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource, reference_process_id ORDER BY begun_lo_ms,
     ownership_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), single_island AS (
   -- Owners whose clocks cannot be compared: one may have had it while the other had not.
-  SELECT kafka_cluster, group_id, resource_kind, resource
-  FROM ownership GROUP BY kafka_cluster, group_id, resource_kind, resource HAVING count(DISTINCT reference_process_id) = 1
+  SELECT kafka_cluster, group_id, resource_kind, resource FROM ownership
+  GROUP BY kafka_cluster, group_id, resource_kind, resource
+  HAVING count(DISTINCT reference_process_id) = 1
 ), last_owner AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, max(this) AS previous, max(stop_lo_ms) AS previous_stop_ms
   FROM owned_time GROUP BY kafka_cluster, group_id, resource_kind, resource, reference_process_id
@@ -107,11 +107,10 @@ WITH owned_time AS (
     AND m.group_id = g.group_id
   GROUP BY g.kafka_cluster, g.group_id
 ), generation_in_gap AS (
-  SELECT *, explode(sequence(previous.generation, generation)) AS between_generation
-  FROM certain_gap WHERE generation - previous.generation BETWEEN 0 AND gap_generations_most
+  SELECT *, explode(sequence(previous.generation, generation)) AS between_generation FROM certain_gap
+  WHERE generation - previous.generation BETWEEN 0 AND gap_generations_most
 ), possible_owner AS (
-  SELECT g.next_ownership_id
-  FROM generation_in_gap g
+  SELECT g.next_ownership_id FROM generation_in_gap g
   LEFT JOIN known_generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation = g.between_generation
   WHERE CASE WHEN n.generation IS NULL THEN g.between_generation > g.previous.generation AND g.between_generation < g.generation
     -- A generation assigns a resource to one member: if a log shows it, no other member can have had it.
@@ -125,16 +124,15 @@ WITH owned_time AS (
           AND n.generation > g.previous.generation AND n.generation < g.generation) END
   UNION
   -- A generation in between assigned it to a member, perhaps to the last owner, which had released it; the line about it is missing.
-  SELECT g.next_ownership_id
-  FROM generation_in_gap g
+  SELECT g.next_ownership_id FROM generation_in_gap g
   JOIN member_generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation = g.between_generation
     AND n.generation > g.previous.generation AND n.generation < g.generation AND n.process_id IS NOT NULL AND array_contains(n.assigned, g.resource)
   LEFT JOIN clock_offset o ON o.process_id = n.process_id AND o.reference_process_id = g.reference_process_id
   WHERE g.resource_kind = 'partition' AND (n.process_id <> g.previous.process_id OR NOT n.member_id <=> g.previous.member_id
     OR unix_millis(n.synced_ts) - o.hi_ms > g.previous.stop_lo_ms)
   UNION
-  SELECT g.next_ownership_id
-  FROM certain_gap g LEFT JOIN group_history h ON h.kafka_cluster = g.kafka_cluster AND h.group_id = g.group_id
+  SELECT g.next_ownership_id FROM certain_gap g
+  LEFT JOIN group_history h ON h.kafka_cluster = g.kafka_cluster AND h.group_id = g.group_id
   WHERE h.is_broker_assigned AND NOT h.has_all_logs
     -- If generations start again, their numbers do not show which were in between.
     OR h.has_restarted AND NOT (g.generation <=> g.previous.generation AND g.previous.member_id <=> g.next_member_id)

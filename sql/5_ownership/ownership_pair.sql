@@ -34,8 +34,7 @@ WITH owner AS (
       -- The order of lines decides if the clock was set while the process ran, and for times in whole seconds of partitions that a consumer releases
       -- and receives again immediately.
       s.process_id IS NOT NULL OR h.resource_kind = 'partition' AND r.resolution_ms > 1 AS is_ordered_by_line
-    FROM holding h
-    JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
+    FROM holding h JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
     JOIN process_resolution r ON r.process_id = h.process_id
     LEFT JOIN (SELECT DISTINCT process_id FROM clock_suspect) s ON s.process_id = h.process_id
     WHERE h.group_id IS NOT NULL
@@ -44,21 +43,19 @@ WITH owner AS (
     in_time AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource ORDER BY coalesce(from_lo_ms, from_hi_ms), ownership_id)
 ), generation_position AS (
   -- If clocks do not order the ownerships of a resource, generations do.
-  SELECT *, row_number() OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource ORDER BY generation, nth) AS place
-  FROM owner WHERE is_on_several_clocks AND generation IS NOT NULL
+  SELECT *, row_number() OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource ORDER BY generation, nth) AS place FROM owner
+  WHERE is_on_several_clocks AND generation IS NOT NULL
 ), ownership_edge AS (
   -- Each ownership begins and ends by time or by generation. One that ends before the fifth after it begins needs only its next four.
-  SELECT kafka_cluster, group_id, resource_kind, resource, true AS is_timed, nth AS place, false AS is_end, from_lo_ms AS at
-  FROM owner
+  SELECT kafka_cluster, group_id, resource_kind, resource, true AS is_timed, nth AS place, false AS is_end, from_lo_ms AS at FROM owner
   UNION ALL
-  SELECT kafka_cluster, group_id, resource_kind, resource, true, nth, true, to_hi_ms
-  FROM owner WHERE fifth_from_ms IS NOT NULL AND (to_hi_ms IS NULL OR to_hi_ms > fifth_from_ms)
+  SELECT kafka_cluster, group_id, resource_kind, resource, true, nth, true, to_hi_ms FROM owner
+  WHERE fifth_from_ms IS NOT NULL AND (to_hi_ms IS NULL OR to_hi_ms > fifth_from_ms)
   UNION ALL
-  SELECT kafka_cluster, group_id, resource_kind, resource, false, place, false, generation
-  FROM generation_position
+  SELECT kafka_cluster, group_id, resource_kind, resource, false, place, false, generation FROM generation_position
   UNION ALL
-  SELECT kafka_cluster, group_id, resource_kind, resource, false, place, true, next_generation
-  FROM generation_position WHERE next_generation IS NULL OR next_generation > generation
+  SELECT kafka_cluster, group_id, resource_kind, resource, false, place, true, next_generation FROM generation_position
+  WHERE next_generation IS NULL OR next_generation > generation
 ), last_overlap AS (
   -- For each ownership, the last one that began before it ended. One without a known start may have begun at any time.
   SELECT kafka_cluster, group_id, resource_kind, resource, is_timed, place, unseen_count, greatest_place,
@@ -90,14 +87,12 @@ WITH owner AS (
   )
   WHERE unseen_nth <= owners_compared_most
 ), time_pair AS (
-  SELECT kafka_cluster, group_id, resource_kind, resource, nth AS a_nth, explode(sequence(nth + 1, nth + 4)) AS b_nth
-  FROM owner
+  SELECT kafka_cluster, group_id, resource_kind, resource, nth AS a_nth, explode(sequence(nth + 1, nth + 4)) AS b_nth FROM owner
   UNION ALL
-  SELECT kafka_cluster, group_id, resource_kind, resource, place, explode(sequence(place + 5, last_place))
-  FROM concurrent_owners WHERE is_timed AND NOT is_crowded AND last_place >= place + 5
+  SELECT kafka_cluster, group_id, resource_kind, resource, place, explode(sequence(place + 5, last_place)) FROM concurrent_owners
+  WHERE is_timed AND NOT is_crowded AND last_place >= place + 5
   UNION ALL
-  SELECT a.kafka_cluster, a.group_id, a.resource_kind, a.resource, a.place, b.nth
-  FROM concurrent_owners a
+  SELECT a.kafka_cluster, a.group_id, a.resource_kind, a.resource, a.place, b.nth FROM concurrent_owners a
   JOIN unseen_start b ON b.kafka_cluster = a.kafka_cluster AND b.group_id = a.group_id AND b.resource_kind = a.resource_kind
     AND b.resource = a.resource AND b.nth > a.place + 4 AND (a.is_crowded OR b.nth > a.last_place)
   WHERE a.is_timed
@@ -118,13 +113,11 @@ WITH owner AS (
   WHERE y.process_id <> x.process_id AND y.reference_process_id <> x.reference_process_id
   GROUP BY x.kafka_cluster, x.group_id, x.resource_kind, x.resource, least(x.nth, y.nth), greatest(x.nth, y.nth)
 ), chosen_pair AS (
-  SELECT t.*, true AS is_timed
-  FROM time_pair t
+  SELECT t.*, true AS is_timed FROM time_pair t
   LEFT ANTI JOIN generation_pair u ON u.kafka_cluster = t.kafka_cluster AND u.group_id = t.group_id AND u.resource_kind = t.resource_kind
     AND u.resource = t.resource AND u.a_nth = t.a_nth AND u.b_nth = t.b_nth
   UNION ALL
-  SELECT *, false
-  FROM generation_pair
+  SELECT *, false FROM generation_pair
 ), omitted_count AS (
   SELECT h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.nth, sum(c.left_out) AS left_out
   FROM (
@@ -192,6 +185,5 @@ SELECT p.a_id, p.b_id,
     ELSE 'none' END AS clock_how,
   CASE WHEN NOT p.is_one_process AND back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN concat(back.witness, forth.witness) END AS clock_witness,
   p.is_next, CASE WHEN row_number() OVER (PARTITION BY p.crowded_id ORDER BY p.a_id, p.b_id) = 1 THEN p.left_out END AS left_out
-FROM ordered_pair p
-LEFT JOIN clock_closure forth ON forth.from_process_id = p.a_process AND forth.to_process_id = p.b_process
+FROM ordered_pair p LEFT JOIN clock_closure forth ON forth.from_process_id = p.a_process AND forth.to_process_id = p.b_process
 LEFT JOIN clock_closure back ON back.from_process_id = p.b_process AND back.to_process_id = p.a_process

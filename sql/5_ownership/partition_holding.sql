@@ -125,8 +125,7 @@ WITH last_open_line AS (
   UNION ALL
   SELECT g.kafka_cluster, g.group_id, l.process_id, l.instance, l.client, g.task, CAST(NULL AS STRING), CAST(NULL AS BIGINT), l.stream_pos, l.at_ms,
     l.event_id, CAST(NULL AS BIGINT), explode(array_except(g.partitions, l.partitions)), 'not_listed', true, false, NULL, NULL
-  FROM owned_list l JOIN all_assigned g ON g.process_id = l.process_id AND g.instance = l.instance AND g.client = l.client
-  WHERE l.is_sure
+  FROM owned_list l JOIN all_assigned g ON g.process_id = l.process_id AND g.instance = l.instance AND g.client = l.client WHERE l.is_sure
   UNION ALL
   SELECT g.kafka_cluster, g.group_id, u.process_id, u.instance, u.client, g.task, CAST(NULL AS STRING), CAST(NULL AS BIGINT), u.stream_pos,
     u.at_ms, u.event_id, CAST(NULL AS BIGINT), explode(g.partitions), 'lost', false, false, NULL, NULL
@@ -141,8 +140,8 @@ WITH last_open_line AS (
   WINDOW w AS (PARTITION BY process_id, instance, group_id, client, next_made.stream_pos, resource ORDER BY stream_pos, what = 'given', what)
 ), holding_change AS (
   -- If an eager member is assigned again a partition that it still holds, that is one holding.
-  SELECT *, lead(struct(what, at_ms, event_id, stream_pos, is_late)) OVER w AS next
-  FROM change_sequence WHERE what = 'given' AND NOT (last_what <=> 'given') OR what <> 'given' AND last_what = 'given'
+  SELECT *, lead(struct(what, at_ms, event_id, stream_pos, is_late)) OVER w AS next FROM change_sequence
+  WHERE what = 'given' AND NOT (last_what <=> 'given') OR what <> 'given' AND last_what = 'given'
   WINDOW w AS (PARTITION BY process_id, instance, group_id, client, next_made.stream_pos, resource ORDER BY stream_pos, what = 'given', what)
 ), client_close AS (
   SELECT process_id, instance, client_id AS client, sort_array(collect_list(struct(stream_pos, unix_millis(ts) AS at_ms, event_id))) AS lines
@@ -152,14 +151,13 @@ WITH last_open_line AS (
     sort_array(collect_set(struct(ended.pos AS stream_pos, ended.at_ms, ended.event_id))) AS lines
   FROM task_life WHERE is_last GROUP BY process_id, instance, connector
 ), doubtful_list AS (
-  SELECT process_id, instance, client, sort_array(collect_list(struct(stream_pos, partitions))) AS lists
-  FROM owned_list WHERE NOT is_sure GROUP BY process_id, instance, client
+  SELECT process_id, instance, client, sort_array(collect_list(struct(stream_pos, partitions))) AS lists FROM owned_list
+  WHERE NOT is_sure GROUP BY process_id, instance, client
 ), reconciled_list AS (
   -- All partitions of a KIP-848 consumer at the moment when it has reconciled its assignment, or lists them; and those that it revokes.
   SELECT process_id, instance, client, sort_array(collect_list(struct(stream_pos, at_ms, event_id, partitions, revoked))) AS lists
   FROM (
-    SELECT process_id, instance, client, stream_pos, at_ms, event_id, partitions, CAST(array() AS ARRAY<STRING>) AS revoked
-    FROM owned_list
+    SELECT process_id, instance, client, stream_pos, at_ms, event_id, partitions, CAST(array() AS ARRAY<STRING>) AS revoked FROM owned_list
     UNION ALL
     SELECT process_id, instance, client_id, stream_pos, unix_millis(ts), event_id, CAST(array() AS ARRAY<STRING>), revoked_partitions
     FROM event WHERE event = 'reconciling' AND client_kind = 'Consumer' AND client_id IS NOT NULL AND size(revoked_partitions) > 0
@@ -177,8 +175,7 @@ WITH last_open_line AS (
   SELECT c.*, a.marks, d.lists, r.lists AS later_lists,
     get(filter(k.lines, x -> x.stream_pos > c.stream_pos AND (c.next_made IS NULL OR x.stream_pos < c.next_made.stream_pos)), 0) AS closing,
     get(filter(s.lines, x -> x.stream_pos > c.stream_pos), 0) AS stopping, p.next_start_ms, p.next_start_id
-  FROM holding_change c
-  LEFT JOIN client_close k ON k.process_id = c.process_id AND k.instance = c.instance AND k.client = c.client
+  FROM holding_change c LEFT JOIN client_close k ON k.process_id = c.process_id AND k.instance = c.instance AND k.client = c.client
   LEFT JOIN sink_stop s ON s.process_id = c.process_id AND s.instance = c.instance AND s.group_id = c.group_id
   LEFT JOIN rejoin_or_close a ON a.process_id = c.process_id AND a.instance = c.instance AND a.client = c.client
   LEFT JOIN doubtful_list d ON d.process_id = c.process_id AND d.instance = c.instance AND d.client = c.client
@@ -203,9 +200,8 @@ WITH last_open_line AS (
     FROM event WHERE event = 'poll_overdue' AND ts IS NOT NULL
   ) u
   JOIN (
-    SELECT process_id, instance, resource FROM holding_change WHERE what = 'given'
-    GROUP BY process_id, instance, resource
-    HAVING min(group_id) = max(group_id) AND min(client) = max(client)
+    SELECT process_id, instance, resource FROM holding_change
+    WHERE what = 'given' GROUP BY process_id, instance, resource HAVING min(group_id) = max(group_id) AND min(client) = max(client)
   ) c ON c.process_id = u.process_id AND c.instance = u.instance AND c.resource = u.resource
   GROUP BY u.process_id, u.instance, u.resource
 ), wide_gap AS (

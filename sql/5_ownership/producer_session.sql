@@ -28,8 +28,7 @@ WITH producer_line AS (
   -- A new producer asks for its first epoch, or resets it (before 2.5); one that continues names the epoch that it has.
   SELECT *, lag(event = 'producer_initializing' AND epoch IS NULL OR event = 'producer_id_set' AND epoch < 0)
     OVER (PARTITION BY process_id, instance, transactional_id, client_id ORDER BY stream_pos) AS is_first
-  FROM event
-  WHERE event IN ('producer_initializing', 'producer_id_set', 'transactional_id_initialized') AND transactional_id IS NOT NULL
+  FROM event WHERE event IN ('producer_initializing', 'producer_id_set', 'transactional_id_initialized') AND transactional_id IS NOT NULL
 ), epoch_line AS (
   SELECT c.kafka_cluster, e.transactional_id, e.producer_id, e.epoch, e.event_id, e.event = 'transactional_id_initialized' AS is_coordinator,
     CASE WHEN e.event = 'producer_id_set' THEN e.process_id END AS process_id, CASE WHEN e.event = 'producer_id_set' THEN e.instance END AS instance,
@@ -69,8 +68,8 @@ WITH producer_line AS (
     ORDER BY epoch ROWS UNBOUNDED PRECEDING) AS session
   FROM epoch_after_previous
 ), producer_epochs AS (
-  SELECT kafka_cluster, transactional_id, producer_id, session, max(epoch) AS last_epoch
-  FROM numbered_epoch GROUP BY kafka_cluster, transactional_id, producer_id, session
+  SELECT kafka_cluster, transactional_id, producer_id, session, max(epoch) AS last_epoch FROM numbered_epoch
+  GROUP BY kafka_cluster, transactional_id, producer_id, session
 )
 SELECT n.event_ids[0] AS session_id, n.kafka_cluster, n.transactional_id, n.producer_id, n.epoch AS first_epoch, s.last_epoch, n.process_id,
   n.instance, n.client_id, timestamp_millis(n.start_lo_ms) AS start_lo, timestamp_millis(n.start_hi_ms) AS start_hi, n.reference_process_id,

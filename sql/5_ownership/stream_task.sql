@@ -38,8 +38,7 @@ WITH thread_line AS (
 ), numbered_line AS (
   SELECT *, row_number() OVER (PARTITION BY process_id, instance, thread ORDER BY stream_pos) AS nth FROM thread_line
 ), task_in_line AS (
-  SELECT n.*, t.role, t.task
-  FROM numbered_line n
+  SELECT n.*, t.role, t.task FROM numbered_line n
   LATERAL VIEW inline(concat(transform(active_tasks, x -> named_struct('role', 'active', 'task', x)),
       transform(standby_tasks, x -> named_struct('role', 'standby', 'task', x)))) t AS role, task
   WHERE n.event = 'streams_tasks_assigned'
@@ -57,7 +56,6 @@ SELECT s.kafka_cluster, s.group_id, s.task, s.role, s.process_id, s.instance, s.
   timestamp_millis(coalesce(n.at_ms + n.resolution_ms, l.next_start_ms) - o.lo_ms) AS stop_hi,
   CASE WHEN n.event_id IS NOT NULL THEN n.how WHEN l.next_start_ms IS NOT NULL THEN 'restarted' END AS stop_how,
   filter(array(s.start_id, n.event_id, CASE WHEN n.event_id IS NULL THEN l.next_start_id END), x -> x IS NOT NULL) AS witness
-FROM task_span s
-JOIN clock_offset o ON o.process_id = s.process_id AND o.is_island_reference
+FROM task_span s JOIN clock_offset o ON o.process_id = s.process_id AND o.is_island_reference
 JOIN process_life l ON l.process_id = s.process_id AND l.instance = s.instance
 LEFT JOIN numbered_line n ON n.process_id = s.process_id AND n.instance = s.instance AND n.thread = s.thread AND n.nth = s.last_nth + 1

@@ -100,8 +100,7 @@ WITH consumer_identity AS (
     array_min(transform(filter(h.gaps, x -> x.is_wide AND x.to_pos > m.began_pos AND NOT exists(coalesce(d.ids, array()),
       i -> i.from_pos <= x.from_pos AND i.to_pos >= x.to_pos)), x -> x.from_pos)) AS wide_at_first,
     exists(coalesce(h.gaps, array()), x -> x.is_wide AND x.to_pos <= m.began_pos) AS is_after_gap_at_first
-  FROM line_with_consumers m
-  LEFT JOIN log_gap h ON h.process_id = m.process_id AND h.instance = m.instance AND m.stream_pos = m.began_pos
+  FROM line_with_consumers m LEFT JOIN log_gap h ON h.process_id = m.process_id AND h.instance = m.instance AND m.stream_pos = m.began_pos
   LEFT JOIN consumer_identity d ON d.process_id = m.process_id AND d.instance = m.instance AND d.resource_kind = m.resource_kind
     AND d.resource = m.resource AND d.life = m.life
 ), line_with_wide_gap AS (
@@ -123,8 +122,7 @@ WITH consumer_identity AS (
   -- same task.
   SELECT m.*, CASE WHEN exists(coalesce(h.gaps, array()), x -> x.to_pos > m.sure_pos
       AND (m.stop_pos IS NULL OR x.from_pos < m.stop_pos OR x.to_pos <= m.last_pos)) THEN m.sure_pos END AS gap_at_first
-  FROM last_certain_line m
-  LEFT JOIN log_gap h ON h.process_id = m.process_id AND h.instance = m.instance AND m.stream_pos = m.began_pos
+  FROM last_certain_line m LEFT JOIN log_gap h ON h.process_id = m.process_id AND h.instance = m.instance AND m.stream_pos = m.began_pos
 ), line_with_bounds AS (
   SELECT *, max(gap_at_first) OVER one AS gap_pos,
     min(CASE WHEN kind = 'closed' AND stream_pos > forced_pos THEN stream_pos END) OVER one AS forced_closed_pos
@@ -193,8 +191,8 @@ WITH consumer_identity AS (
   FROM task_span_with_next f LEFT JOIN stop_timeout g ON g.process_id = f.process_id
 ), unseen_start AS (
   -- Runs whose log lacks the start, or has only the end of the connector's construction.
-  SELECT process_id, instance, resource_kind, resource, life, min(stream_pos) AS from_pos
-  FROM task_line WHERE kind <> 'order' GROUP BY process_id, instance, resource_kind, resource, life
+  SELECT process_id, instance, resource_kind, resource, life, min(stream_pos) AS from_pos FROM task_line
+  WHERE kind <> 'order' GROUP BY process_id, instance, resource_kind, resource, life
   HAVING life = 0 OR min_by(event, stream_pos) FILTER (WHERE kind = 'start') = 'connector_started'
 ), adjacent_assignment AS (
   -- The last assignment of its worker before the first line, and the next one. What the last one does not name started after it.
@@ -248,8 +246,7 @@ WITH consumer_identity AS (
       CASE WHEN p.next_start_id IS NOT NULL THEN named_struct('at_ms', p.next_start_ms, 'how', 'process_restarted', 'event_id',
         p.next_start_id) END
     ) AS end_line
-  FROM span_with_timeout f
-  LEFT JOIN process_life p ON p.process_id = f.process_id AND p.instance = f.instance
+  FROM span_with_timeout f LEFT JOIN process_life p ON p.process_id = f.process_id AND p.instance = f.instance
   LEFT JOIN coordinator_contact d ON f.resource_kind = 'task' AND d.process_id = f.process_id AND d.instance = f.instance AND d.resource = f.resource
     AND d.life = f.life
   LEFT JOIN adjacent_assignment b ON b.process_id = f.process_id AND b.instance = f.instance AND b.resource_kind = f.resource_kind

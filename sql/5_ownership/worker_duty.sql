@@ -21,8 +21,7 @@ WITH worker_assignment AS (
     e.assigned_tasks, j.worker_assigned_ms AS at_ms, j.worker_assigned_id AS event_id,
     coalesce(lead(j.worker_assigned_ms) OVER (PARTITION BY j.process_id, j.instance, j.group_id, j.client ORDER BY j.round),
       l.stopping_ms, l.last_ms) AS until_ms
-  FROM join_round j
-  JOIN process_life l ON l.process_id = j.process_id AND l.instance = j.instance
+  FROM join_round j JOIN process_life l ON l.process_id = j.process_id AND l.instance = j.instance
   JOIN client_event e ON e.event_id = j.worker_assigned_id
   WHERE j.is_worker AND j.worker_assigned_ms IS NOT NULL
 ), assigned_task AS (
@@ -37,7 +36,6 @@ SELECT t.kafka_cluster, t.group_id, t.process_id, t.instance, t.round, t.generat
       AND (r.stop_asked_ms IS NULL OR r.stop_asked_ms >= t.at_ms)) THEN true
     WHEN max(s.process_id) IS NULL THEN false END AS started,
   t.event_id
-FROM assigned_task t
-LEFT JOIN task_span r ON r.process_id = t.process_id AND r.resource = t.task
+FROM assigned_task t LEFT JOIN task_span r ON r.process_id = t.process_id AND r.resource = t.task
 LEFT JOIN (SELECT DISTINCT process_id FROM clock_setback) s ON s.process_id = t.process_id
 GROUP BY t.kafka_cluster, t.group_id, t.process_id, t.instance, t.round, t.generation, t.task, t.at_ms, t.until_ms, t.event_id

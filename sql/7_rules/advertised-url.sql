@@ -1,8 +1,8 @@
 -- One row per REST URL that two workers advertise, or that other workers cannot reach.
 -- Reads: worker_setting, fact_line, one_process
 WITH advertised AS (
-  SELECT process_id, max_by(worker_url, stream_pos) AS worker_url, max_by(event_id, stream_pos) AS event_id
-  FROM fact_line WHERE event = 'worker_url_advertised' AND worker_url IS NOT NULL GROUP BY process_id
+  SELECT process_id, max_by(worker_url, stream_pos) AS worker_url, max_by(event_id, stream_pos) AS event_id FROM fact_line
+  WHERE event = 'worker_url_advertised' AND worker_url IS NOT NULL GROUP BY process_id
 ), worker_address AS (
   SELECT w.kafka_cluster, w.group_id, w.process_id, a.worker_url, a.event_id,
     regexp_extract(a.worker_url, '^[a-z]+://(\\[[^\\]]*\\]|[^:/]*)', 1) RLIKE '^(localhost|127[.].*|0[.]0[.]0[.]0|\\[::1?\\])$' AS is_loopback

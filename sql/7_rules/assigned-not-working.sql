@@ -5,8 +5,7 @@ WITH clock_lead AS (
   SELECT process_id, (lo_ms + hi_ms) DIV 2 AS ahead_ms FROM clock_offset WHERE is_island_reference
 ), herder_failure AS (
   SELECT f.kafka_cluster, w.group_id, f.process_id, f.instance, f.message, f.event_id, f.at_ms - k.ahead_ms AS reference_ms
-  FROM fact_line f
-  JOIN clock_lead k ON k.process_id = f.process_id
+  FROM fact_line f JOIN clock_lead k ON k.process_id = f.process_id
   LEFT JOIN worker_group w ON w.process_id = f.process_id AND w.instance = f.instance
   WHERE f.event = 'herder_failed'
 ), resource_failure AS (
@@ -14,8 +13,7 @@ WITH clock_lead AS (
     -- One that another owner had already did not stop.
     CASE f.ran_again WHEN 'already_elsewhere' THEN unix_millis(f.failed_ts) - k.ahead_ms ELSE unix_millis(f.next_ts) - n.ahead_ms END
       AS next_reference_ms
-  FROM task_failure f
-  JOIN clock_lead k ON k.process_id = f.process_id
+  FROM task_failure f JOIN clock_lead k ON k.process_id = f.process_id
   LEFT JOIN clock_lead n ON n.process_id = f.next_process_id
 ), failed_resources AS (
   SELECT kafka_cluster, group_id, process_id, connector, array_sort(collect_set(resource)) AS resources,
@@ -38,8 +36,7 @@ WITH clock_lead AS (
 ), unstarted_tasks AS (
   SELECT d.kafka_cluster, d.group_id, d.process_id, array_sort(collect_set(d.task)) AS tasks, min(d.assigned_ms - k.ahead_ms) AS from_ms,
     max(d.until_ms - d.assigned_ms) AS waited_ms, slice(array_sort(collect_set(d.event_id)), 1, 4) AS event_ids
-  FROM worker_duty d
-  JOIN clock_lead k ON k.process_id = d.process_id
+  FROM worker_duty d JOIN clock_lead k ON k.process_id = d.process_id
   LEFT ANTI JOIN task_failure f ON f.process_id = d.process_id AND f.instance = d.instance AND f.resource = d.task
   LEFT ANTI JOIN fact_line h ON h.process_id = d.process_id AND h.instance = d.instance AND h.event = 'herder_failed'
   -- If lines are missing, those of the start may be among them.
@@ -50,8 +47,7 @@ WITH clock_lead AS (
   SELECT j.kafka_cluster, j.group_id, j.process_id, j.task, max_by(size(coalesce(j.assigned, j.given)), struct(j.round, j.synced_id)) AS partitions,
     max_by(j.synced_id, struct(j.round, j.synced_id)) AS event_id, max_by(j.synced_ms - k.ahead_ms, struct(j.round, j.synced_id)) AS reference_ms
   FROM join_round j JOIN clock_lead k ON k.process_id = j.process_id
-  WHERE j.task IS NOT NULL AND j.synced_ms IS NOT NULL AND NOT j.is_worker
-  GROUP BY j.kafka_cluster, j.group_id, j.process_id, j.task
+  WHERE j.task IS NOT NULL AND j.synced_ms IS NOT NULL AND NOT j.is_worker GROUP BY j.kafka_cluster, j.group_id, j.process_id, j.task
 ), idle_sink_tasks AS (
   -- If another worker has the task by now, only that worker's assignment counts.
   SELECT b.kafka_cluster, b.group_id, array_sort(collect_list(b.task)) AS tasks, min(b.reference_ms) AS from_ms,

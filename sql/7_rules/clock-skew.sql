@@ -2,23 +2,21 @@
 -- whose log was read in the wrong time zone.
 -- Reads: clock_offset, clock_bound, clock_closure, clock_suspect, clock_setback, clock_step, range_row
 WITH clock_lead AS (
-  SELECT process_id, reference_process_id AS island, lo_ms, hi_ms, suspect_time_zone
-  FROM clock_offset WHERE is_island_reference AND NOT stepped AND process_id <> reference_process_id
+  SELECT process_id, reference_process_id AS island, lo_ms, hi_ms, suspect_time_zone FROM clock_offset
+  WHERE is_island_reference AND NOT stepped AND process_id <> reference_process_id
   UNION
-  SELECT reference_process_id, reference_process_id, 0L, 0L, CAST(NULL AS STRING)
-  FROM clock_offset WHERE is_island_reference
+  SELECT reference_process_id, reference_process_id, 0L, 0L, CAST(NULL AS STRING) FROM clock_offset
+  WHERE is_island_reference
 ), agreement_count AS (
   -- The number of clocks that agree with each one, including itself.
-  SELECT a.island, a.process_id, a.lo_ms, a.hi_ms, count(*) AS alike
-  FROM clock_lead a
+  SELECT a.island, a.process_id, a.lo_ms, a.hi_ms, count(*) AS alike FROM clock_lead a
   JOIN clock_lead b ON b.island = a.island AND a.lo_ms - b.hi_ms <= clock_skew_ms AND b.lo_ms - a.hi_ms <= clock_skew_ms
   GROUP BY a.island, a.process_id, a.lo_ms, a.hi_ms
 ), central_clock AS (
   -- If a majority agrees with one clock, a clock that differs from it differs from the majority. Without a majority it is unknown which clock is
   -- right.
   SELECT island, min(struct(NOT is_most AS is_few, process_id <> island AS is_other, hi_ms - lo_ms AS width_ms, process_id, lo_ms, hi_ms)) AS of
-  FROM (SELECT *, coalesce(2 * alike > count(*) OVER (PARTITION BY island), false) AS is_most FROM agreement_count)
-  GROUP BY island
+  FROM (SELECT *, coalesce(2 * alike > count(*) OVER (PARTITION BY island), false) AS is_most FROM agreement_count) GROUP BY island
 ), offset_to_centre AS (
   SELECT o.process_id, c.of.process_id AS reference_process_id, o.lo_ms - c.of.hi_ms AS lo_ms, o.hi_ms - c.of.lo_ms AS hi_ms, o.suspect_time_zone,
     c.of.process_id = o.island AS is_reference, c.of.is_few AS is_few, ceil((o.lo_ms - c.of.hi_ms) / 900000.0) AS quarters

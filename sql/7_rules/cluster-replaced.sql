@@ -9,19 +9,18 @@ WITH broker_process AS (
     lag(c.cluster_event) OVER (PARTITION BY c.process_id ORDER BY c.instance, c.from_pos) AS former_event
   FROM process_cluster c JOIN broker_process b ON b.process_id = c.process_id WHERE c.cluster_event IS NOT NULL
 ), cluster_change AS (
-  SELECT process_id, instance, kafka_cluster, cluster_ms, cluster_event, former_cluster, former_instance, former_event
-  FROM cluster_start WHERE former_cluster <> kafka_cluster
+  SELECT process_id, instance, kafka_cluster, cluster_ms, cluster_event, former_cluster, former_instance, former_event FROM cluster_start
+  WHERE former_cluster <> kafka_cluster
 ), interleaved_log AS (
   -- An id that returns was never lost: the log has lines of several brokers.
   SELECT process_id FROM cluster_start GROUP BY process_id HAVING count_if(former_cluster <> kafka_cluster) >= count(DISTINCT kafka_cluster)
 ), data_directory AS (
   -- `log.dirs` has priority over `log.dir`, which has a default.
-  SELECT process_id, instance, max_by(value, struct(key, ts, event_id)) AS dirs
-  FROM config_value WHERE component = 'KafkaConfig' AND key IN ('log.dir', 'log.dirs') AND value <> 'null'
-  GROUP BY process_id, instance
+  SELECT process_id, instance, max_by(value, struct(key, ts, event_id)) AS dirs FROM config_value
+  WHERE component = 'KafkaConfig' AND key IN ('log.dir', 'log.dirs') AND value <> 'null' GROUP BY process_id, instance
 ), empty_directory AS (
-  SELECT process_id, instance, directory, min(struct(stream_pos, event_id)) AS line
-  FROM event WHERE event = 'data_directory_empty' GROUP BY process_id, instance, directory
+  SELECT process_id, instance, directory, min(struct(stream_pos, event_id)) AS line FROM event
+  WHERE event = 'data_directory_empty' GROUP BY process_id, instance, directory
 ), group_count AS (
   SELECT kafka_cluster, count(DISTINCT group_id) AS group_count FROM generation GROUP BY kafka_cluster
 ), cluster_loss AS (
@@ -29,8 +28,7 @@ WITH broker_process AS (
     coalesce(max(g.group_count), 0) AS group_count, max(coalesce(was.dirs, now.dirs)) AS dirs,
     array_sort(collect_set(CASE WHEN was.dirs IS NULL OR array_contains(split(was.dirs, ' *, *'), e.directory) THEN e.directory END)) AS lost,
     min(CASE WHEN array_contains(split(was.dirs, ' *, *'), e.directory) THEN e.line END) AS line
-  FROM cluster_change c
-  LEFT JOIN data_directory was ON was.process_id = c.process_id AND was.instance = c.former_instance
+  FROM cluster_change c LEFT JOIN data_directory was ON was.process_id = c.process_id AND was.instance = c.former_instance
   LEFT JOIN data_directory now ON now.process_id = c.process_id AND now.instance = c.instance
   LEFT JOIN group_count g ON g.kafka_cluster = c.former_cluster
   LEFT JOIN empty_directory e ON e.process_id = c.process_id AND e.instance = c.instance

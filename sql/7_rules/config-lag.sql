@@ -3,8 +3,7 @@
 WITH mismatch AS (
   SELECT f.kafka_cluster, f.process_id, f.instance, f.stream_pos, f.event, f.event_id, f.config_offset, f.assigned_config_offset, f.at_ms,
     o.lo_ms, o.hi_ms, f.at_ms - lag(f.at_ms) OVER (PARTITION BY f.process_id, f.instance ORDER BY f.stream_pos) AS since_last_ms
-  FROM fact_line f
-  JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
+  FROM fact_line f JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
   JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   WHERE f.event IN ('config_mismatch', 'config_read_timeout') AND (l.stopping_ms IS NULL OR f.at_ms < l.stopping_ms)
 ), numbered_mismatch AS (
@@ -28,6 +27,5 @@ SELECT 'warning' AS severity, 'proved' AS verdict, l.kafka_cluster, w.group_id, 
   array(named_struct('role', CASE WHEN l.is_never_read THEN 'cannot read to the end' ELSE 'first mismatch' END, 'event_id', l.first_id),
     named_struct('role', CASE WHEN l.is_never_read THEN 'still cannot read to the end' ELSE 'last mismatch' END, 'event_id',
     CASE WHEN l.last_id <> l.first_id THEN l.last_id END)) AS proof
-FROM lagging_worker l
-LEFT JOIN worker_group w ON w.process_id = l.process_id AND w.instance = l.instance
+FROM lagging_worker l LEFT JOIN worker_group w ON w.process_id = l.process_id AND w.instance = l.instance
 LEFT JOIN worker_setting s ON s.process_id = l.process_id

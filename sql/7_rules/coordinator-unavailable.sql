@@ -6,8 +6,7 @@
 WITH unaffected_members AS (
   -- Members of the group in other processes whose logs continue through the outage, or that joined a generation during it. The end of the outage is
   -- as uncertain as the loss.
-  SELECT o.outage_id, count(DISTINCT r.process_id) AS processes
-  FROM group_outage o
+  SELECT o.outage_id, count(DISTINCT r.process_id) AS processes FROM group_outage o
   JOIN join_round r ON r.kafka_cluster = o.kafka_cluster AND r.group_id = o.group_id AND NOT array_contains(o.who, r.process_id)
   JOIN process p ON p.process_id = r.process_id AND p.reference_process_id = o.reference_process_id
   JOIN clock_offset k ON k.process_id = p.process_id AND k.is_island_reference
@@ -44,8 +43,7 @@ WITH unaffected_members AS (
   FROM absence_by_outage WHERE is_near GROUP BY outage_id
 ), generations_of_broker AS (
   -- Its broker continued to coordinate, so the broker was up.
-  SELECT o.outage_id, count(*) AS generations
-  FROM group_outage o
+  SELECT o.outage_id, count(*) AS generations FROM group_outage o
   JOIN cluster_broker c ON c.kafka_cluster = o.kafka_cluster AND c.broker_id = o.broker_id
   JOIN clock_offset k ON k.process_id = c.process_id AND k.is_island_reference AND k.reference_process_id = o.reference_process_id
   JOIN broker_generation g ON g.process_id = c.process_id AND g.stabilized_ms - k.hi_ms > o.last_lost_ms
@@ -80,8 +78,8 @@ WITH unaffected_members AS (
   SELECT kafka_cluster, group_id, max_by(offsets_partition, struct(stabilized_ms IS NOT NULL, stabilized_ms, offsets_partition)) AS offsets_partition
   FROM broker_generation GROUP BY kafka_cluster, group_id
 ), partition_replicas AS (
-  SELECT kafka_cluster, offsets_partition, max_by(replicas, struct(at_ms IS NOT NULL, at_ms, replicas)) AS replicas
-  FROM offsets_replica GROUP BY kafka_cluster, offsets_partition
+  SELECT kafka_cluster, offsets_partition, max_by(replicas, struct(at_ms IS NOT NULL, at_ms, replicas)) AS replicas FROM offsets_replica
+  GROUP BY kafka_cluster, offsets_partition
 ), outage_with_code AS (
   SELECT o.*, m.word AS missed, coalesce(u.processes, 0) AS untroubled_count, coalesce(s.generations, 0) AS served_generations, a.broker AS down,
     CASE WHEN a.broker IS NULL THEN a.unplaced END AS unplaced, coalesce(n.failed, 0) AS failed_connections, n.nodes, n.authentication, n.lookup,
@@ -102,8 +100,7 @@ WITH unaffected_members AS (
       WHEN n.nodes >= q.brokers AND q.brokers > 0 THEN 'no_broker_reachable'
       WHEN n.failed > 0 THEN 'connections_failed'
       ELSE 'unknown' END AS code
-  FROM group_outage o
-  LEFT JOIN unaffected_members u ON u.outage_id = o.outage_id
+  FROM group_outage o LEFT JOIN unaffected_members u ON u.outage_id = o.outage_id
   LEFT JOIN broker_absence_in_outage a ON a.outage_id = o.outage_id
   LEFT JOIN report_of_other_broker m ON m.outage_id = o.outage_id
   LEFT JOIN generations_of_broker s ON s.outage_id = o.outage_id
@@ -127,18 +124,17 @@ WITH unaffected_members AS (
   HAVING count_if(l.event = 'connect_start_failed') > 0 AND count_if(l.event = 'kafka_cluster_id') = 0
     AND count_if(l.event <> 'connect_start_failed') > 0
 ), process_with_info AS (
-  SELECT DISTINCT process_id
-  FROM fact_line WHERE level = 'INFO'
+  SELECT DISTINCT process_id FROM fact_line
+  WHERE level = 'INFO'
   UNION
-  SELECT DISTINCT process_id
-  FROM client_event WHERE event IN ('coordinator_discovered', 'coordinator_lost', 'joining')
+  SELECT DISTINCT process_id FROM client_event
+  WHERE event IN ('coordinator_discovered', 'coordinator_lost', 'joining')
 ), unreachable_node AS (
   -- Identified by the node of the connection, or by that of the coordinator connection.
   SELECT f.kafka_cluster, f.process_id, CASE WHEN p.role = 'broker' THEN f.process_id END AS broker_process_id, f.at_ms, f.event_id,
     CASE WHEN f.node_id BETWEEN 0 AND 1000000000 THEN f.text END AS address,
     CAST(CASE WHEN f.node_id > 2000000000 THEN 2147483647 - f.node_id ELSE f.node_id END AS BIGINT) AS broker_id
-  FROM fact_line f
-  JOIN process p ON p.process_id = f.process_id
+  FROM fact_line f JOIN process p ON p.process_id = f.process_id
   LEFT ANTI JOIN process_with_info i ON i.process_id = f.process_id
   WHERE f.event = 'connection_failed' AND (f.node_id BETWEEN 0 AND 1000000000 OR f.node_id BETWEEN 2000000000 AND 2147483647)
 ), unreachable_broker AS (

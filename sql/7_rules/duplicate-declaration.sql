@@ -5,8 +5,7 @@ WITH printed_line AS (
   SELECT c.kafka_cluster, g.group_id AS place, g.group_id, v.connector,
     v.component RLIKE '^(Source|Sink)?ConnectorConfig$|EnrichedConnectorConfig$' AS by_connect,
     v.component, v.key, v.value, v.ts, v.event_id, unix_millis(v.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms
-  FROM config_value v
-  LEFT JOIN clock_offset o ON o.process_id = v.process_id AND o.is_island_reference
+  FROM config_value v LEFT JOIN clock_offset o ON o.process_id = v.process_id AND o.is_island_reference
   JOIN worker_group g ON g.process_id = v.process_id AND g.instance = v.instance
   JOIN process_cluster c ON c.process_id = v.process_id AND c.instance = v.instance AND c.is_life_last
   WHERE v.source = 'log' AND v.connector IS NOT NULL AND v.task IS NULL
@@ -20,8 +19,7 @@ WITH printed_line AS (
   -- are compared.
   SELECT v.path AS place, v.connector, v.key, max_by(v.value, struct(v.ts IS NOT NULL, v.ts, v.line, v.event_id)) AS value,
     max_by(v.event_id, struct(v.ts IS NOT NULL, v.ts, v.line, v.event_id)) AS event_id
-  FROM config_value v
-  WHERE v.source IN ('connect_rest', 'connect_topic') AND v.component = 'connector' AND v.connector IS NOT NULL
+  FROM config_value v WHERE v.source IN ('connect_rest', 'connect_topic') AND v.component = 'connector' AND v.connector IS NOT NULL
   GROUP BY v.path, v.connector, v.key
 ), declaration AS (
   -- The settings that distinguish connectors: Connect's own settings for the input, and everything that the connector class prints.
@@ -42,12 +40,12 @@ WITH printed_line AS (
     array_sort(collect_set(event_id)) AS event_ids, CAST(NULL AS BIGINT) AS first_ms
   FROM stored_setting GROUP BY place, connector
 ), deleted_connector AS (
-  SELECT DISTINCT g.group_id, f.connector
-  FROM fact_line f JOIN worker_group g ON g.process_id = f.process_id AND g.instance = f.instance
+  SELECT DISTINCT g.group_id, f.connector FROM fact_line f
+  JOIN worker_group g ON g.process_id = f.process_id AND g.instance = f.instance
   WHERE f.event = 'connector_config_removed' AND f.connector IS NOT NULL
 ), current_declaration AS (
-  SELECT d.*
-  FROM declaration d LEFT ANTI JOIN deleted_connector x ON x.group_id = d.group_id AND x.connector = d.connector
+  SELECT d.* FROM declaration d
+  LEFT ANTI JOIN deleted_connector x ON x.group_id = d.group_id AND x.connector = d.connector
   WHERE d.connector_class IS NOT NULL AND size(d.own_settings) > 0
 ), equal_pair AS (
   SELECT a.kafka_cluster, a.source, a.connector_class, a.own_settings, a.is_sink, a.group_id, a.place, a.connector,
@@ -64,8 +62,8 @@ WITH printed_line AS (
 ), worker_process AS (
   SELECT DISTINCT process_id, group_id FROM worker_group
 ), connector_with_work AS (
-  SELECT DISTINCT w.group_id, regexp_replace(h.resource, '-[0-9]+$', '') AS connector
-  FROM holding h JOIN worker_process w ON w.process_id = h.process_id
+  SELECT DISTINCT w.group_id, regexp_replace(h.resource, '-[0-9]+$', '') AS connector FROM holding h
+  JOIN worker_process w ON w.process_id = h.process_id
   WHERE h.resource_kind = 'task' AND h.first_sign_ms IS NOT NULL
 ), unique_pair AS (
   -- A file may repeat a pair that the logs already show.
@@ -75,8 +73,7 @@ WITH printed_line AS (
       p.other_connector) AS nth
   FROM equal_pair p
 ), double_declaration AS (
-  SELECT p.*, x.group_id IS NOT NULL AND y.group_id IS NOT NULL AS has_both_run
-  FROM unique_pair p
+  SELECT p.*, x.group_id IS NOT NULL AND y.group_id IS NOT NULL AS has_both_run FROM unique_pair p
   LEFT JOIN connector_with_work x ON x.group_id = p.group_id AND x.connector = p.connector
   LEFT JOIN connector_with_work y ON y.group_id = p.other_group_id AND y.connector = p.other_connector
   WHERE p.nth = 1

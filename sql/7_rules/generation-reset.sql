@@ -41,8 +41,7 @@ WITH incarnation_end AS (
 ), coordinator_restart AS (
   -- The coordinator restarted between the two incarnations of the group.
   SELECT n.kafka_cluster, n.group_id, n.incarnation, max(struct(e.next_ms, e.last_ms, e.how, e.witness)) AS last
-  FROM new_incarnation n
-  JOIN process_ending e ON e.process_id = n.coordinator AND e.last_ms >= n.last_ms AND e.next_ms <= n.from_ms
+  FROM new_incarnation n JOIN process_ending e ON e.process_id = n.coordinator AND e.last_ms >= n.last_ms AND e.next_ms <= n.from_ms
   WHERE n.last_coordinator = n.coordinator AND e.how <> 'starting' GROUP BY n.kafka_cluster, n.group_id, n.incarnation
 )
 SELECT CASE WHEN r.is_ordered THEN 'critical' ELSE 'warning' END AS severity, CASE WHEN r.is_ordered THEN 'proved' ELSE 'undecided' END AS verdict,

@@ -25,8 +25,7 @@ WITH topic_set AS (
   -- A worker group with the name that the group of one of its own sinks would have.
   SELECT w.kafka_cluster, w.group_id, array_sort(collect_set(w.process_id)) AS workers, array_sort(collect_set(w.event_id)) AS event_ids,
     max(s.connector) AS connector
-  FROM worker_setting w
-  JOIN sink_connector s ON s.kafka_cluster = w.kafka_cluster AND concat('connect-', s.connector) = w.group_id
+  FROM worker_setting w JOIN sink_connector s ON s.kafka_cluster = w.kafka_cluster AND concat('connect-', s.connector) = w.group_id
   LEFT ANTI JOIN mixed_group m ON m.kafka_cluster = w.kafka_cluster AND m.group_id = w.group_id
   GROUP BY w.kafka_cluster, w.group_id
 ), finding_row AS (

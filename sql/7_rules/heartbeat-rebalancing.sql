@@ -42,7 +42,6 @@ SELECT 'note' AS severity, 'proved' AS verdict, s.kafka_cluster, s.group_id, s.g
     'asked_why', x.asked_why)) AS rebalances) AS facts,
   transform(t.event_ids, x -> named_struct('role', CASE WHEN array_contains(t.cause_ids, x) THEN 'the rebalance' ELSE 'a member is notified' END,
     'event_id', x)) AS proof
-FROM group_summary s
-JOIN trigger_count c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id
+FROM group_summary s JOIN trigger_count c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id
 JOIN cited_event t ON t.kafka_cluster = s.kafka_cluster AND t.group_id = s.group_id
 LEFT JOIN storm_group r ON r.kafka_cluster = s.kafka_cluster AND r.group_id = s.group_id

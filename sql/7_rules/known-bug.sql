@@ -19,8 +19,7 @@ WITH process_release AS (
 ), bug_line AS (
   SELECT f.event_id, f.kafka_cluster, f.group_id, f.process_id, f.instance, f.stream_pos, f.event, f.message, f.task, f.partition,
     f.group_instance_id, f.at_ms, f.at_ms - o.lo_ms AS reference_ms, g.group_id AS worker_group_id
-  FROM fact_line f
-  LEFT JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
+  FROM fact_line f LEFT JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   LEFT JOIN worker_group g ON g.process_id = f.process_id AND g.instance = f.instance
 ), worker_line AS (
   SELECT * FROM client_event WHERE is_worker
@@ -39,8 +38,7 @@ WITH process_release AS (
     r.worker_assigned_ms - o.lo_ms AS reference_ms, r.generation = max(r.generation) OVER (PARTITION BY r.kafka_cluster, r.group_id) AS is_last,
     array_except(e.assigned_tasks, coalesce(e.revoked_tasks, CAST(array() AS ARRAY<STRING>))) AS tasks,
     array_except(e.assigned_connectors, coalesce(e.revoked_connectors, CAST(array() AS ARRAY<STRING>))) AS connectors
-  FROM join_round r
-  JOIN worker_line e ON e.event_id = r.worker_assigned_id
+  FROM join_round r JOIN worker_line e ON e.event_id = r.worker_assigned_id
   LEFT JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference
   WHERE r.is_worker AND r.leader_member_id IS NOT NULL
 ), assigned_resource AS (
@@ -71,14 +69,13 @@ WITH process_release AS (
   FROM proved_overlap s JOIN connector_restart r ON r.process_id IN (s.process_a, s.process_b)
   WHERE s.resource_kind = 'task' AND s.cause = 'restart_of_task_not_owned'
   UNION ALL
-  SELECT 'KAFKA-14639' AS bug, process_a, kafka_cluster, group_id, resource, from_lo_ms, ownership_a, proof
-  FROM proved_overlap WHERE resource_kind = 'partition' AND cause = 'same_generation_assigned_twice'
+  SELECT 'KAFKA-14639' AS bug, process_a, kafka_cluster, group_id, resource, from_lo_ms, ownership_a, proof FROM proved_overlap
+  WHERE resource_kind = 'partition' AND cause = 'same_generation_assigned_twice'
   UNION ALL
   -- It left its group because of its own poll timeout, and another worker started the task that it was still running.
   SELECT 'KAFKA-16056' AS bug, s.process_a, s.kafka_cluster, s.group_id, s.resource, s.from_lo_ms, s.ownership_a,
     concat(s.proof, array(named_struct('role', 'leaves after its poll timeout', 'event_id', c.event_id)))
-  FROM proved_overlap s
-  JOIN worker_line c ON c.process_id = s.process_a AND c.event = 'poll_timeout' AND c.group_id = s.group_id
+  FROM proved_overlap s JOIN worker_line c ON c.process_id = s.process_a AND c.event = 'poll_timeout' AND c.group_id = s.group_id
   JOIN clock_offset o ON o.process_id = c.process_id AND o.is_island_reference
   WHERE s.resource_kind = 'task' AND c.at_ms - o.lo_ms BETWEEN s.from_lo_ms - bug_long_ms AND s.to_hi_ms
     -- The task already ran then, and was not asked to stop afterwards.
@@ -142,8 +139,7 @@ WITH process_release AS (
   SELECT m.bug, m.kafka_cluster, m.group_id, m.process_id, min(m.reference_ms) AS from_ms, max(m.reference_ms) AS to_ms,
     array_sort(collect_set(m.subject)) AS subjects, count(DISTINCT m.mark) AS times, max(r.printed) AS printed, max(b.fixed) AS fixed,
     flatten(sort_array(collect_list(m.proof))) AS proof
-  FROM bug_evidence m
-  JOIN process_release r ON r.process_id = m.process_id
+  FROM bug_evidence m JOIN process_release r ON r.process_id = m.process_id
   JOIN known_bug b ON b.bug = m.bug AND r.numbers >= b.since AND (b.until IS NULL OR r.numbers < b.until)
   GROUP BY m.bug, m.kafka_cluster, m.group_id, m.process_id
 )

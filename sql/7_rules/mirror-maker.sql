@@ -12,11 +12,9 @@ WITH mirror_line AS (
     e.event LIKE 'mirror\\_%sync\\_failed' AS is_failed_line, coalesce(e.cause LIKE 'took too long%', false) AS is_late,
     coalesce(e.message LIKE '%currently using this group%', false) AS is_in_use,
     coalesce(e.root_error, e.error, regexp_extract(e.cause, '^\\w+(Exception|Error)$', 0)) AS error
-  FROM event e
-  WHERE e.event LIKE 'mirror\\_%' OR e.event = 'kafka_cluster_id' AND (e.task IS NOT NULL OR e.client_kind = 'Worker')
+  FROM event e WHERE e.event LIKE 'mirror\\_%' OR e.event = 'kafka_cluster_id' AND (e.task IS NOT NULL OR e.client_kind = 'Worker')
 ), printed_setting AS (
-  SELECT process_id, instance, connector, key, max(value) AS printed
-  FROM config_value
+  SELECT process_id, instance, connector, key, max(value) AS printed FROM config_value
   WHERE source = 'log' AND component RLIKE '^Mirror(Source|Checkpoint)Config$' AND (key LIKE '%.interval.seconds' OR key LIKE 'replication.policy.%')
   GROUP BY process_id, instance, connector, key
   HAVING count(DISTINCT value) = 1
@@ -45,8 +43,7 @@ WITH mirror_line AS (
     -- Work of a connector or task that is stopped while it starts fails too.
     m.is_failed_line AND NOT m.is_late AND coalesce(m.error NOT LIKE '%has already been closed%', true) AS is_failure,
     m.is_late OR m.event = 'mirror_synced' AND m.duration_ms > greatest(i.interval_ms, mirror_slow_ms) AS is_slow
-  FROM mirror_line m
-  JOIN mirror_process p ON p.process_id = m.process_id AND p.instance = m.instance
+  FROM mirror_line m JOIN mirror_process p ON p.process_id = m.process_id AND p.instance = m.instance
   LEFT JOIN work_interval i ON i.process_id = m.process_id AND i.instance = m.instance AND i.work = m.work
   WHERE m.work IS NOT NULL AND coalesce(m.at_ms < p.stopping_ms, true)
 ), trouble_line AS (
@@ -85,8 +82,7 @@ WITH mirror_line AS (
     coalesce(max(w.kafka_cluster_id), max(c.kafka_cluster_id) FILTER (WHERE c.client_id LIKE 'connector-producer-%'
       AND p.group_id IS NOT NULL)) AS target_id,
     max(r.printed) AS policy
-  FROM line_with_end m
-  JOIN mirror_process p ON p.process_id = m.process_id AND p.instance = m.instance
+  FROM line_with_end m JOIN mirror_process p ON p.process_id = m.process_id AND p.instance = m.instance
   LEFT JOIN mirror_line c ON c.event = 'kafka_cluster_id' AND c.process_id = m.process_id AND c.instance = m.instance AND c.task = m.task
     AND (c.client_id NOT LIKE '%->%' OR startswith(c.client_id, concat(m.flow, '|')))
   LEFT JOIN mirror_line w ON w.event = 'kafka_cluster_id' AND w.process_id = m.process_id AND w.instance = m.instance

@@ -48,13 +48,13 @@ WITH clock_lead AS (
     -- Nothing that it offers is offered by this member of the group.
     bool_or(size(f.assignors) > 0 AND size(o.assignors) > 0 AND o.is_timed AND NOT arrays_overlap(f.assignors, o.assignors)) AS has_nothing_in_common,
     sort_array(collect_set(o.setting_id)) AS setting_ids
-  FROM refusal r
-  LEFT JOIN refused_offer f ON f.event_id = r.event_id
+  FROM refusal r LEFT JOIN refused_offer f ON f.event_id = r.event_id
   LEFT JOIN other_offer o ON o.event_id = r.event_id
   GROUP BY r.kafka_cluster, r.group_id, r.process_id, r.is_worker, r.reference_ms, r.error, r.event_id
 ), group_type AS (
-  SELECT kafka_cluster, group_id, min(protocol_type) AS one_type, array_sort(collect_set(assignor)) AS assignors
-  FROM generation GROUP BY kafka_cluster, group_id HAVING count(DISTINCT protocol_type) <= 1
+  SELECT kafka_cluster, group_id, min(protocol_type) AS one_type, array_sort(collect_set(assignor)) AS assignors FROM generation
+  GROUP BY kafka_cluster, group_id
+  HAVING count(DISTINCT protocol_type) <= 1
 ), refused_group AS (
   SELECT r.kafka_cluster, r.group_id, min(r.reference_ms) AS from_ms, max(r.reference_ms) AS to_ms, array_sort(collect_set(r.process_id)) AS refused,
     array_sort(collect_set(concat(r.process_id, ': ', r.offer))) AS offers, sort_array(array_distinct(flatten(collect_list(r.others)))) AS others,
@@ -71,8 +71,8 @@ WITH clock_lead AS (
     max(unix_millis(coalesce(stabilized_ts, prepared_ts, last_synced_ts, first_joined_ts))) AS last_ms, min_by(witness, generation) AS witness
   FROM generation WHERE group_protocol IN ('classic', 'consumer') GROUP BY kafka_cluster, group_id, incarnation, group_protocol
 ), setting_by_protocol AS (
-  SELECT kafka_cluster, group_id, protocol, array_sort(collect_set(process_id)) AS processes
-  FROM consumer_setting GROUP BY kafka_cluster, group_id, protocol
+  SELECT kafka_cluster, group_id, protocol, array_sort(collect_set(process_id)) AS processes FROM consumer_setting
+  GROUP BY kafka_cluster, group_id, protocol
 ), migrated_group AS (
   SELECT a.kafka_cluster, a.group_id, a.incarnation, least(a.last_ms, b.first_ms) AS from_ms, greatest(a.last_ms, b.first_ms) AS to_ms,
     a.first_generation AS classic_generation, a.last_generation, b.first_generation AS first_epoch,

@@ -20,14 +20,13 @@ WITH position_reset AS (
   FROM fact_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   WHERE f.event IN ('position_set', 'offset_committed') AND f.offset > 0 AND NOT o.stepped
 ), known_position AS (
-  SELECT r.event_id, max(p.offset) AS known_offset
-  FROM position_reset r
+  SELECT r.event_id, max(p.offset) AS known_offset FROM position_reset r
   JOIN group_position p ON p.kafka_cluster = r.kafka_cluster AND p.group_id = r.group_id AND p.partition = r.partition
     AND p.reference_process_id = r.reference_process_id AND p.at_hi_ms < r.at_lo_ms
   GROUP BY r.event_id
 ), metadata_lost AS (
-  SELECT kafka_cluster, group_id, max(unix_millis(coalesce(stabilized_ts, prepared_ts, last_synced_ts))) AS at_ms
-  FROM generation WHERE incarnation_why = 'metadata_lost' GROUP BY kafka_cluster, group_id
+  SELECT kafka_cluster, group_id, max(unix_millis(coalesce(stabilized_ts, prepared_ts, last_synced_ts))) AS at_ms FROM generation
+  WHERE incarnation_why = 'metadata_lost' GROUP BY kafka_cluster, group_id
 ), topic_recreation AS (
   -- The same process learned shortly before that the topic was recreated under the same name.
   SELECT r.event_id, max_by(f.event_id, struct(f.stream_pos, f.event_id)) AS recreated_id
@@ -37,8 +36,7 @@ WITH position_reset AS (
     AND f.stream_pos < r.stream_pos AND r.own_ms - f.at_ms <= lost_together_ms
   GROUP BY r.event_id
 ), unexpected_reset AS (
-  SELECT r.*, k.known_offset, l.at_ms IS NOT NULL AS is_with_metadata, n.recreated_id
-  FROM position_reset r
+  SELECT r.*, k.known_offset, l.at_ms IS NOT NULL AS is_with_metadata, n.recreated_id FROM position_reset r
   JOIN first_holding h ON h.kafka_cluster = r.kafka_cluster AND h.group_id = r.group_id AND h.resource = r.partition
     AND h.reference_process_id = r.reference_process_id
   LEFT JOIN known_position k ON k.event_id = r.event_id
@@ -50,8 +48,8 @@ WITH position_reset AS (
   WHERE r.event = 'position_out_of_range' OR n.recreated_id IS NOT NULL
     OR (k.known_offset IS NOT NULL OR l.at_ms IS NOT NULL) AND NOT r.stepped AND r.at_lo_ms - h.first_ms > first_start_ms
 ), reset_policy AS (
-  SELECT process_id, client_id, max(value) AS value
-  FROM setting WHERE component = 'ConsumerConfig' AND key = 'auto.offset.reset' GROUP BY process_id, client_id
+  SELECT process_id, client_id, max(value) AS value FROM setting
+  WHERE component = 'ConsumerConfig' AND key = 'auto.offset.reset' GROUP BY process_id, client_id
 ), reset_summary AS (
   SELECT l.kafka_cluster, l.group_id, array_sort(collect_set(l.partition)) AS partitions,
     count(DISTINCT CASE WHEN l.event = 'position_out_of_range' THEN l.partition END) AS out_of_range_count, min(l.at_ms) AS from_ms,

@@ -9,11 +9,11 @@ WITH single_replica_topic AS (
   LEFT JOIN offsets_replica r ON r.kafka_cluster = g.kafka_cluster AND r.offsets_partition = g.offsets_partition AND size(r.replicas) = 1
   LEFT JOIN cluster_broker b ON b.process_id = g.process_id
 ), last_group_location AS (
-  SELECT kafka_cluster, group_id, max_by(broker, struct(stabilized_ms IS NOT NULL, stabilized_ms, broker)) AS broker
-  FROM group_location GROUP BY kafka_cluster, group_id
+  SELECT kafka_cluster, group_id, max_by(broker, struct(stabilized_ms IS NOT NULL, stabilized_ms, broker)) AS broker FROM group_location
+  GROUP BY kafka_cluster, group_id
 ), groups_of_broker AS (
-  SELECT kafka_cluster, broker, array_sort(collect_list(group_id)) AS group_ids
-  FROM last_group_location WHERE broker IS NOT NULL GROUP BY kafka_cluster, broker
+  SELECT kafka_cluster, broker, array_sort(collect_list(group_id)) AS group_ids FROM last_group_location
+  WHERE broker IS NOT NULL GROUP BY kafka_cluster, broker
 ), brokers_of_cluster AS (
   SELECT kafka_cluster, sort_array(collect_list(struct(broker, group_ids))) AS groups_by_broker FROM groups_of_broker GROUP BY kafka_cluster
 )

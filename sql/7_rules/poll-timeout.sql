@@ -7,13 +7,12 @@ WITH line_with_previous AS (
   WINDOW w AS (PARTITION BY c.process_id, c.group_id, c.client ORDER BY c.stream_pos)
 ), poll_timeout_leave AS (
   -- From 3.0 on a client prints a warning and the leave; both are one case.
-  SELECT *
-  FROM line_with_previous
+  SELECT * FROM line_with_previous
   WHERE (event = 'poll_timeout' OR event = 'leaving' AND reason LIKE '%poll timeout%')
     AND (last_such_ms IS NULL OR at_ms - last_such_ms > poll_repeats_ms OR event = 'poll_timeout')
 ), poll_limit AS (
-  SELECT process_id, client_id, max(try_cast(value AS BIGINT)) AS limit_ms
-  FROM config_value WHERE key = 'max.poll.interval.ms' GROUP BY process_id, client_id
+  SELECT process_id, client_id, max(try_cast(value AS BIGINT)) AS limit_ms FROM config_value
+  WHERE key = 'max.poll.interval.ms' GROUP BY process_id, client_id
 ), coordinator_loss AS (
   -- A consumer that looks for its coordinator does so inside poll(). It has no time to poll between finding it and the timeout.
   SELECT p.event_id, max(o.lost_ms) AS lost_ms, max_by(element_at(o.witness, 1), struct(o.lost_ms IS NOT NULL, o.lost_ms, o.client)) AS lost_id
@@ -27,7 +26,6 @@ SELECT 'warning' AS severity, 'proved' AS verdict, p.kafka_cluster, p.group_id, 
   struct(coalesce(p.task, p.client) AS name, p.process_id, p.instance, p.who AS member_id, p.task, p.at_ms AS left_at_ms, l.limit_ms, p.is_worker,
     w.lost_ms AS lost_at_ms) AS facts,
   array(named_struct('role', 'leaves', 'event_id', p.event_id), named_struct('role', 'loses its coordinator', 'event_id', w.lost_id)) AS proof
-FROM poll_timeout_leave p
-JOIN clock_offset o ON o.process_id = p.process_id AND o.is_island_reference
+FROM poll_timeout_leave p JOIN clock_offset o ON o.process_id = p.process_id AND o.is_island_reference
 LEFT JOIN poll_limit l ON l.process_id = p.process_id AND l.client_id = p.client_id
 LEFT JOIN coordinator_loss w ON w.event_id = p.event_id

@@ -31,10 +31,9 @@ WITH transaction_line AS (
     -- If it initialized the id several times, the last time before it was fenced counts.
     AND s.own_pos < f.fenced_pos
 ), last_own_session AS (
-  SELECT *
-  FROM (
+  SELECT * FROM (
   SELECT *, row_number() OVER (PARTITION BY kafka_cluster, transactional_id, process_id, instance, client_id
-    ORDER BY producer_id DESC NULLS LAST, last_epoch DESC NULLS LAST) AS nth
+  ORDER BY producer_id DESC NULLS LAST, last_epoch DESC NULLS LAST) AS nth
   FROM own_session) WHERE nth = 1
 ), candidate AS (
   -- A later epoch of the same producer id: which producer received it. Without its own epoch, others are only possible. If both epochs are in the
@@ -47,8 +46,7 @@ WITH transaction_line AS (
         ELSE n.reference_process_id = o.island AND (o.is_coordinated AND n.start_lo IS NOT NULL
           OR unix_millis(n.start_hi) <= o.fenced_lo_ms) END, false) AS is_sure,
     row_number() OVER (PARTITION BY o.fenced_id ORDER BY n.first_epoch, n.session_id) AS nth
-  FROM last_own_session o
-  JOIN producer_session n ON n.kafka_cluster <=> o.kafka_cluster AND n.transactional_id = o.transactional_id
+  FROM last_own_session o JOIN producer_session n ON n.kafka_cluster <=> o.kafka_cluster AND n.transactional_id = o.transactional_id
   WHERE CASE WHEN o.session_id IS NOT NULL THEN n.producer_id = o.producer_id AND n.first_epoch > o.last_epoch
     ELSE NOT (n.process_id <=> o.process_id AND n.instance <=> o.instance AND n.client_id <=> o.client_id) END
     -- A producer that starts later did not fence it: in the same log by position, else by the clocks.
@@ -73,8 +71,7 @@ WITH transaction_line AS (
   SELECT o.*, n.process_id AS other_process_id, n.client_id AS other_client_id, n.first_epoch AS other_epoch, n.is_sure,
     n.session_id AS other_session_id, n.witness AS other_witness, n.start_lo_ms AS other_lo_ms, n.start_hi_ms AS other_hi_ms, a.event_id AS abort_id,
     a.at_lo_ms AS abort_lo_ms, a.at_hi_ms AS abort_hi_ms, a.broker, r.times AS refused, r.partitions AS refused_partitions, r.event_ids AS refused_ids
-  FROM last_own_session o
-  LEFT JOIN candidate n ON n.fenced_id = o.fenced_id AND n.nth = 1
+  FROM last_own_session o LEFT JOIN candidate n ON n.fenced_id = o.fenced_id AND n.nth = 1
   LEFT JOIN abort a ON a.fenced_id = o.fenced_id
   LEFT JOIN refused_record r ON r.fenced_id = o.fenced_id
 ), fence_with_code AS (

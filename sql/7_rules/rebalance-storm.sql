@@ -42,8 +42,7 @@ WITH repeated_round AS (
     AND (max(counted_members) IS NOT NULL
       OR min(generation) > storm_pace_generations AND max(at_ms) - min(at_ms) <= storm_fast_ms * (max(generation) - min(generation)))
 ), any_storm AS (
-  SELECT *
-  FROM explained_storm
+  SELECT * FROM explained_storm
   UNION ALL
   SELECT u.kafka_cluster, u.group_id, 'pace' AS kind, u.chain, CAST(1 AS BIGINT) AS nth, u.group_id AS subject,
     CAST(NULL AS STRING) AS how, u.returns, u.from_ms, u.to_ms, u.from_ms - storm_start_ms AS started_from_ms, CAST(0 AS BIGINT) AS removed,

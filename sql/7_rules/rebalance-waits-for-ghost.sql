@@ -1,13 +1,12 @@
 -- One row per rebalance that waited for a member that did not rejoin.
 -- Reads: generation, member, fact_line, worker_setting, setting
 WITH waiting_generation AS (
-  SELECT g.*, m.process_id, m.client_id, m.task
-  FROM generation g
+  SELECT g.*, m.process_id, m.client_id, m.task FROM generation g
   LEFT JOIN member m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id AND m.member_id = g.waited_for_member_id
   WHERE g.waited_why IN ('expired', 'not_rejoined', 'pending_expired') AND g.join_ms >= ghost_wait_ms
 ), expired_member AS (
-  SELECT kafka_cluster, group_id, process_id, at_ms, event_id, explode(coalesce(members, array(member_id))) AS member_id
-  FROM fact_line WHERE event = 'member_expired'
+  SELECT kafka_cluster, group_id, process_id, at_ms, event_id, explode(coalesce(members, array(member_id))) AS member_id FROM fact_line
+  WHERE event = 'member_expired'
 ), first_removal AS (
   SELECT kafka_cluster, group_id, member_id, min(at_ms) AS at_ms, min_by(event_id, struct(at_ms IS NOT NULL, at_ms, event_id)) AS event_id
   FROM expired_member GROUP BY kafka_cluster, group_id, member_id

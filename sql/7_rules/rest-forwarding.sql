@@ -15,12 +15,11 @@ WITH clock_lead AS (
   WHERE e.event IN ('rest_forward_failed', 'rest_no_leader', 'connector_reconfigure_failed', 'worker_assigned', 'worker_rebalance_started')
     OR e.event = 'joining' AND e.client_kind = 'Worker' OR e.event = 'rest_request' AND e.http_status = 409
 ), failure_line AS (
-  SELECT *
-  FROM (
+  SELECT * FROM (
   SELECT *,
-    lag(CASE WHEN event = 'worker_assigned' AND leader_member_id IS NOT NULL
-      THEN struct(leader_member_id AS member_id, leader_url AS url, generation, event_id) END) IGNORE NULLS OVER before AS leader,
-    lag(CASE WHEN NOT is_failure AND event <> 'connector_reconfigure_failed' THEN event END) IGNORE NULLS OVER before AS last_step
+  lag(CASE WHEN event = 'worker_assigned' AND leader_member_id IS NOT NULL
+    THEN struct(leader_member_id AS member_id, leader_url AS url, generation, event_id) END) IGNORE NULLS OVER before AS leader,
+  lag(CASE WHEN NOT is_failure AND event <> 'connector_reconfigure_failed' THEN event END) IGNORE NULLS OVER before AS last_step
   FROM worker_line
   WINDOW before AS (PARTITION BY process_id, instance ORDER BY stream_pos)
   )
@@ -43,8 +42,8 @@ WITH clock_lead AS (
   JOIN clock_lead k ON k.process_id = f.process_id
   LEFT JOIN worker_group w ON w.process_id = f.process_id AND w.instance = f.instance
 ), worker_address AS (
-  SELECT kafka_cluster, group_id, process_id, regexp_extract(worker_url, '^([a-z]+://[^/]+)', 1) AS address
-  FROM worker_setting WHERE worker_url IS NOT NULL
+  SELECT kafka_cluster, group_id, process_id, regexp_extract(worker_url, '^([a-z]+://[^/]+)', 1) AS address FROM worker_setting
+  WHERE worker_url IS NOT NULL
 ), address_owner AS (
   SELECT address, array_sort(collect_set(process_id)) AS processes, max(kafka_cluster) AS kafka_cluster, max(group_id) AS group_id,
     count(DISTINCT coalesce(kafka_cluster, ''), coalesce(group_id, '')) AS groups
@@ -53,16 +52,14 @@ WITH clock_lead AS (
   SELECT f.*, a.processes AS target_processes, a.group_id AS target_group,
     a.groups = 1 AND (NOT a.group_id <=> f.group_id OR NOT a.kafka_cluster <=> f.kafka_cluster) AS is_of_other_group,
     f.target RLIKE '^[a-z]+://(localhost|127[.]|0[.]0[.]0[.]0|\\[::1?\\])' AS is_loopback, m.process_id AS leader_process_id
-  FROM failure f
-  LEFT JOIN address_owner a ON a.address = f.target
+  FROM failure f LEFT JOIN address_owner a ON a.address = f.target
   LEFT JOIN (SELECT kafka_cluster, group_id, member_id, max(process_id) AS process_id FROM member GROUP BY kafka_cluster, group_id, member_id) m
     ON m.kafka_cluster = f.kafka_cluster AND m.group_id = f.group_id AND m.member_id = f.leader_member_id
 ), target_run AS (
   -- Whether the target's log shows that it had stopped, or that it was starting again. A log that just ends shows neither.
   SELECT f.event_id, bool_or(coalesce(l.stopping_ms, CASE WHEN l.next_start_ms IS NOT NULL THEN l.last_ms END) - k.ahead_ms < f.reference_ms
     AND coalesce(l.next_start_ms - k.ahead_ms > f.reference_ms, true)) AS is_down
-  FROM placed_failure f
-  JOIN process_life l ON size(f.target_processes) = 1 AND l.process_id = f.target_processes[0]
+  FROM placed_failure f JOIN process_life l ON size(f.target_processes) = 1 AND l.process_id = f.target_processes[0]
   JOIN clock_lead k ON k.process_id = l.process_id AND k.reference_process_id = f.reference_process_id
   GROUP BY f.event_id
 ), judged_failure AS (

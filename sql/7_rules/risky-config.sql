@@ -46,8 +46,7 @@ WITH client_timeouts AS (
         named_struct('setting', 'status.storage.replication.factor', 'name', w.status_topic, 'replicas', w.status_rf))) AS topic
     FROM worker_setting w
   )
-  WHERE topic.replicas > 0 AND topic.replicas < safe_replicas
-  GROUP BY kafka_cluster, group_id, topic.setting, topic.name, topic.replicas
+  WHERE topic.replicas > 0 AND topic.replicas < safe_replicas GROUP BY kafka_cluster, group_id, topic.setting, topic.name, topic.replicas
 ), group_topics AS (
   SELECT kafka_cluster, group_id, sort_array(collect_list(struct(setting, name, replicas))) AS topics, max(replicas) AS replicas,
     slice(array_distinct(flatten(sort_array(collect_list(event_ids)))), 1, 6) AS event_ids
@@ -64,8 +63,7 @@ WITH client_timeouts AS (
   SELECT 'warning' AS severity, kafka_cluster, group_id, 'heartbeat.interval.ms' AS subject, 'heartbeat_too_late' AS code,
     map('heartbeat_ms', heartbeat_ms, 'session_ms', session_ms) AS numbers, array_sort(collect_set(process_id)) AS process_ids,
     slice(array_sort(collect_set(event_id)), 1, 6) AS event_ids
-  FROM classic_member WHERE heartbeat_ms * heartbeats_a_session > session_ms
-  GROUP BY kafka_cluster, group_id, heartbeat_ms, session_ms
+  FROM classic_member WHERE heartbeat_ms * heartbeats_a_session > session_ms GROUP BY kafka_cluster, group_id, heartbeat_ms, session_ms
   UNION ALL
   SELECT 'warning', kafka_cluster, group_id, 'task.shutdown.graceful.timeout.ms', 'stop_outlasts_rebalance' AS code,
     map('graceful_ms', graceful_ms, 'rebalance_ms', rebalance_ms), array_sort(collect_set(process_id)), slice(array_sort(collect_set(event_id)), 1, 6)

@@ -9,12 +9,11 @@ WITH expiry AS (
     AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.event = 'member_expired' AND e.member_id IS NOT NULL AND e.group_id IS NOT NULL
 ), member_line AS (
-  SELECT process_id, instance, group_id, client_id, event, at_ms, stream_pos, event_id
-  FROM client_event
+  SELECT process_id, instance, group_id, client_id, event, at_ms, stream_pos, event_id FROM client_event
   UNION ALL
   -- Heartbeats at DEBUG.
-  SELECT process_id, instance, group_id, client_id, event, unix_millis(ts), stream_pos, event_id
-  FROM event WHERE event IN ('heartbeat_sent', 'heartbeat_ok') AND client_id IS NOT NULL AND group_id IS NOT NULL
+  SELECT process_id, instance, group_id, client_id, event, unix_millis(ts), stream_pos, event_id FROM event
+  WHERE event IN ('heartbeat_sent', 'heartbeat_ok') AND client_id IS NOT NULL AND group_id IS NOT NULL
 ), line_or_removal AS (
   SELECT process_id, group_id, coalesce(client_id, '') AS client_id, at_ms, stream_pos, event, event_id, instance, CAST(NULL AS STRING) AS expired_id
   FROM member_line WHERE at_ms IS NOT NULL
@@ -42,16 +41,14 @@ WITH expiry AS (
   -- filtered log may lack the first line of the next run.
   SELECT r.removed_id AS event_id, bool_or(l.last_ms > r.own_hi_ms AND f.process_id IS NULL) AS ran_on,
     min(CASE WHEN l.ending_ms <= r.own_lo_ms THEN struct(l.ending_ms AS at_ms, l.ending_id AS event_id) END) AS ending
-  FROM removed_member r
-  JOIN process_life l ON l.process_id = r.process_id AND l.instance = r.instance
+  FROM removed_member r JOIN process_life l ON l.process_id = r.process_id AND l.instance = r.instance
   LEFT JOIN filtered_log f ON f.process_id = r.process_id
   WHERE r.removed_id IS NOT NULL GROUP BY r.removed_id
 ), closed_client AS (
   -- Its client had been closed, and then had no coordinator that it could have notified.
   SELECT r.removed_id, r.member_id, min(struct(unix_millis(e.ts) AS at_ms, e.event_id)) AS closing,
     min(struct(o.lost_ms IS NOT NULL AS is_timed, o.lost_ms AS at_ms, element_at(o.witness, 1) AS event_id)) AS lost
-  FROM removed_member r
-  JOIN event e ON e.event_id = r.closed_id
+  FROM removed_member r JOIN event e ON e.event_id = r.closed_id
   LEFT JOIN coordinator_outage o ON o.process_id = r.process_id AND o.instance = r.instance AND o.group_id = r.group_id
     AND o.client = r.client AND o.was_member AND unix_millis(e.ts) BETWEEN o.lost_ms AND coalesce(o.found_ms, o.closed_ms, o.last_ms)
   WHERE r.was_closed GROUP BY r.removed_id, r.member_id
@@ -63,16 +60,15 @@ WITH expiry AS (
   FROM namesake WHERE all_went_on GROUP BY removed_id, member_id
 ), member_in_shared_log AS (
   -- Its lines are in a log of several members.
-  SELECT x.event_id, x.member_id, min(e.process_id) AS process_id
-  FROM expiry x
+  SELECT x.event_id, x.member_id, min(e.process_id) AS process_id FROM expiry x
   JOIN event e ON e.member_id = x.member_id AND e.group_id = x.group_id AND e.broker_id IS NULL AND e.event NOT LIKE 'leader\\_%'
   JOIN shared_log s ON s.process_id = e.process_id AND s.member_count > 0
   GROUP BY x.event_id, x.member_id
 ), client_session AS (
   SELECT process_id, client_id, max(value) AS session_ms FROM config_value WHERE key = 'session.timeout.ms' GROUP BY process_id, client_id
 ), worker_session AS (
-  SELECT process_id, max(value) AS session_ms
-  FROM config_value WHERE key = 'session.timeout.ms' AND component = 'DistributedConfig' GROUP BY process_id
+  SELECT process_id, max(value) AS session_ms FROM config_value
+  WHERE key = 'session.timeout.ms' AND component = 'DistributedConfig' GROUP BY process_id
 ), assigned_by_broker AS (
   -- For groups that the broker assigns, the broker's own setting counts, not the member's.
   SELECT kafka_cluster, group_id, max(group_protocol) AS protocol, concat('group.', max(group_protocol), '.session.timeout.ms') AS setting
@@ -80,8 +76,7 @@ WITH expiry AS (
 ), broker_session AS (
   SELECT process_id, key AS setting, max(value) AS session_ms FROM config_value WHERE key LIKE 'group.%.session.timeout.ms' GROUP BY process_id, key
 ), unknown_member_error AS (
-  SELECT h.*
-  FROM client_event h
+  SELECT h.* FROM client_event h
   LEFT ANTI JOIN expiry x ON x.kafka_cluster = h.kafka_cluster AND x.group_id = h.group_id AND x.member_id = h.member_id
   -- A coordinator's log that begins with a later generation, or ends with this one, does not cover it.
   LEFT ANTI JOIN (
@@ -108,8 +103,7 @@ WITH expiry AS (
   UNION ALL
   -- A KIP-848 member does not check its own session; it learns from the coordinator that it is no longer a member.
   SELECT h.kafka_cluster, h.group_id, h.member_id, h.process_id, h.instance, h.task, h.at_ms, h.event_id, NULL, NULL, NULL
-  FROM client_event h
-  LEFT ANTI JOIN generation g ON g.kafka_cluster = h.kafka_cluster AND g.group_id = h.group_id AND g.seen_by_broker
+  FROM client_event h LEFT ANTI JOIN generation g ON g.kafka_cluster = h.kafka_cluster AND g.group_id = h.group_id AND g.seen_by_broker
   WHERE h.event = 'member_fenced' AND h.member_id IS NOT NULL AND h.cause LIKE '%is unknown%'
 ), finding_row AS (
   SELECT CASE WHEN coalesce(d.ending.event_id, l.removed_id, n.removed_id) IS NOT NULL AND j.event_id IS NULL
@@ -134,8 +128,7 @@ WITH expiry AS (
       named_struct('role', 'last line of a client with that name', 'event_id', n.first_word.event_id),
       named_struct('role', 'last line of another client with that name', 'event_id',
       CASE WHEN n.last_word.event_id <> n.first_word.event_id THEN n.last_word.event_id END)) AS proof
-  FROM expiry x
-  LEFT JOIN member m ON m.kafka_cluster = x.kafka_cluster AND m.group_id = x.group_id AND m.member_id = x.member_id
+  FROM expiry x LEFT JOIN member m ON m.kafka_cluster = x.kafka_cluster AND m.group_id = x.group_id AND m.member_id = x.member_id
   LEFT JOIN last_member_line own ON own.event_id = x.event_id
   LEFT JOIN rejoin j ON j.event_id = x.event_id
   LEFT JOIN removed_process d ON d.event_id = x.event_id

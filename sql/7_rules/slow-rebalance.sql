@@ -12,8 +12,7 @@ WITH idle_members AS (
 ), join_request AS (
   SELECT g.kafka_cluster, g.group_id, g.incarnation, g.generation, g.member_id, g.process_id, g.task, k.clock_id,
     unix_millis(g.joining_ts) - k.ahead_ms AS at_ms, g.witness[0] AS event_id
-  FROM member_generation g JOIN common_clock k ON k.process_id = g.process_id
-  WHERE g.joining_ts IS NOT NULL AND g.process_id IS NOT NULL
+  FROM member_generation g JOIN common_clock k ON k.process_id = g.process_id WHERE g.joining_ts IS NOT NULL AND g.process_id IS NOT NULL
 ), late_members AS (
   SELECT b.kafka_cluster, b.group_id, b.incarnation, b.generation,
     array_sort(collect_set(concat_ws(' ', o.process_id, o.task))) AS names, array_sort(collect_set(o.event_id)) AS event_ids

@@ -2,8 +2,7 @@
 -- Reads: split_brain, process_life
 -- The partitions of one handover are one row, represented by the one that both held longest. The words are those of split_brain.
 WITH owner_pair AS (
-  SELECT *, struct(-certain_ms AS least, from_lo, resource, ownership_a, ownership_b) AS place
-  FROM split_brain s
+  SELECT *, struct(-certain_ms AS least, from_lo, resource, ownership_a, ownership_b) AS place FROM split_brain s
   WHERE resource_kind = 'partition' AND verdict <> 'refuted'
     -- The consumer of a Connect sink task counts as the task.
     AND NOT EXISTS (SELECT 1 FROM process_life p WHERE p.is_worker AND p.process_id IN (s.process_a, s.process_b))

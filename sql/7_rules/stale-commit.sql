@@ -6,8 +6,7 @@
 WITH failed_commit AS (
   SELECT f.kafka_cluster, f.group_id, f.process_id, f.instance, f.client_id, f.task, f.at_ms, f.stream_pos, f.partition, f.offset,
     f.event_id, coalesce(f.said, f.message) AS said, o.lo_ms, o.hi_ms
-  FROM fact_line f
-  JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
+  FROM fact_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
   WHERE f.event = 'commit_failed' AND f.group_id IS NOT NULL AND f.message NOT LIKE 'Failing OffsetCommit request since%'
     AND concat(coalesce(f.said, ''), ' ',

@@ -9,12 +9,11 @@ WITH clock_margin AS (
   FROM task_status WHERE source = 'connect_topic'
 ), reported_status AS (
   -- A REST answer is valid at its moment. The last record of a task in a dump of the status topic is still valid at the end of the dump.
-  SELECT task, state, worker_id, unix_millis(taken_ts) AS at_ms, event_id
-  FROM task_status
+  SELECT task, state, worker_id, unix_millis(taken_ts) AS at_ms, event_id FROM task_status
   WHERE source = 'connect_rest' AND task IS NOT NULL AND taken_ts IS NOT NULL AND state IN ('RUNNING', 'UNASSIGNED')
   UNION ALL
-  SELECT t.task, t.state, t.worker_id, t.until_ms - m.margin_ms AS at_ms, t.event_id
-  FROM status_record t CROSS JOIN clock_margin m
+  SELECT t.task, t.state, t.worker_id, t.until_ms - m.margin_ms AS at_ms, t.event_id FROM status_record t
+  CROSS JOIN clock_margin m
   WHERE t.nth = 1 AND t.task IS NOT NULL AND t.state IN ('RUNNING', 'UNASSIGNED') AND t.until_ms - t.taken_ms >= 2 * m.margin_ms
 ), task_ownership AS (
   SELECT kafka_cluster, group_id, resource, process_id, member_id, generation, witness, unix_millis(start_lo) AS start_lo_ms,
@@ -28,8 +27,7 @@ WITH clock_margin AS (
 ), contradicted_status AS (
   SELECT c.task, c.state, c.worker_id, c.at_ms, c.event_id, h.kafka_cluster, h.group_id, h.process_id, h.member_id, h.generation,
     h.start_hi_ms, h.stop_lo_ms, h.witness, w.process_id AS named_process_id, m.margin_ms
-  FROM reported_status c
-  CROSS JOIN clock_margin m
+  FROM reported_status c CROSS JOIN clock_margin m
   JOIN worker_address w ON w.worker_id = c.worker_id
   JOIN task_ownership h ON h.resource = c.task AND h.is_of_one_group
     AND h.start_hi_ms <= c.at_ms - m.margin_ms AND h.stop_lo_ms >= c.at_ms + m.margin_ms

@@ -25,15 +25,14 @@ WITH client_line AS (
     CAST(NULL AS STRING) AS client, CAST(NULL AS STRING) AS member_id, at_ms, event_id
   FROM fact_line WHERE event = 'member_fenced_by_broker' AND group_instance_id IS NOT NULL
 ), static_id_users AS (
-  SELECT kafka_cluster, group_id, group_instance_id, array_sort(collect_set(process_id)) AS users
-  FROM client_event WHERE group_instance_id IS NOT NULL GROUP BY kafka_cluster, group_id, group_instance_id
+  SELECT kafka_cluster, group_id, group_instance_id, array_sort(collect_set(process_id)) AS users FROM client_event
+  WHERE group_instance_id IS NOT NULL GROUP BY kafka_cluster, group_id, group_instance_id
 ), single_group_id AS (
   SELECT kafka_cluster, group_instance_id, max(group_id) AS group_id
   FROM (
     SELECT kafka_cluster, group_id, group_instance_id FROM static_id_users
     UNION
-    SELECT kafka_cluster, group_id, group_instance_id
-    FROM fact_line
+    SELECT kafka_cluster, group_id, group_instance_id FROM fact_line
     WHERE event = 'static_member_replaced' AND group_instance_id IS NOT NULL
   )
   GROUP BY kafka_cluster, group_instance_id
@@ -42,8 +41,7 @@ WITH client_line AS (
   -- Not every line of a broker names the group. If only one group uses this id, it is that one.
   SELECT f.kafka_cluster, coalesce(f.group_id, u.group_id) AS group_id, f.group_instance_id, f.process_id, f.instance, f.client,
     f.member_id, f.at_ms, f.event_id
-  FROM fencing_line f
-  LEFT JOIN single_group_id u ON u.kafka_cluster = f.kafka_cluster AND u.group_instance_id = f.group_instance_id
+  FROM fencing_line f LEFT JOIN single_group_id u ON u.kafka_cluster = f.kafka_cluster AND u.group_instance_id = f.group_instance_id
 ), fenced_members AS (
   SELECT kafka_cluster, group_id, group_instance_id, array_sort(collect_set(process_id)) AS fenced, min(at_ms) AS first_ms, max(at_ms) AS last_ms,
     CASE WHEN count(DISTINCT process_id) = 1 THEN max(process_id) END AS process_id,

@@ -19,8 +19,8 @@ WITH streams_line AS (
     greatest(count_if(event = 'streams_tasks_lost'), count_if(event IN ('streams_thread_fenced', 'streams_task_migrated'))) AS fenced
   FROM streams_line WHERE NOT is_all AND NOT is_start GROUP BY kafka_cluster, process_id, instance, group_id, thread_name
 ), run_threads AS (
-  SELECT kafka_cluster, process_id, instance, group_id, count(*) AS threads, sum(fenced) AS fenced
-  FROM thread_summary GROUP BY kafka_cluster, process_id, instance, group_id
+  SELECT kafka_cluster, process_id, instance, group_id, count(*) AS threads, sum(fenced) AS fenced FROM thread_summary
+  GROUP BY kafka_cluster, process_id, instance, group_id
 ), run_summary AS (
   SELECT kafka_cluster, process_id, instance, group_id, min(CASE WHEN NOT is_start THEN at_ms END) AS from_ms,
     max(CASE WHEN NOT is_start THEN at_ms END) AS to_ms, count_if(event = 'streams_died' AND NOT is_all) AS died, bool_or(is_all) AS all_died,
@@ -34,8 +34,7 @@ WITH streams_line AS (
   FROM streams_line GROUP BY kafka_cluster, process_id, instance, group_id HAVING NOT bool_and(is_start)
 ), same_failure AS (
   -- A record that cannot be processed moves with its task to another process, and ends its threads too.
-  SELECT a.process_id, a.instance, array_sort(collect_set(b.process_id)) AS processes
-  FROM run_summary a
+  SELECT a.process_id, a.instance, array_sort(collect_set(b.process_id)) AS processes FROM run_summary a
   JOIN run_summary b ON b.kafka_cluster <=> a.kafka_cluster AND b.group_id <=> a.group_id AND b.error = a.error AND b.process_id <> a.process_id
   -- Only an exception that names a record: others, such as timeouts, have the same text in all processes.
   WHERE a.error RLIKE '(?i)offset ?[=:]? ?[0-9]+' GROUP BY a.process_id, a.instance
@@ -48,8 +47,7 @@ WITH streams_line AS (
     AND b.process_id <> a.process_id AND b.start_hi < a.stop_lo AND b.start_lo > a.start_hi
   JOIN clock_offset o ON o.process_id = a.process_id AND o.is_island_reference
   JOIN clock_offset q ON q.process_id = b.process_id AND q.is_island_reference AND q.reference_process_id = o.reference_process_id
-  WHERE a.role = 'active' AND a.stop_how IN ('lost', 'fenced') AND NOT o.stepped AND NOT q.stepped
-  GROUP BY a.process_id, a.instance
+  WHERE a.role = 'active' AND a.stop_how IN ('lost', 'fenced') AND NOT o.stepped AND NOT q.stepped GROUP BY a.process_id, a.instance
 )
 SELECT CASE WHEN all_died THEN 'critical' ELSE 'warning' END AS severity, 'proved' AS verdict, r.kafka_cluster, r.group_id, r.process_id AS subject,
   from_ms, to_ms, CASE WHEN all_died THEN 'all_died' WHEN died > 0 THEN 'died' ELSE 'fenced' END AS code,

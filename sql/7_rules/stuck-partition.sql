@@ -78,8 +78,7 @@ WITH partition_line AS (
     WINDOW w AS (PARTITION BY kafka_cluster, group_id)
   )
 ), unusual_stillness AS (
-  SELECT s.*
-  FROM still_span s
+  SELECT s.* FROM still_span s
   JOIN usual_stillness u ON u.kafka_cluster = s.kafka_cluster AND u.group_id = s.group_id AND u.resource = s.resource
   WHERE s.to_ms - s.from_ms >= greatest(unassigned_ms, stuck_times * u.usual_ms) AND s.others_moved >= stuck_steps
 ), paused_span AS (

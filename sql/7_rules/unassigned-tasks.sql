@@ -1,25 +1,11 @@
 -- One row for each period in which tasks that had been running had no owner.
--- Reads: ownership, unowned, clock_offset, join_round, member_setting, process_life
-WITH task_ownership AS (
-  SELECT kafka_cluster, group_id, resource, process_id, reference_process_id, witness, generation, ownership_id,
-    unix_millis(start_lo) AS start_lo_ms, unix_millis(coalesce(start_lo, start_hi)) AS begun_lo_ms,
-    -- An ownership without an end ends last.
-    struct(stop_hi IS NULL AS is_open, unix_millis(stop_hi) AS stop_hi_ms, witness, process_id, generation) AS this
-  FROM ownership WHERE resource_kind = 'task' AND group_id IS NOT NULL
-), ownership_with_previous AS (
-  SELECT *, max(this) OVER w AS before
-  FROM task_ownership
-  WINDOW w AS (PARTITION BY kafka_cluster, group_id, resource, reference_process_id ORDER BY begun_lo_ms, ownership_id
-      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-), unowned_time AS (
-  SELECT kafka_cluster, group_id, resource, before.stop_hi_ms AS from_ms, start_lo_ms AS to_ms,
-    start_lo_ms - before.stop_hi_ms AS unowned_ms, before.process_id AS before_process, process_id AS after_process,
-    array(named_struct('role', 'ended', 'event_id', element_at(before.witness, -1)),
-      named_struct('role', 'started again', 'event_id', witness[0])) AS proof
-  FROM ownership_with_previous r
-  -- Without gaps in which a member whose log is missing may have had the task.
-  LEFT SEMI JOIN unowned u ON u.next_ownership_id = r.ownership_id AND u.certain_ms > 0
-  WHERE before.stop_hi_ms < start_lo_ms AND start_lo_ms - before.stop_hi_ms >= unassigned_ms
+-- Reads: unowned, clock_offset, join_round, member_setting, process_life
+WITH unowned_time AS (
+  -- The time without an owner is certain, so it begins and ends with lines of the two owners.
+  SELECT kafka_cluster, group_id, resource, unix_millis(from_hi) AS from_ms, unix_millis(to_lo) AS to_ms, certain_ms AS unowned_ms,
+    previous_process_id AS before_process, next_process_id AS after_process,
+    array(named_struct('role', 'ended', 'event_id', witness[0]), named_struct('role', 'started again', 'event_id', witness[1])) AS proof
+  FROM unowned WHERE resource_kind = 'task' AND group_id IS NOT NULL AND certain_ms >= unassigned_ms
 ), joint_gap AS (
   SELECT kafka_cluster, group_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, max(unowned_ms) AS unowned_ms,
     array_sort(collect_set(resource)) AS tasks, array_sort(collect_set(before_process)) AS before_processes,
@@ -28,8 +14,7 @@ WITH task_ownership AS (
 ), scheduled_delay AS (
   SELECT t.kafka_cluster, t.group_id, t.to_ms, max(j.delay_ms) AS delay_ms,
     max_by(j.worker_assigned_id, struct(j.delay_ms IS NOT NULL, j.delay_ms, j.worker_assigned_id)) AS event_id
-  FROM joint_gap t
-  JOIN join_round j ON j.kafka_cluster = t.kafka_cluster AND j.group_id = t.group_id AND j.delay_ms > 0
+  FROM joint_gap t JOIN join_round j ON j.kafka_cluster = t.kafka_cluster AND j.group_id = t.group_id AND j.delay_ms > 0
   JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
     AND j.worker_assigned_ms - o.hi_ms BETWEEN t.from_ms - delay_before_ms AND t.to_ms
   GROUP BY t.kafka_cluster, t.group_id, t.to_ms
@@ -51,8 +36,7 @@ SELECT CASE WHEN t.unowned_ms >= unassigned_long_ms THEN 'warning' ELSE 'note' E
   struct(t.tasks, t.before_processes, t.after_processes, t.from_ms AS ended_at_ms, t.to_ms AS began_at_ms, t.unowned_ms, d.delay_ms,
     m.value_ms AS most_delay_ms, h.to_ms IS NOT NULL AS is_shut_down) AS facts,
   concat(t.proof, array(named_struct('role', 'assignment with a rebalance delay', 'event_id', d.event_id))) AS proof
-FROM joint_gap t
-LEFT JOIN scheduled_delay d ON d.kafka_cluster = t.kafka_cluster AND d.group_id = t.group_id AND d.to_ms = t.to_ms
+FROM joint_gap t LEFT JOIN scheduled_delay d ON d.kafka_cluster = t.kafka_cluster AND d.group_id = t.group_id AND d.to_ms = t.to_ms
 LEFT JOIN shutdown_gap h ON h.kafka_cluster = t.kafka_cluster AND h.group_id = t.group_id AND h.to_ms = t.to_ms
 LEFT JOIN member_setting m ON m.kafka_cluster = t.kafka_cluster AND m.group_id = t.group_id AND m.value_how = 'group'
   AND m.setting = 'scheduled.rebalance.max.delay.ms'

@@ -37,8 +37,7 @@ WITH member_share AS (
       WHEN protocol_type = 'connect' AND most_tasks - least_tasks >= 2 AND most - least >= uneven_tasks THEN 'piled_tasks' END AS code
   FROM settled_generation
 ), last_generation AS (
-  SELECT g.*, s.since, s.since_ms
-  FROM judged_generation g
+  SELECT g.*, s.since, s.since_ms FROM judged_generation g
   JOIN (
     SELECT kafka_cluster, group_id, max_by(incarnation, struct(incarnation, generation)) AS incarnation,
       max_by(generation, struct(incarnation, generation)) AS generation
@@ -51,8 +50,7 @@ WITH member_share AS (
     LEFT JOIN (SELECT kafka_cluster, group_id, incarnation, max(generation) AS generation FROM judged_generation WHERE code IS NULL
       GROUP BY kafka_cluster, group_id, incarnation) b
       ON b.kafka_cluster = a.kafka_cluster AND b.group_id = a.group_id AND b.incarnation = a.incarnation
-    WHERE a.code IS NOT NULL AND (b.generation IS NULL OR a.generation > b.generation)
-    GROUP BY a.kafka_cluster, a.group_id, a.incarnation
+    WHERE a.code IS NOT NULL AND (b.generation IS NULL OR a.generation > b.generation) GROUP BY a.kafka_cluster, a.group_id, a.incarnation
   ) s ON s.kafka_cluster = g.kafka_cluster AND s.group_id = g.group_id AND s.incarnation = g.incarnation
   LEFT ANTI JOIN open_rebalance o ON o.kafka_cluster = g.kafka_cluster AND o.group_id = g.group_id
   WHERE g.code IS NOT NULL

@@ -40,8 +40,7 @@ WITH cause_finding AS (
   UNION ALL
   -- A member that returns triggers a rebalance of its group. Its later trouble has a cause of its own if there is one.
   SELECT k.occurrence_id, m.incident_id, 'member', CASE m.role WHEN 'lost' THEN 1 ELSE 5 END, m.from_ms, m.to_ms, m.role <> 'lost'
-  FROM occurrence_key k
-  JOIN incident_reach m ON m.member_id = k.name AND m.kafka_cluster <=> k.kafka_cluster AND m.group_id = k.group_id
+  FROM occurrence_key k JOIN incident_reach m ON m.member_id = k.name AND m.kafka_cluster <=> k.kafka_cluster AND m.group_id = k.group_id
   WHERE k.kind = 'member' AND (k.to_ms IS NULL OR m.from_ms IS NULL OR k.to_ms >= m.from_ms - heartbeat_late_ms)
     AND (m.role = 'lost' OR m.to_ms IS NULL OR k.from_ms <= m.to_ms)
   UNION ALL
@@ -64,8 +63,7 @@ WITH cause_finding AS (
     AND (k.incarnation IS NULL OR g.incarnation = k.incarnation) AND (g.from_ms IS NULL OR g.from_ms <= k.to_ms)
   WHERE k.kind = 'generation'
   UNION ALL
-  SELECT k.occurrence_id, r.incident_id, 'connector', 5, r.from_lo_ms, r.to_hi_ms, true
-  FROM occurrence_key k
+  SELECT k.occurrence_id, r.incident_id, 'connector', 5, r.from_lo_ms, r.to_hi_ms, true FROM occurrence_key k
   JOIN root_cause r ON r.cause IN ('connector_churn', 'duplicate_declaration') AND array_contains(split(r.subject, ', '), k.name)
     AND r.kafka_cluster <=> k.kafka_cluster
     AND (r.from_lo_ms IS NULL OR k.to_ms >= r.from_lo_ms AND k.from_ms <= coalesce(r.to_hi_ms, k.from_ms) + outage_untroubled_ms)
@@ -85,8 +83,7 @@ WITH cause_finding AS (
   WHERE o.rule = 'offset-reset' AND o.code = 'lost_with_metadata' AND (o.from_ms IS NULL OR o.from_ms >= r.from_lo_ms)
   UNION ALL
   -- Trouble of a whole group affects everything in it.
-  SELECT k.occurrence_id, r.incident_id, 'group', 6, p.from_lo_ms, p.to_hi_ms, false
-  FROM occurrence_key k
+  SELECT k.occurrence_id, r.incident_id, 'group', 6, p.from_lo_ms, p.to_hi_ms, false FROM occurrence_key k
   JOIN root_cause r ON r.kafka_cluster <=> k.kafka_cluster AND array_contains(r.group_ids, k.group_id)
   JOIN cause_part p ON p.incident_id = r.incident_id AND (p.from_lo_ms IS NULL
     OR k.from_ms >= p.from_lo_ms - broker_noticed_ms AND (r.to_hi_ms IS NULL OR k.from_ms <= p.to_hi_ms + outage_untroubled_ms))
@@ -98,8 +95,7 @@ WITH cause_finding AS (
 ), ranked_candidate AS (
   SELECT c.occurrence_id, c.incident_id, c.caused_how,
     row_number() OVER (PARTITION BY c.occurrence_id ORDER BY c.rank, c.since_ms DESC, c.incident_id) AS nth
-  FROM candidate c
-  JOIN occurrence_fact o ON o.occurrence_id = c.occurrence_id
+  FROM candidate c JOIN occurrence_fact o ON o.occurrence_id = c.occurrence_id
   LEFT JOIN (SELECT occurrence_id, max(begun_ms) AS begun_ms FROM occurrence_key GROUP BY occurrence_id) b ON b.occurrence_id = c.occurrence_id
   WHERE (c.rank = 0 OR c.since_ms IS NULL OR o.from_ms IS NULL OR c.since_ms <= coalesce(b.begun_ms, o.from_ms))
     -- The trigger of a rebalance does not make it slow. That is the effect of trouble that lasts while the others wait.

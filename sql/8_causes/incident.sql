@@ -117,7 +117,6 @@ SELECT k.incident_id, k.kafka_cluster, k.group_ids, k.cause, k.alternatives, k.s
   ) AS facts, k.witness, n.state, timestamp_millis(n.over_ms) AS over_since, n.over_how, timestamp_millis(n.shown_ms) AS shown_until, n.still,
   n.targets, CAST(NULL AS STRING) AS outcome, CAST(NULL AS STRING) AS stop_now, CAST(NULL AS STRING) AS step, CAST(NULL AS STRING) AS next,
   CAST(NULL AS STRING) AS prevent
-FROM known_incident k
-LEFT JOIN incident_state n ON n.incident_id = k.incident_id
+FROM known_incident k LEFT JOIN incident_state n ON n.incident_id = k.incident_id
 LEFT JOIN affected_resources h ON h.incident_id = k.incident_id
 LEFT JOIN late_removals t ON t.incident_id = k.incident_id

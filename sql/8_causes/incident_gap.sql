@@ -18,8 +18,7 @@ AS
 WITH cause_part AS (
   SELECT incident_id, part.from_lo_ms, part.to_hi_ms, part.process_id
   FROM (
-    SELECT incident_id, explode(parts) AS part
-    FROM root_cause
+    SELECT incident_id, explode(parts) AS part FROM root_cause
     WHERE cause IN ('process_paused', 'process_killed', 'member_cut_off', 'process_restarted', 'deployment', 'poll_too_slow', 'unknown')
   )
   WHERE part.process_id IS NOT NULL AND part.from_lo_ms IS NOT NULL
@@ -40,36 +39,30 @@ WITH cause_part AS (
   UNION ALL
   SELECT s.kafka_cluster, s.group_id, s.resource_kind, s.resource, concat(s.ownership_a, '/', s.ownership_b), a.member_id, s.process_a, b.generation,
     unix_millis(s.from_lo), unix_millis(s.from_hi), unix_millis(s.to_hi), CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), s.work_certain_ms
-  FROM split_brain s
-  JOIN ownership a ON a.ownership_id = s.ownership_a
+  FROM split_brain s JOIN ownership a ON a.ownership_id = s.ownership_a
   JOIN ownership b ON b.ownership_id = s.ownership_b
   WHERE s.verdict = 'proved' AND s.kind = 'work'
 ), gap_with_cause AS (
-  SELECT g.*, m.incident_id, 1 AS rank, m.from_ms AS since_ms
-  FROM resource_gap g
+  SELECT g.*, m.incident_id, 1 AS rank, m.from_ms AS since_ms FROM resource_gap g
   JOIN incident_reach m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id AND m.member_id = g.member_id AND m.role = 'lost'
     AND coalesce(g.from_hi_ms >= m.from_ms - heartbeat_late_ms, true) AND (m.to_ms IS NULL OR g.from_ms <= m.to_ms + outage_untroubled_ms)
   UNION ALL
-  SELECT g.*, p.incident_id, 2, p.from_lo_ms
-  FROM resource_gap g
+  SELECT g.*, p.incident_id, 2, p.from_lo_ms FROM resource_gap g
   JOIN cause_part p ON p.process_id = g.process_id AND g.from_ms >= p.from_lo_ms - heartbeat_late_ms
     AND (p.to_hi_ms IS NULL OR g.from_ms <= p.to_hi_ms + outage_untroubled_ms)
   UNION ALL
-  SELECT g.*, i.incident_id, 3, i.from_ms
-  FROM resource_gap g
+  SELECT g.*, i.incident_id, 3, i.from_ms FROM resource_gap g
   JOIN incident_reach i ON i.kafka_cluster = g.kafka_cluster AND i.group_id = g.group_id AND i.generation = g.generation
   UNION ALL
   -- Resources that the other members released have no owner while the rebalance waits for the member that the cause delayed.
-  SELECT g.*, p.incident_id, 3, p.from_lo_ms
-  FROM resource_gap g
+  SELECT g.*, p.incident_id, 3, p.from_lo_ms FROM resource_gap g
   JOIN generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation = g.generation
     AND coalesce(n.join_ms, n.duration_ms) >= resource_hit_ms
   JOIN member m ON m.kafka_cluster = n.kafka_cluster AND m.group_id = n.group_id AND m.member_id = n.waited_for_member_id
   JOIN cause_part p ON p.process_id = m.process_id AND g.from_ms >= p.from_lo_ms - heartbeat_late_ms
     AND (p.to_hi_ms IS NULL OR g.from_ms <= p.to_hi_ms)
   UNION ALL
-  SELECT g.*, r.incident_id, 4, r.from_lo_ms
-  FROM resource_gap g
+  SELECT g.*, r.incident_id, 4, r.from_lo_ms FROM resource_gap g
   JOIN root_cause r ON (r.cause IN ('broker_down', 'coordinator_moved') OR r.cause = 'unknown' AND array_contains(r.alternatives, 'broker_down'))
     AND r.kafka_cluster <=> g.kafka_cluster AND array_contains(r.group_ids, g.group_id) AND g.from_ms >= r.from_lo_ms - broker_noticed_ms
     AND (r.to_hi_ms IS NULL OR g.from_ms <= r.to_hi_ms + outage_untroubled_ms)

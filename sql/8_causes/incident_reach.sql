@@ -25,13 +25,12 @@ WITH cause_part AS (
   FROM lost_member l JOIN member m ON m.member_id = l.member_id
   UNION ALL
   -- A process that ended lost all of its members.
-  SELECT p.incident_id, m.kafka_cluster, m.group_id, m.member_id, 'lost', p.from_lo_ms, NULL
-  FROM cause_part p JOIN member_place m ON m.process_id = p.process_id AND m.instance = p.instance
+  SELECT p.incident_id, m.kafka_cluster, m.group_id, m.member_id, 'lost', p.from_lo_ms, NULL FROM cause_part p
+  JOIN member_place m ON m.process_id = p.process_id AND m.instance = p.instance
   WHERE p.cause IN ('process_killed', 'process_restarted', 'deployment') OR p.cause = 'unknown' AND p.to_lo_ms IS NOT NULL
   UNION ALL
   -- Members that a coordinator removed because it had been down itself.
-  SELECT p.incident_id, l.kafka_cluster, l.group_id, l.member_id, 'lost', p.from_lo_ms, NULL
-  FROM cause_part p
+  SELECT p.incident_id, l.kafka_cluster, l.group_id, l.member_id, 'lost', p.from_lo_ms, NULL FROM cause_part p
   JOIN lost_membership l ON l.kind = 'coordinator' AND l.kafka_cluster = p.kafka_cluster AND l.broker = p.process_id
     AND l.removed_hi_ms >= p.from_lo_ms AND l.removed_lo_ms <= coalesce(p.to_hi_ms, p.from_hi_ms) + coordinator_settled_ms + coalesce(l.session_ms, 0)
   WHERE p.cause = 'broker_down' AND l.member_id IS NOT NULL
@@ -77,5 +76,4 @@ SELECT incident_id, kafka_cluster, group_id, 'rebalanced' AS role, CAST(NULL AS 
   at_ms AS from_ms, CAST(NULL AS BIGINT) AS to_ms
 FROM generation_cause WHERE nth = 1
 UNION ALL
-SELECT incident_id, kafka_cluster, group_id, role, member_id, NULL AS incarnation, NULL AS generation, from_ms, to_ms
-FROM incident_member
+SELECT incident_id, kafka_cluster, group_id, role, member_id, NULL AS incarnation, NULL AS generation, from_ms, to_ms FROM incident_member

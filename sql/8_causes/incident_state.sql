@@ -21,8 +21,9 @@ WITH run_end AS (
 ), island_end AS (
   SELECT reference_process_id, max(last_ms) AS last_ms FROM run_end GROUP BY reference_process_id
 ), log_end AS (
-  SELECT l.process_id, max(l.last_ms) AS last_ms, max(i.last_ms) AS end_ms
-  FROM run_end l JOIN island_end i ON i.reference_process_id = l.reference_process_id GROUP BY l.process_id
+  SELECT l.process_id, max(l.last_ms) AS last_ms, max(i.last_ms) AS end_ms FROM run_end l
+  JOIN island_end i ON i.reference_process_id = l.reference_process_id
+  GROUP BY l.process_id
 ), incident_occurrence AS (
   SELECT o.incident_id, r.incident_id IS NULL AS is_alone, o.rule, o.code, o.verdict, o.kafka_cluster, o.group_id, o.subject,
     unix_millis(o.from_ts) AS from_ms, unix_millis(o.to_ts) AS to_ms, o.facts
@@ -78,8 +79,7 @@ WITH run_end AS (
     CASE WHEN r.to_hi_ms IS NULL AND (r.cause = 'broker_down' OR array_contains(r.alternatives, 'broker_down')) THEN array(r.subject)
       WHEN (r.to_hi_ms IS NULL OR r.cause = 'poll_too_slow' AND b.back_ms IS NULL) AND size(r.process_ids) = 1 THEN r.process_ids
       ELSE CAST(array() AS ARRAY<STRING>) END AS targets
-  FROM root_cause r
-  LEFT JOIN member_return b ON b.incident_id = r.incident_id
+  FROM root_cause r LEFT JOIN member_return b ON b.incident_id = r.incident_id
   CROSS JOIN (SELECT max(last_ms) AS last_ms FROM island_end) e
   UNION ALL
   SELECT incident_id, to_ms, CASE WHEN to_ms IS NULL OR is_last THEN 'two_owners' END, to_ms IS NULL AND NOT is_seen,
@@ -87,11 +87,10 @@ WITH run_end AS (
     CASE WHEN to_ms IS NULL OR is_last THEN array(process_a) ELSE CAST(array() AS ARRAY<STRING>) END
   FROM owner_pair_end
   UNION ALL
-  SELECT incident_id, unix_millis(to_ts), NULL, false, NULL, CAST(array() AS ARRAY<STRING>)
-  FROM incident_gap WHERE to_ts IS NOT NULL
+  SELECT incident_id, unix_millis(to_ts), NULL, false, NULL, CAST(array() AS ARRAY<STRING>) FROM incident_gap
+  WHERE to_ts IS NOT NULL
   UNION ALL
-  SELECT t.incident_id, NULL, 'rebalance', false, r.to_ms, r.awaited_processes
-  FROM incident_occurrence t
+  SELECT t.incident_id, NULL, 'rebalance', false, r.to_ms, r.awaited_processes FROM incident_occurrence t
   JOIN open_rebalance r ON r.kafka_cluster = t.kafka_cluster AND r.group_id = t.group_id AND NOT r.is_given_up
   WHERE t.rule = 'slow-rebalance' AND t.code = 'unfinished'
   UNION ALL
@@ -124,6 +123,5 @@ SELECT s.incident_id, CASE WHEN s.is_open THEN 'open' WHEN s.is_unknown THEN 'un
     WHEN NOT s.is_open AND NOT s.is_unknown THEN 'ended' END AS over_how,
   CASE WHEN s.is_open OR s.is_unknown THEN coalesce(s.shown_ms, e.last_ms) END AS shown_ms, s.still,
   CASE WHEN NOT s.is_open AND NOT s.is_unknown AND p.incident_id IS NOT NULL THEN p.shut_ids ELSE s.targets END AS targets
-FROM incident_summary s
-LEFT JOIN incident_shutdown p ON p.incident_id = s.incident_id
+FROM incident_summary s LEFT JOIN incident_shutdown p ON p.incident_id = s.incident_id
 CROSS JOIN (SELECT max(last_ms) AS last_ms FROM island_end) e

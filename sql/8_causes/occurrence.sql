@@ -44,8 +44,7 @@ WITH occurrence_with_cause AS (
       WHEN o.rule IN ('unassigned-tasks', 'zombie-task', 'assigned-not-working', 'stuck-partition') THEN 5
       WHEN o.rule IN ('split-brain-task', 'split-brain-partition') THEN 6
       WHEN o.rule IN ('stale-commit', 'offset-reset') THEN 7 END AS level
-  FROM occurrence_fact o
-  LEFT JOIN effect e ON e.occurrence_id = o.occurrence_id
+  FROM occurrence_fact o LEFT JOIN effect e ON e.occurrence_id = o.occurrence_id
   LEFT JOIN root_cause r ON r.incident_id = e.incident_id
 ), unexplained_loss AS (
   SELECT p.occurrence_id, p.rule, p.from_ms, coalesce(p.to_ms, p.from_ms) AS to_ms, k.begun_ms, k.kafka_cluster, k.group_id,
@@ -127,6 +126,5 @@ SELECT o.occurrence_id, o.finding_id, o.rule, o.severity, o.verdict, o.kafka_clu
   END AS incident_id,
   coalesce(c.caused_by, b.caused_by) AS caused_by,
   CASE WHEN o.incident_id IS NOT NULL THEN coalesce(c.caused_how, o.caused_how) WHEN b.caused_by IS NOT NULL THEN 'process_life' END AS caused_how
-FROM occurrence_finding o
-LEFT JOIN parent_finding c ON c.occurrence_id = o.occurrence_id AND c.nth = 1
+FROM occurrence_finding o LEFT JOIN parent_finding c ON c.occurrence_id = o.occurrence_id AND c.nth = 1
 LEFT JOIN stale_commit_finding b ON b.finding_id = o.finding_id

@@ -84,8 +84,7 @@ WITH occurrence_with_facts AS (
   -- A task whose worker was asked to stop it: the generation that revoked it.
   SELECT t.occurrence_id, r.kafka_cluster, r.group_id, t.from_ms, t.to_ms, false, NULL, NULL, NULL, NULL, NULL, r.generation, r.incarnation,
     NULL, NULL
-  FROM occurrence_with_facts t
-  JOIN join_round j ON j.process_id = t.process_id AND j.is_worker AND array_contains(j.revoked, t.task)
+  FROM occurrence_with_facts t JOIN join_round j ON j.process_id = t.process_id AND j.is_worker AND array_contains(j.revoked, t.task)
   JOIN member_round r ON r.process_id = j.process_id AND r.group_id = j.group_id AND r.client = j.client AND r.round = j.round
   WHERE t.rule = 'zombie-task' AND coalesce(j.worker_assigned_ms, j.synced_ms) BETWEEN t.asked_at_ms - outage_untroubled_ms AND t.asked_at_ms
 ), fact AS (
