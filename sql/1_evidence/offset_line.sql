@@ -1,9 +1,9 @@
 -- One row per line and partition that shows where a consumer of a group reads, commits or fails to commit.
--- Reads: event
+-- Reads: placed_event
 -- Grain: event_id, resource
 -- Releases from 3.4 on print the starting position without naming the client. It then belongs to the consumer that was last assigned the partition.
 CREATE OR REPLACE TEMPORARY VIEW offset_line (
-  process_id, instance,
+  kafka_cluster, process_id, instance,
   client     COMMENT 'Client inside the process; for a sink task, the task',
   task,
   group_id   COMMENT 'Group; NULL if neither this line nor the line of the partition''s assignment names it',
@@ -16,7 +16,7 @@ CREATE OR REPLACE TEMPORARY VIEW offset_line (
 )
 AS
 WITH offset_event AS (
-  SELECT e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.group_id, e.task,
+  SELECT e.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id, e.event, e.group_id, e.task,
     coalesce(e.task, e.client_id, e.thread, '-') AS client, e.client_id IS NULL AND e.task IS NULL AND e.event = 'position_set' AS is_nameless,
     CASE e.event
       WHEN 'partitions_assigned' THEN 'given' WHEN 'partitions_revoked' THEN 'taken' WHEN 'partitions_lost' THEN 'taken'
@@ -36,7 +36,7 @@ WITH offset_event AS (
       WHEN e.offsets IS NOT NULL THEN transform(map_entries(e.offsets), x -> named_struct('resource', x.key, 'at_offset', x.value))
       -- A failed commit may name no partition.
       ELSE array(named_struct('resource', CAST(NULL AS STRING), 'at_offset', CAST(NULL AS BIGINT))) END AS positions
-  FROM event e
+  FROM placed_event e
   WHERE (e.client_kind IS NULL OR e.client_kind = 'Consumer') AND (
     e.event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost', 'offset_committed', 'commit_sent', 'commit_failed',
       'task_committing', 'task_commit_failed')
@@ -49,7 +49,7 @@ WITH offset_event AS (
   SELECT *, coalesce(given_to, lag(given_to) IGNORE NULLS OVER (PARTITION BY process_id, instance, resource ORDER BY stream_pos)) AS holder
   FROM (SELECT *, CASE WHEN kind = 'given' THEN struct(client, task, group_id) END AS given_to FROM partition_event)
 )
-SELECT process_id, instance, CASE WHEN is_nameless THEN holder.client ELSE client END AS client,
+SELECT kafka_cluster, process_id, instance, CASE WHEN is_nameless THEN holder.client ELSE client END AS client,
   CASE WHEN is_nameless THEN holder.task ELSE task END AS task,
   coalesce(group_id, CASE WHEN is_nameless OR holder.client = client THEN holder.group_id END) AS group_id, resource, stream_pos, at_ms, event_id,
   kind, how, at_offset, fenced_by

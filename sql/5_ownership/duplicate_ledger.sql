@@ -1,6 +1,6 @@
 -- One row per time that another consumer continued to read a partition, or the same one started again: the records that were read twice,
 -- according to the logs.
--- Reads: offset_line, process_cluster, join_round, member_round, event, clock_offset, config_value
+-- Reads: offset_line, join_round, member_round, event, clock_offset, config_value
 -- Grain: kafka_cluster, group_id, resource, event_id
 -- Public: yes
 -- Records are read twice if the old reader had read them and they are at or after the offset where the new one began. The old reader's last
@@ -132,14 +132,11 @@ WITH line_with_start AS (
     AND m.stream_pos = s.stream_pos
 ), position_start AS (
   -- Each line in which a consumer of a group starts to read a partition, with its progress according to later lines.
-  SELECT c.kafka_cluster, s.group_id, s.resource, s.process_id, s.instance, s.client, s.at.member_id AS member_id, s.at.incarnation AS incarnation,
+  SELECT s.kafka_cluster, s.group_id, s.resource, s.process_id, s.instance, s.client, s.at.member_id AS member_id, s.at.incarnation AS incarnation,
     s.at.generation AS generation, s.stream_pos, s.event_id, s.how, s.at_offset AS start_offset, o.reference_process_id,
     s.at_ms - o.hi_ms AS start_lo_ms, s.at_ms - o.lo_ms AS start_hi_ms, s.last_committed, s.asked, s.refused,
     CASE WHEN s.is_final THEN s.automatic.at_offset END AS final_offset, r.fence, s.taken, r.process_id IS NOT NULL AS any_refused
-  FROM reading_of_member s
-  JOIN process_cluster c ON c.process_id = s.process_id AND c.instance = s.instance
-    AND s.stream_pos >= c.from_pos AND coalesce(s.stream_pos < c.to_pos, true)
-  LEFT JOIN clock_offset o ON o.process_id = s.process_id AND o.is_island_reference
+  FROM reading_of_member s LEFT JOIN clock_offset o ON o.process_id = s.process_id AND o.is_island_reference
   LEFT JOIN failed_commit r ON r.process_id = s.process_id AND r.client = s.client AND r.resource = s.resource AND r.stream_pos = s.stream_pos
 ), auto_commit_client AS (
   -- An eager consumer with auto-commit commits before it releases its partitions; a refusal would be printed.

@@ -1,6 +1,6 @@
 -- One row per member and generation.
--- Reads: member_round, join_round, epoch_member, event, process_cluster, common_clock, log_hole, broker_generation
--- Reads: partition_holding, task_holding, client_event, clock_setback, clock_suspect, process_line, fact_line
+-- Reads: member_round, join_round, epoch_member, placed_event, event, common_clock, log_hole, broker_generation, partition_holding, task_holding
+-- Reads: client_event, clock_setback, clock_suspect, process_line, fact_line
 -- Grain: kafka_cluster, group_id, incarnation, generation, member_id, process_id
 -- Public: yes
 -- A pause is time in which a working member had nothing to do. Eager members revoke everything before they join; cooperative ones pause
@@ -143,11 +143,8 @@ WITH worker AS (
   ) h ON h.process_id = r.process_id AND h.group_id = r.group_id AND h.client = r.client AND h.round = r.round
 ), leader_assignment AS (
   -- The leader prints the assignment of all members: members without a log are known from it.
-  SELECT c.kafka_cluster, e.group_id, e.generation, e.process_id AS leader_process, e.event_id, explode(e.assignment) AS (member_id, assigned)
-  FROM event e
-  JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
-    AND coalesce(e.stream_pos < c.to_pos, true)
-  WHERE e.event = 'assignment_computed' AND e.assignment IS NOT NULL AND e.generation IS NOT NULL
+  SELECT e.kafka_cluster, e.group_id, e.generation, e.process_id AS leader_process, e.event_id, explode(e.assignment) AS (member_id, assigned)
+  FROM placed_event e WHERE e.event = 'assignment_computed' AND e.assignment IS NOT NULL AND e.generation IS NOT NULL
   UNION ALL
   -- Up to 2.3 that line names no generation: it belongs to the round that contains it.
   SELECT r.kafka_cluster, r.group_id, r.generation, r.process_id, e.event_id, explode(e.assignment)

@@ -1,6 +1,5 @@
 -- One row per end of an ownership after which no known owner had the resource, with the next owner, if any.
--- Reads: ownership, join_round, member_heard, clock_offset, member, generation, member_generation, broker_generation, log_hole, event
--- Reads: process_cluster
+-- Reads: ownership, join_round, member_heard, clock_offset, member, generation, member_generation, broker_generation, log_hole, placed_event
 -- Grain: kafka_cluster, group_id, resource_kind, resource, reference_process_id, next_ownership_id
 -- Of several owners before, the one that ended last counts. Resources whose owners' clocks cannot be compared have no row.
 -- A member of a generation in between may have owned it if no line shows that member's assignment.
@@ -92,11 +91,8 @@ WITH owned_time AS (
   LEFT JOIN broker_generation b ON b.kafka_cluster = n.kafka_cluster AND b.group_id = n.group_id AND b.incarnation = n.incarnation
     AND b.generation = n.generation
   UNION ALL
-  SELECT c.kafka_cluster, e.group_id, e.generation, 'classic', 0, 0, 0L, CAST(array() AS ARRAY<STRING>), CAST(array() AS ARRAY<STRING>), 0L, true
-  FROM event e
-  JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
-    AND coalesce(e.stream_pos < c.to_pos, true)
-  WHERE e.event = 'group_emptied' AND e.generation IS NOT NULL
+  SELECT e.kafka_cluster, e.group_id, e.generation, 'classic', 0, 0, 0L, CAST(array() AS ARRAY<STRING>), CAST(array() AS ARRAY<STRING>), 0L, true
+  FROM placed_event e WHERE e.event = 'group_emptied' AND e.generation IS NOT NULL
 ), group_history AS (
   SELECT g.kafka_cluster, g.group_id, max(g.incarnation) > min(g.incarnation) AS has_restarted,
     -- KIP-848: only a member's own lines show its partitions, not epochs.

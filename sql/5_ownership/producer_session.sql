@@ -1,5 +1,5 @@
 -- One row per time that a producer held a transactional.id: its producer id and epochs, and the producer that followed.
--- Reads: event, process_cluster, clock_offset
+-- Reads: placed_event, clock_offset
 -- Grain: session_id
 -- Public: yes
 -- The coordinator gives each producer that initializes a transactional.id a higher epoch, so epochs order the producers without any clock.
@@ -28,19 +28,17 @@ WITH producer_line AS (
   -- A new producer asks for its first epoch, or resets it (before 2.5); one that continues names the epoch that it has.
   SELECT *, lag(event = 'producer_initializing' AND epoch IS NULL OR event = 'producer_id_set' AND epoch < 0)
     OVER (PARTITION BY process_id, instance, transactional_id, client_id ORDER BY stream_pos) AS is_first
-  FROM event WHERE event IN ('producer_initializing', 'producer_id_set', 'transactional_id_initialized') AND transactional_id IS NOT NULL
+  FROM placed_event
+  WHERE event IN ('producer_initializing', 'producer_id_set', 'transactional_id_initialized') AND transactional_id IS NOT NULL
 ), epoch_line AS (
-  SELECT c.kafka_cluster, e.transactional_id, e.producer_id, e.epoch, e.event_id, e.event = 'transactional_id_initialized' AS is_coordinator,
+  SELECT e.kafka_cluster, e.transactional_id, e.producer_id, e.epoch, e.event_id, e.event = 'transactional_id_initialized' AS is_coordinator,
     CASE WHEN e.event = 'producer_id_set' THEN e.process_id END AS process_id, CASE WHEN e.event = 'producer_id_set' THEN e.instance END AS instance,
     CASE WHEN e.event = 'producer_id_set' THEN coalesce(e.client_id, e.thread, '-') END AS client_id,
     CASE WHEN e.event = 'producer_id_set' THEN e.stream_pos END AS own_pos,
     CASE WHEN e.event = 'producer_id_set' THEN unix_millis(e.ts) END AS own_ms, e.is_first,
     CASE WHEN NOT o.stepped THEN o.reference_process_id END AS reference_process_id, unix_millis(e.ts) - o.hi_ms AS at_lo_ms,
     unix_millis(e.ts) + e.resolution_ms - o.lo_ms AS at_hi_ms
-  FROM producer_line e
-  JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
-  JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
+  FROM producer_line e JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
   WHERE e.event IN ('producer_id_set', 'transactional_id_initialized') AND e.epoch >= 0
 ), line_with_clock AS (
   -- The clock of the coordinator's line, if there is one.

@@ -1,5 +1,5 @@
 -- One row per time that a stream thread had a Kafka Streams task, active or standby.
--- Reads: event, process_cluster, clock_offset, process_life
+-- Reads: placed_event, clock_offset, process_life
 -- Grain: process_id, instance, thread, task, role, start_pos
 -- Public: yes
 -- Each assignment that a thread prints is complete. It keeps a task until an assignment without it, until it loses all of them, or until it
@@ -21,14 +21,12 @@ CREATE OR REPLACE TEMPORARY VIEW stream_task (
 )
 AS
 WITH thread_line AS (
-  SELECT c.kafka_cluster, e.process_id, e.instance, e.stream_pos, e.event, e.event_id, unix_millis(e.ts) AS at_ms, e.resolution_ms,
+  SELECT e.kafka_cluster, e.process_id, e.instance, e.stream_pos, e.event, e.event_id, unix_millis(e.ts) AS at_ms, e.resolution_ms,
     e.thread_name AS thread, coalesce(e.active_tasks, array()) AS active_tasks, coalesce(e.standby_tasks, array()) AS standby_tasks,
     coalesce(e.group_id, nullif(regexp_extract(e.thread_name, '^(.+)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', 1), '')) AS group_id,
     CASE e.event WHEN 'streams_tasks_assigned' THEN 'reassigned' WHEN 'streams_tasks_lost' THEN 'lost'
       WHEN 'streams_thread_fenced' THEN 'fenced' ELSE 'ended' END AS how
-  FROM event e
-  JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
+  FROM placed_event e
   WHERE e.thread_name IS NOT NULL AND (
     e.event = 'streams_tasks_assigned' AND e.active_tasks IS NOT NULL
     -- The second line of a loss reports how long it took.

@@ -1,5 +1,5 @@
 -- One row per group that refused members because of their assignors or protocols, or that changed its protocol while it ran.
--- Reads: client_event, config_value, generation, event, process_cluster, process_life, clock_offset
+-- Reads: client_event, config_value, generation, placed_event, process_cluster, process_life, clock_offset
 WITH clock_lead AS (
   SELECT process_id, reference_process_id, (lo_ms + hi_ms) DIV 2 AS ahead_ms FROM clock_offset WHERE is_island_reference
 ), consumer_setting AS (
@@ -85,12 +85,8 @@ WITH clock_lead AS (
   LEFT JOIN setting_by_protocol t ON t.kafka_cluster = a.kafka_cluster AND t.group_id = a.group_id AND t.protocol = 'consumer'
   WHERE a.group_protocol = 'classic'
 ), conversion AS (
-  SELECT c.kafka_cluster, e.group_id, unix_millis(e.ts) - k.ahead_ms AS reference_ms, coalesce(e.reason, e.error) AS said, e.event_id
-  FROM event e
-  JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
-    AND coalesce(e.stream_pos < c.to_pos, true)
-  JOIN clock_lead k ON k.process_id = e.process_id
-  WHERE e.event = 'group_conversion_refused' AND e.group_id IS NOT NULL
+  SELECT e.kafka_cluster, e.group_id, unix_millis(e.ts) - k.ahead_ms AS reference_ms, coalesce(e.reason, e.error) AS said, e.event_id
+  FROM placed_event e JOIN clock_lead k ON k.process_id = e.process_id WHERE e.event = 'group_conversion_refused' AND e.group_id IS NOT NULL
 ), finding_row AS (
   SELECT 'warning' AS severity, CASE WHEN has_nothing_in_common OR is_other_type THEN 'proved' ELSE 'undecided' END AS verdict,
     kafka_cluster, group_id, array_join(slice(refused, 1, 10), ', ') AS subject, from_ms, to_ms,

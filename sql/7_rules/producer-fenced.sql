@@ -1,18 +1,15 @@
 -- One row per transactional producer that was fenced, and what fenced it.
--- Reads: event, process_cluster, clock_offset, producer_session
+-- Reads: placed_event, clock_offset, producer_session
 -- Epochs decide without clocks whether another producer followed. Whether it was the one that fenced this producer follows from the next
 -- epoch, the coordinator's lines, or the time: else an unlogged producer, or an aborted transaction, may have come between the two.
 WITH transaction_line AS (
-  SELECT c.kafka_cluster, e.process_id, e.instance, e.event, e.event_id, e.stream_pos, e.transactional_id,
+  SELECT e.kafka_cluster, e.process_id, e.instance, e.event, e.event_id, e.stream_pos, e.transactional_id,
     coalesce(e.client_id, e.thread, '-') AS client_id, e.producer_id, e.epoch, e.partition, o.reference_process_id,
     coalesce(e.message || coalesce(e.class_name, '') NOT RLIKE 'InvalidTxnState', true) AS is_fence,
     coalesce(e.state_to LIKE 'abortable%' OR e.state_to = 'ABORTABLE_ERROR', false) AS is_abortable,
     CASE WHEN NOT o.stepped THEN unix_millis(e.ts) - o.hi_ms END AS at_lo_ms, CASE WHEN NOT o.stepped THEN o.hi_ms END AS ahead_hi_ms,
     CASE WHEN NOT o.stepped THEN unix_millis(e.ts) + e.resolution_ms - o.lo_ms END AS at_hi_ms, unix_millis(e.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms
-  FROM event e
-  JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
-  JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
+  FROM placed_event e JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
   WHERE e.event IN ('transaction_timed_out', 'producer_append_refused') OR e.event = 'producer_failed' AND e.transactional_id IS NOT NULL
     AND e.message || coalesce(e.class_name, '') RLIKE 'ProducerFencedException|InvalidProducerEpochException|InvalidTxnStateException'
 ), fenced_producer AS (

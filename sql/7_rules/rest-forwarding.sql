@@ -1,9 +1,9 @@
 -- One row per worker, target and kind of failure: REST requests that a Connect worker could not forward to its leader or another worker.
--- Reads: event, process_cluster, worker_group, worker_setting, member, clock_offset, process_life
+-- Reads: placed_event, worker_group, worker_setting, member, clock_offset, process_life
 WITH clock_lead AS (
   SELECT process_id, reference_process_id, (lo_ms + hi_ms) DIV 2 AS ahead_ms FROM clock_offset WHERE is_island_reference
 ), worker_line AS (
-  SELECT e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event, e.event_id, e.message, e.http_status,
+  SELECT e.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event, e.event_id, e.message, e.http_status,
     lower(concat_ws(' ', e.error, e.root_error)) AS cause_text, e.error, regexp_extract(e.url, '^([a-z]+://[^/]+)', 1) AS url, e.leader_url,
     e.leader_member_id, e.generation,
     CASE WHEN e.event IN ('rest_forward_failed', 'rest_no_leader') THEN true
@@ -11,21 +11,21 @@ WITH clock_lead AS (
         OR e.error RLIKE 'forward REST request|leader.s REST interface is empty', false)
       WHEN e.event = 'rest_request' THEN e.http_status = 409
       ELSE false END AS is_failure
-  FROM event e
+  FROM placed_event e
   WHERE e.event IN ('rest_forward_failed', 'rest_no_leader', 'connector_reconfigure_failed', 'worker_assigned', 'worker_rebalance_started')
     OR e.event = 'joining' AND e.client_kind = 'Worker' OR e.event = 'rest_request' AND e.http_status = 409
 ), failure_line AS (
   SELECT * FROM (
   SELECT *,
   lag(CASE WHEN event = 'worker_assigned' AND leader_member_id IS NOT NULL
-    THEN struct(leader_member_id AS member_id, leader_url AS url, generation, event_id) END) IGNORE NULLS OVER before AS leader,
+  THEN struct(leader_member_id AS member_id, leader_url AS url, generation, event_id) END) IGNORE NULLS OVER before AS leader,
   lag(CASE WHEN NOT is_failure AND event <> 'connector_reconfigure_failed' THEN event END) IGNORE NULLS OVER before AS last_step
   FROM worker_line
   WINDOW before AS (PARTITION BY process_id, instance ORDER BY stream_pos)
   )
   WHERE is_failure
 ), failure AS (
-  SELECT c.kafka_cluster, w.group_id, f.process_id, k.reference_process_id, f.at_ms - k.ahead_ms AS reference_ms, f.event_id, f.message, f.error,
+  SELECT f.kafka_cluster, w.group_id, f.process_id, k.reference_process_id, f.at_ms - k.ahead_ms AS reference_ms, f.event_id, f.message, f.error,
     coalesce(nullif(f.url, ''), regexp_extract(f.leader.url, '^([a-z]+://[^/]+)', 1)) AS target, f.url IS NOT NULL AND f.url <> '' AS is_named,
     f.leader.member_id AS leader_member_id, f.leader.url AS leader_url, f.leader.generation AS leader_generation, f.leader.event_id AS leader_id,
     coalesce(f.last_step <> 'worker_assigned', false) AS is_rebalancing,
@@ -36,10 +36,7 @@ WITH clock_lead AS (
         THEN 'network'
       WHEN f.cause_text RLIKE 'interface is empty' THEN 'no_url'
       ELSE 'other' END AS kind
-  FROM failure_line f
-  JOIN process_cluster c ON c.process_id = f.process_id AND c.instance = f.instance AND f.stream_pos >= c.from_pos
-    AND coalesce(f.stream_pos < c.to_pos, true)
-  JOIN clock_lead k ON k.process_id = f.process_id
+  FROM failure_line f JOIN clock_lead k ON k.process_id = f.process_id
   LEFT JOIN worker_group w ON w.process_id = f.process_id AND w.instance = f.instance
 ), worker_address AS (
   SELECT kafka_cluster, group_id, process_id, regexp_extract(worker_url, '^([a-z]+://[^/]+)', 1) AS address FROM worker_setting

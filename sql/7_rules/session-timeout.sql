@@ -1,13 +1,10 @@
 -- One row per member that the broker removed for missing heartbeats, according to the broker's log or, without one, the member's own.
--- Reads: event, process_cluster, member, config_value, client_event, clock_offset, generation, removed_member, process_life
--- Reads: coordinator_outage, namesake, shared_log, filtered_log
+-- Reads: placed_event, event, member, config_value, client_event, clock_offset, generation, removed_member, process_life, coordinator_outage
+-- Reads: namesake, shared_log, filtered_log
 -- Other rules report a member that had left, or had stopped polling, before the broker removed it.
 WITH expiry AS (
-  SELECT c.kafka_cluster, e.group_id, e.member_id, e.process_id AS broker, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id
-  FROM event e
-  JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
-    AND coalesce(e.stream_pos < c.to_pos, true)
-  WHERE e.event = 'member_expired' AND e.member_id IS NOT NULL AND e.group_id IS NOT NULL
+  SELECT e.kafka_cluster, e.group_id, e.member_id, e.process_id AS broker, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id
+  FROM placed_event e WHERE e.event = 'member_expired' AND e.member_id IS NOT NULL AND e.group_id IS NOT NULL
 ), member_line AS (
   SELECT process_id, instance, group_id, client_id, event, at_ms, stream_pos, event_id FROM client_event
   UNION ALL

@@ -1,15 +1,12 @@
 -- One row per period in which brokers could not store or load the progress of a share group, or its members lost their share sessions.
--- Reads: event, process_cluster, clock_offset
+-- Reads: placed_event, clock_offset
 -- Only failures are logged: no line shows that a later write succeeded, nor that a record was delivered again.
 WITH share_line AS (
-  SELECT c.kafka_cluster, e.group_id, e.process_id, e.event_id, e.operation, e.partition, e.member_id,
+  SELECT e.kafka_cluster, e.group_id, e.process_id, e.event_id, e.operation, e.partition, e.member_id,
     unix_millis(e.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms, regexp_replace(coalesce(e.root_error, e.error), '([a-z0-9_]+[.])+([A-Z])', '$2') AS error,
     CASE WHEN e.event = 'share_session_failed' THEN 'session_lost' WHEN e.operation RLIKE '^write' THEN 'state_not_written'
       ELSE 'state_not_loaded' END AS code
-  FROM event e
-  JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
-  JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
+  FROM placed_event e JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
   WHERE e.event = 'share_session_failed' OR e.event = 'share_state_failed' AND e.operation RLIKE '^(write|read state$|initialize$|Error initializing)'
 ), line_with_pause AS (
   SELECT *, at_ms - lag(at_ms) OVER (PARTITION BY kafka_cluster, group_id, code ORDER BY at_ms, event_id) > storm_gap_ms AS is_apart FROM share_line

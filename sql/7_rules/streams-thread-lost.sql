@@ -1,16 +1,13 @@
 -- One row per run of a Kafka Streams process whose threads missed a rebalance, were fenced or died.
--- Reads: event, process_cluster, clock_offset, stream_task
+-- Reads: placed_event, clock_offset, stream_task
 -- A thread's name consists of application.id, a UUID and its number, unless the application has its own client.id.
 WITH streams_line AS (
-  SELECT c.kafka_cluster, e.process_id, e.instance, e.event, e.event_id, unix_millis(e.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms,
+  SELECT e.kafka_cluster, e.process_id, e.instance, e.event, e.event_id, unix_millis(e.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms,
     e.thread_name, filter(concat(coalesce(e.active_tasks, array()), array(e.stream_task)), x -> x IS NOT NULL) AS tasks, e.stream_pos,
     e.message LIKE 'All stream threads have died%' OR e.event = 'streams_client_state' AND e.state_to = 'ERROR' AS is_all,
     e.event = 'streams_client_state' AND e.state_from = 'CREATED' AS is_start, e.error, e.root_error,
     coalesce(e.group_id, nullif(regexp_extract(e.thread_name, '^(.+)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', 1), '')) AS group_id
-  FROM event e
-  JOIN process_cluster c ON c.process_id = e.process_id
-    AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
-  JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
+  FROM placed_event e JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
   WHERE e.event IN ('streams_thread_fenced', 'streams_task_migrated', 'streams_died') OR e.event = 'streams_tasks_lost' AND size(e.active_tasks) > 0
     OR e.event = 'streams_client_state' AND (e.state_to = 'ERROR' OR e.state_from = 'CREATED')
 ), thread_summary AS (

@@ -1,15 +1,15 @@
 -- One row per partition that its owner kept but did not read for a long time, or sink task that kept retrying.
--- Reads: event, offset_line, process_cluster, clock_offset, log_hole
+-- Reads: placed_event, offset_line, clock_offset, log_hole
 -- Some lines prove it: the same record fails again and again, a position cannot be set, a partition is paused while others advance.
 -- Where only positions show it, a partition that had advanced stops while others of its group advance; it may have had no new records.
 WITH partition_line AS (
-  SELECT process_id, instance, event, stream_pos, unix_millis(ts) AS at_ms, event_id, group_id, resource, message, error,
+  SELECT kafka_cluster, process_id, instance, event, stream_pos, unix_millis(ts) AS at_ms, event_id, group_id, resource, message, error,
     CASE WHEN event IN ('record_unreadable', 'position_out_of_range') THEN `offset` END AS at_offset,
     event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost', 'partitions_resumed', 'position_sought', 'position_reset') AS is_change
   FROM (
     SELECT *, explode(CASE WHEN event = 'task_retrying' THEN array(task) WHEN `partition` IS NOT NULL THEN array(`partition`)
       ELSE partitions END) AS resource
-    FROM event
+    FROM placed_event
     WHERE ts IS NOT NULL AND (event IN ('record_unreadable', 'fetch_failed', 'partitions_paused', 'partitions_resumed', 'position_sought',
         'position_reset', 'partitions_assigned', 'partitions_revoked', 'partitions_lost')
       -- Kafka Streams pauses partitions while it restores their state.
@@ -18,14 +18,11 @@ WITH partition_line AS (
       OR event = 'position_out_of_range' AND message LIKE '%raising error%' OR event = 'position_missing' AND partitions IS NOT NULL)
   )
 ), line_in_order AS (
-  SELECT l.*, c.kafka_cluster, l.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS reference_ms,
+  SELECT l.*, l.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS reference_ms,
     -- Exceptions name no group: it is that of the last assignment.
     coalesce(l.group_id, lag(l.group_id) IGNORE NULLS OVER w) AS owner_group,
     count_if(is_change) OVER (PARTITION BY l.process_id, resource ORDER BY l.stream_pos, l.event_id ROWS UNBOUNDED PRECEDING) AS part
-  FROM partition_line l
-  JOIN process_cluster c ON c.process_id = l.process_id AND c.instance = l.instance
-    AND l.stream_pos >= c.from_pos AND coalesce(l.stream_pos < c.to_pos, true)
-  JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
+  FROM partition_line l JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
   WINDOW w AS (PARTITION BY l.process_id, resource ORDER BY l.stream_pos, l.event_id)
 ), hindering_line AS (
   -- An offset that fails for long while its owner keeps the partition was not passed in between. A later owner may return to it.
@@ -50,11 +47,8 @@ WITH partition_line AS (
   -- Offsets in the order of their lines: those at which reading begins, and those of commits.
   SELECT *, lag(at_offset) OVER (PARTITION BY kafka_cluster, group_id, resource ORDER BY reference_ms, event_id) AS last_offset
   FROM (
-    SELECT c.kafka_cluster, p.group_id, p.resource, p.process_id, p.at_offset, p.event_id, p.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS reference_ms
-    FROM offset_line p
-    JOIN process_cluster c ON c.process_id = p.process_id AND c.instance = p.instance
-      AND p.stream_pos >= c.from_pos AND coalesce(p.stream_pos < c.to_pos, true)
-    JOIN clock_offset o ON o.process_id = p.process_id AND o.is_island_reference
+    SELECT p.kafka_cluster, p.group_id, p.resource, p.process_id, p.at_offset, p.event_id, p.at_ms - (o.lo_ms + o.hi_ms) DIV 2 AS reference_ms
+    FROM offset_line p JOIN clock_offset o ON o.process_id = p.process_id AND o.is_island_reference
     WHERE p.kind IN ('start', 'committed', 'asked') AND p.at_offset IS NOT NULL AND p.group_id IS NOT NULL
   )
 ), advance AS (
