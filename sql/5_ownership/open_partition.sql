@@ -6,7 +6,7 @@
 -- consumer keeps its partitions while it joins, and lists them after its first sync, before it receives more. If the consumer's start is in
 -- the log, or lines are missing, the assignment may be among the missing lines; then there is no row.
 CREATE OR REPLACE TEMPORARY VIEW open_partition (
-  kafka_cluster, group_id, process_id, instance, client, task,
+  kafka_cluster, group_id, process_id, instance, client,
   resource      COMMENT 'Topic partition',
   member_id     COMMENT 'Member id; NULL: unknown',
   generation    COMMENT 'Generation in which it held the partition; NULL: unknown',
@@ -18,16 +18,16 @@ CREATE OR REPLACE TEMPORARY VIEW open_partition (
 )
 AS
 WITH group_line AS (
-  SELECT kafka_cluster, group_id, process_id, instance, client, task, stream_pos, at_ms, event_id, event, partitions,
+  SELECT kafka_cluster, group_id, process_id, instance, client, stream_pos, at_ms, event_id, event, partitions,
     nullif(member_id, '') AS member_id, CASE WHEN generation >= 0 THEN generation END AS generation, protocol,
     coalesce(event = 'heartbeat_failed' AND cause LIKE '%rebalancing%'
       OR event = 'rejoin_requested' AND reason LIKE '%already rebalancing%', false) AS is_rebalance
   FROM client_event WHERE NOT is_worker AND instance = 0
   UNION ALL
-  SELECT NULL, NULL, process_id, instance, client, NULL, stream_pos, at_ms, event_id, 'assignment_updated', partitions, NULL, NULL, NULL, false
+  SELECT NULL, NULL, process_id, instance, client, stream_pos, at_ms, event_id, 'assignment_updated', partitions, NULL, NULL, NULL, false
   FROM owned_list WHERE instance = 0 AND is_sure AND NOT is_last
 ), single_group_consumer AS (
-  SELECT process_id, instance, client, max(t.kafka_cluster) AS kafka_cluster, max(t.group_id) AS group_id, max(t.task) AS task,
+  SELECT process_id, instance, client, max(t.kafka_cluster) AS kafka_cluster, max(t.group_id) AS group_id,
     min(struct(stream_pos, at_ms, event_id)) AS first_line,
     min(CASE WHEN event IN ('joined', 'synced') AND generation IS NOT NULL THEN struct(stream_pos, generation, member_id) END) AS next_joined,
     coalesce(min(CASE WHEN protocol IS NOT NULL THEN struct(stream_pos, protocol) END).protocol LIKE '%cooperative%', false) AS is_cooperative,
@@ -49,7 +49,7 @@ WITH group_line AS (
     before AS (PARTITION BY process_id, instance, client
       ORDER BY stream_pos, event <> 'assignment_updated' ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), shown_partition AS (
-  SELECT c.kafka_cluster, c.group_id, c.task, c.first_line, c.next_joined, c.is_cooperative, l.process_id, l.instance, l.client,
+  SELECT c.kafka_cluster, c.group_id, c.first_line, c.next_joined, c.is_cooperative, l.process_id, l.instance, l.client,
     l.stream_pos, l.event_id, l.event, explode(l.partitions) AS resource, l.known_member.member_id AS member_id,
     CASE WHEN l.asked = 0 THEN l.known_generation.generation END AS generation,
     -- Its coordinator knew it when it notified it of the rebalance, and nothing ends its membership before the next generation that it
@@ -71,7 +71,7 @@ WITH group_line AS (
 ), first_gap AS (
   SELECT process_id, instance, min(from_pos) AS from_pos FROM log_hole GROUP BY process_id, instance
 )
-SELECT s.kafka_cluster, s.group_id, s.process_id, s.instance, s.client, s.task, s.resource,
+SELECT s.kafka_cluster, s.group_id, s.process_id, s.instance, s.client, s.resource,
   coalesce(s.member_id, CASE WHEN s.is_member THEN s.next_joined.member_id END) AS member_id,
   coalesce(s.generation, CASE WHEN s.is_member AND NOT s.is_cooperative THEN s.next_joined.generation - 1 END) AS generation,
   s.next_joined.generation AS before_generation, s.first_line.stream_pos AS from_pos, s.first_line.at_ms AS from_ms, s.first_line.event_id AS from_id,

@@ -15,7 +15,7 @@ CREATE OR REPLACE TEMPORARY VIEW partition_holding (
   resource      COMMENT 'Topic partition',
   process_id,
   process_instance COMMENT 'Which run of the process',
-  client, task, member_id,
+  client, member_id,
   generation    COMMENT 'Generation that assigned it',
   before_generation COMMENT 'It held the partition before it joined that generation, if the log begins later than the holding; NULL: it does not',
   from_pos      COMMENT 'Position of the assignment, or just before the consumer''s first line',
@@ -47,7 +47,7 @@ WITH last_open_line AS (
   )
   GROUP BY process_id, instance, group_id, client
 ), assignment_line AS (
-  SELECT kafka_cluster, group_id, process_id, instance, client, task, stream_pos, at_ms, event_id, event,
+  SELECT kafka_cluster, group_id, process_id, instance, client, stream_pos, at_ms, event_id, event,
     coalesce(member_id, lag(member_id) IGNORE NULLS OVER w) AS member_id, coalesce(generation, lag(generation) IGNORE NULLS OVER w) AS generation,
     lead(event) OVER w AS next_event, partitions
   FROM client_event WHERE NOT is_worker
@@ -85,11 +85,11 @@ WITH last_open_line AS (
   GROUP BY process_id, instance, config['client.id']
 ), all_assigned AS (
   -- All partitions that a consumer ever had.
-  SELECT kafka_cluster, group_id, process_id, instance, client, max(task) AS task, array_distinct(flatten(collect_list(partitions))) AS partitions
+  SELECT kafka_cluster, group_id, process_id, instance, client, array_distinct(flatten(collect_list(partitions))) AS partitions
   FROM (
-    SELECT kafka_cluster, group_id, process_id, instance, client, task, partitions FROM assignment_line WHERE event = 'partitions_assigned'
+    SELECT kafka_cluster, group_id, process_id, instance, client, partitions FROM assignment_line WHERE event = 'partitions_assigned'
     UNION ALL
-    SELECT kafka_cluster, group_id, process_id, instance, client, task, array(resource) FROM open_partition
+    SELECT kafka_cluster, group_id, process_id, instance, client, array(resource) FROM open_partition
   )
   GROUP BY kafka_cluster, group_id, process_id, instance, client
 ), unlisted_loss AS (
@@ -103,13 +103,12 @@ WITH last_open_line AS (
   )
   WHERE event = 'assignment_given_up' AND coalesce(next_event, 'partitions_assigned') = 'partitions_assigned'
 ), partition_change AS (
-  SELECT o.kafka_cluster, o.group_id, o.process_id, o.instance, o.client, o.task, o.member_id, o.generation, o.from_pos - 1 AS stream_pos,
-    o.from_ms AS at_ms, o.from_id AS event_id, l.last_line_ms, o.resource, 'given' AS what, false AS is_late, false AS is_announced,
-    o.before_generation, o.shown_id
+  SELECT o.kafka_cluster, o.group_id, o.process_id, o.instance, o.client, o.member_id, o.generation, o.from_pos - 1 AS stream_pos, o.from_ms AS at_ms,
+    o.from_id AS event_id, l.last_line_ms, o.resource, 'given' AS what, false AS is_late, false AS is_announced, o.before_generation, o.shown_id
   FROM open_partition o
   JOIN last_open_line l ON l.process_id = o.process_id AND l.instance = o.instance AND l.group_id = o.group_id AND l.client = o.client
   UNION ALL
-  SELECT g.kafka_cluster, g.group_id, g.process_id, g.instance, g.client, g.task, g.member_id, g.generation, g.stream_pos, g.at_ms, g.event_id,
+  SELECT g.kafka_cluster, g.group_id, g.process_id, g.instance, g.client, g.member_id, g.generation, g.stream_pos, g.at_ms, g.event_id,
     l.last_line_ms, explode(g.partitions) AS resource,
     CASE g.event WHEN 'partitions_assigned' THEN 'given' WHEN 'partitions_revoked' THEN 'revoked' ELSE 'lost' END AS what,
     -- A KIP-848 member first prints the partitions that it is about to revoke. If there is only its listener's line, and it does not leave, that
@@ -123,11 +122,11 @@ WITH last_open_line AS (
   ) k ON k.event_id = g.event_id
   WHERE g.event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost')
   UNION ALL
-  SELECT g.kafka_cluster, g.group_id, l.process_id, l.instance, l.client, g.task, CAST(NULL AS STRING), CAST(NULL AS BIGINT), l.stream_pos, l.at_ms,
+  SELECT g.kafka_cluster, g.group_id, l.process_id, l.instance, l.client, CAST(NULL AS STRING), CAST(NULL AS BIGINT), l.stream_pos, l.at_ms,
     l.event_id, CAST(NULL AS BIGINT), explode(array_except(g.partitions, l.partitions)), 'not_listed', true, false, NULL, NULL
   FROM owned_list l JOIN all_assigned g ON g.process_id = l.process_id AND g.instance = l.instance AND g.client = l.client WHERE l.is_sure
   UNION ALL
-  SELECT g.kafka_cluster, g.group_id, u.process_id, u.instance, u.client, g.task, CAST(NULL AS STRING), CAST(NULL AS BIGINT), u.stream_pos,
+  SELECT g.kafka_cluster, g.group_id, u.process_id, u.instance, u.client, CAST(NULL AS STRING), CAST(NULL AS BIGINT), u.stream_pos,
     u.at_ms, u.event_id, CAST(NULL AS BIGINT), explode(g.partitions), 'lost', false, false, NULL, NULL
   FROM unlisted_loss u JOIN all_assigned g ON g.process_id = u.process_id AND g.instance = u.instance AND g.client = u.client
 ), change_sequence AS (
@@ -241,7 +240,7 @@ WITH last_open_line AS (
     FROM certain_end
   )
 )
-SELECT kafka_cluster, group_id, resource, process_id, instance AS process_instance, client, task, member_id, generation, before_generation,
+SELECT kafka_cluster, group_id, resource, process_id, instance AS process_instance, client, member_id, generation, before_generation,
   stream_pos AS from_pos, at_ms AS start_ms, held.at_ms AS start_hi_ms, CASE WHEN shown_id IS NULL THEN 'seen' ELSE 'open' END AS start_how,
   CASE WHEN shown_id IS NULL THEN event_id END AS start_id, held.event_id AS start_sign_id, shown_id,
   CASE WHEN is_heard THEN heard_ms ELSE seen_ms END AS stop_lo_ms, coalesce(end_line.at_ms, next_start_ms) AS stop_hi_ms,

@@ -39,7 +39,6 @@ CREATE OR REPLACE TEMPORARY VIEW task_holding (
   stop_asked_id  COMMENT 'Event of the stop request',
   last_sign_id   COMMENT 'Event of the last sign of life',
   stop_id        COMMENT 'Event that ends it',
-  sign_count     COMMENT 'Signs of life',
   is_overdue     COMMENT 'True if its worker abandoned it, or it ran on longer than its stop timeout'
 )
 AS
@@ -291,6 +290,6 @@ SELECT kafka_cluster, group_id, resource_kind, resource, process_id, instance AS
     ELSE first_sign.event_id END AS start_sign_id,
   CASE WHEN start_how = 'seen' THEN start.event_id ELSE coalesce(CASE WHEN previous_line.at_ms IS NOT NULL THEN previous_line.event_id END,
     process_start_id) END AS not_before_id,
-  stop.event_id AS stop_asked_id, last_sign.event_id AS last_sign_id, end_line.event_id AS stop_id, sign_count,
+  stop.event_id AS stop_asked_id, last_sign.event_id AS last_sign_id, end_line.event_id AS stop_id,
   failed_stop_pos IS NOT NULL OR coalesce(last_sign.at_ms - stop.at_ms > graceful_ms, false) AS is_overdue
 FROM span_with_end
