@@ -80,7 +80,7 @@ WITH last_open_line AS (
 ), consumer_creation AS (
   -- A consumer prints its configuration when it is created. A client id that is created again has no partitions from before.
   SELECT process_id, instance, config['client.id'] AS client,
-    sort_array(collect_list(struct(stream_pos, unix_millis(ts) AS at_ms, event_id))) AS lines
+    sort_array(collect_list(struct(stream_pos AS pos, false AS is_own, unix_millis(ts) AS at_ms, 'client_made_again' AS how, event_id))) AS lines
   FROM event WHERE event = 'config_dumped' AND component = 'ConsumerConfig' AND config['client.id'] <> ''
   GROUP BY process_id, instance, config['client.id']
 ), all_assigned AS (
@@ -133,21 +133,22 @@ WITH last_open_line AS (
   -- A KIP-848 consumer prints in one line the partitions that it owned and those that it receives.
   SELECT m.*, lag(what) OVER w AS last_what
   FROM (
-    SELECT m.*, get(filter(k.lines, x -> x.stream_pos > m.stream_pos), 0) AS next_made
+    SELECT m.*, get(filter(k.lines, x -> x.pos > m.stream_pos), 0) AS next_made
     FROM partition_change m LEFT JOIN consumer_creation k ON k.process_id = m.process_id AND k.instance = m.instance AND k.client = m.client
   ) m
-  WINDOW w AS (PARTITION BY process_id, instance, group_id, client, next_made.stream_pos, resource ORDER BY stream_pos, what = 'given', what)
+  WINDOW w AS (PARTITION BY process_id, instance, group_id, client, next_made.pos, resource ORDER BY stream_pos, what = 'given', what)
 ), holding_change AS (
   -- If an eager member is assigned again a partition that it still holds, that is one holding.
-  SELECT *, lead(struct(what, at_ms, event_id, stream_pos, is_late)) OVER w AS next FROM change_sequence
+  SELECT *, lead(struct(stream_pos AS pos, NOT is_late AS is_own, at_ms, what AS how, event_id)) OVER w AS next FROM change_sequence
   WHERE what = 'given' AND NOT (last_what <=> 'given') OR what <> 'given' AND last_what = 'given'
-  WINDOW w AS (PARTITION BY process_id, instance, group_id, client, next_made.stream_pos, resource ORDER BY stream_pos, what = 'given', what)
+  WINDOW w AS (PARTITION BY process_id, instance, group_id, client, next_made.pos, resource ORDER BY stream_pos, what = 'given', what)
 ), client_close AS (
-  SELECT process_id, instance, client_id AS client, sort_array(collect_list(struct(stream_pos, unix_millis(ts) AS at_ms, event_id))) AS lines
+  SELECT process_id, instance, client_id AS client,
+    sort_array(collect_list(struct(stream_pos AS pos, true AS is_own, unix_millis(ts) AS at_ms, 'client_closed' AS how, event_id))) AS lines
   FROM event WHERE event = 'client_closed' AND client_id IS NOT NULL GROUP BY process_id, instance, client_id
 ), sink_stop AS (
   SELECT process_id, instance, concat('connect-', connector) AS group_id,
-    sort_array(collect_set(struct(ended.pos AS stream_pos, ended.at_ms, ended.event_id))) AS lines
+    sort_array(collect_set(struct(ended.pos, false AS is_own, ended.at_ms, 'tasks_stopped' AS how, ended.event_id))) AS lines
   FROM task_life WHERE is_last GROUP BY process_id, instance, connector
 ), doubtful_list AS (
   SELECT process_id, instance, client, sort_array(collect_list(struct(stream_pos, partitions))) AS lists FROM owned_list
@@ -172,8 +173,8 @@ WITH last_open_line AS (
   GROUP BY process_id, instance, client
 ), holding_start AS (
   SELECT c.*, a.marks, d.lists, r.lists AS later_lists,
-    get(filter(k.lines, x -> x.stream_pos > c.stream_pos AND (c.next_made IS NULL OR x.stream_pos < c.next_made.stream_pos)), 0) AS closing,
-    get(filter(s.lines, x -> x.stream_pos > c.stream_pos), 0) AS stopping, p.next_start_ms, p.next_start_id
+    get(filter(k.lines, x -> x.pos > c.stream_pos AND (c.next_made IS NULL OR x.pos < c.next_made.pos)), 0) AS closing,
+    get(filter(s.lines, x -> x.pos > c.stream_pos), 0) AS stopping, p.next_start_ms, p.next_start_id
   FROM holding_change c LEFT JOIN client_close k ON k.process_id = c.process_id AND k.instance = c.instance AND k.client = c.client
   LEFT JOIN sink_stop s ON s.process_id = c.process_id AND s.instance = c.instance AND s.group_id = c.group_id
   LEFT JOIN rejoin_or_close a ON a.process_id = c.process_id AND a.instance = c.instance AND a.client = c.client
@@ -183,14 +184,7 @@ WITH last_open_line AS (
   WHERE c.what = 'given'
 ), holding_end AS (
   -- The earliest line that reports the end.
-  SELECT *,
-    array_min(filter(array(CASE WHEN next IS NOT NULL THEN named_struct('pos', next.stream_pos, 'is_own', NOT next.is_late, 'at_ms', next.at_ms,
-      'how', next.what, 'event_id', next.event_id) END, CASE WHEN closing IS NOT NULL
-      THEN named_struct('pos', closing.stream_pos, 'is_own', true, 'at_ms', closing.at_ms, 'how', 'client_closed', 'event_id', closing.event_id) END,
-      CASE WHEN stopping IS NOT NULL THEN named_struct('pos', stopping.stream_pos, 'is_own', false, 'at_ms', stopping.at_ms, 'how', 'tasks_stopped',
-      'event_id', stopping.event_id) END, CASE WHEN next_made IS NOT NULL THEN named_struct('pos', next_made.stream_pos, 'is_own', false, 'at_ms',
-      next_made.at_ms, 'how', 'client_made_again', 'event_id', next_made.event_id) END), x -> x IS NOT NULL)) AS end_line
-  FROM holding_start
+  SELECT *, array_min(array_compact(array(next, closing, stopping, next_made))) AS end_line FROM holding_start
 ), poll_monitor AS (
   -- The line names no client, so it counts only if a single client ever had that partition.
   SELECT u.process_id, u.instance, u.resource, sort_array(collect_list(struct(u.stream_pos, u.at_ms))) AS lines

@@ -212,39 +212,32 @@ WITH consumer_identity AS (
     p.first_ms AS process_first_ms, greatest(p.last_ms, d.heard_ms) AS process_last_ms, p.next_start_ms AS process_next_ms, p.stopping_ms,
     -- The earliest line that reports the end of the thread. A gap may hide that its worker abandoned it; then neither a second start nor the end of
     -- the herder shows its end.
-    coalesce(array_min(filter(array(
-      CASE WHEN f.stopped IS NOT NULL AND f.failed_stop_pos IS NULL THEN named_struct('at_ms', f.stopped.at_ms, 'how', 'stopped',
-        'event_id',
-        f.stopped.event_id) END,
-      CASE WHEN f.closed IS NOT NULL THEN named_struct('at_ms', f.closed.at_ms, 'how', 'client_closed', 'event_id', f.closed.event_id) END,
-      CASE WHEN f.settled IS NOT NULL THEN named_struct('at_ms', f.settled.at_ms, 'how', 'client_closed', 'event_id',
-        f.settled.event_id) END,
-      CASE WHEN f.orphan IS NOT NULL THEN named_struct('at_ms', f.orphan.at_ms, 'how', 'orphan_failed', 'event_id', f.orphan.event_id) END,
-      CASE WHEN f.stop.tasks_stopped IS NOT NULL AND f.resource_kind = 'task'
+    array_min(filter(array(
+      struct(0 AS rank, f.stopped IS NOT NULL AND f.failed_stop_pos IS NULL AS is_end, f.stopped.at_ms, 'stopped' AS how, f.stopped.event_id),
+      struct(0 AS rank, f.closed IS NOT NULL AS is_end, f.closed.at_ms, 'client_closed' AS how, f.closed.event_id),
+      struct(0 AS rank, f.settled IS NOT NULL AS is_end, f.settled.at_ms, 'client_closed' AS how, f.settled.event_id),
+      struct(0 AS rank, f.orphan IS NOT NULL AS is_end, f.orphan.at_ms, 'orphan_failed' AS how, f.orphan.event_id),
+      struct(0 AS rank, f.stop.tasks_stopped IS NOT NULL AND f.resource_kind = 'task'
         AND (f.failed_stop_pos IS NULL OR f.failed_stop_pos > f.stop.tasks_stopped.pos)
         -- The thread printed after it was abandoned, even if the line of that is missing.
-        AND (f.last_own_pos IS NULL OR f.last_own_pos < f.stop.tasks_stopped.pos) AND f.is_seen_ending
-        THEN named_struct('at_ms', f.stop.tasks_stopped.at_ms, 'how', 'tasks_stopped', 'event_id', f.stop.tasks_stopped.event_id) END,
+        AND (f.last_own_pos IS NULL OR f.last_own_pos < f.stop.tasks_stopped.pos) AND f.is_seen_ending AS is_end,
+        f.stop.tasks_stopped.at_ms, 'tasks_stopped' AS how, f.stop.tasks_stopped.event_id),
       -- A thread that had closed its client before it was abandoned only waits until its last status is written.
-      CASE WHEN f.closed_before IS NOT NULL AND f.stop.statuses_flushed.pos > f.failed_stop_pos
-        AND coalesce(f.last_own_pos < f.stop.statuses_flushed.pos, true)
-        THEN named_struct('at_ms', f.stop.statuses_flushed.at_ms, 'how', 'statuses_flushed', 'event_id', f.stop.statuses_flushed.event_id)
-        END,
-      CASE WHEN f.next_start.at_ms IS NOT NULL AND f.failed_stop_pos IS NULL AND f.gap_pos IS NULL
-        AND (f.is_seen_ending OR f.next_start.at_ms - f.stop.at_ms < f.graceful_ms)
-        THEN named_struct('at_ms', f.next_start.at_ms, 'how', 'started_again', 'event_id', f.next_start.event_id) END,
-      CASE WHEN f.herder_stopped IS NOT NULL AND f.failed_stop_pos IS NULL AND f.gap_pos IS NULL
-        AND (f.is_seen_ending OR f.herder_stopped.at_ms - f.stop.at_ms < f.graceful_ms)
-        THEN named_struct('at_ms', f.herder_stopped.at_ms, 'how', 'worker_stopped', 'event_id', f.herder_stopped.event_id) END,
-      CASE WHEN p.next_start_ms IS NOT NULL THEN named_struct('at_ms', p.next_start_ms, 'how', 'process_restarted', 'event_id',
-        p.next_start_id) END
-    ), x -> x IS NOT NULL)),
+      struct(0 AS rank, f.closed_before IS NOT NULL AND f.stop.statuses_flushed.pos > f.failed_stop_pos
+        AND coalesce(f.last_own_pos < f.stop.statuses_flushed.pos, true) AS is_end,
+        f.stop.statuses_flushed.at_ms, 'statuses_flushed' AS how, f.stop.statuses_flushed.event_id),
+      struct(0 AS rank, f.next_start.at_ms IS NOT NULL AND f.failed_stop_pos IS NULL AND f.gap_pos IS NULL
+        AND (f.is_seen_ending OR f.next_start.at_ms - f.stop.at_ms < f.graceful_ms) AS is_end,
+        f.next_start.at_ms, 'started_again' AS how, f.next_start.event_id),
+      struct(0 AS rank, f.herder_stopped IS NOT NULL AND f.failed_stop_pos IS NULL AND f.gap_pos IS NULL
+        AND (f.is_seen_ending OR f.herder_stopped.at_ms - f.stop.at_ms < f.graceful_ms) AS is_end,
+        f.herder_stopped.at_ms, 'worker_stopped' AS how, f.herder_stopped.event_id),
+      struct(0 AS rank, p.next_start_ms IS NOT NULL AS is_end, p.next_start_ms AS at_ms, 'process_restarted' AS how, p.next_start_id AS event_id),
       -- In a log without times the order of lines decides.
-      CASE WHEN f.next_start.event_id IS NOT NULL AND f.next_start.at_ms IS NULL AND f.failed_stop_pos IS NULL AND f.gap_pos IS NULL
-        THEN named_struct('at_ms', f.next_start.at_ms, 'how', 'started_again', 'event_id', f.next_start.event_id) END,
-      CASE WHEN p.next_start_id IS NOT NULL THEN named_struct('at_ms', p.next_start_ms, 'how', 'process_restarted', 'event_id',
-        p.next_start_id) END
-    ) AS end_line
+      struct(1 AS rank, f.next_start.event_id IS NOT NULL AND f.next_start.at_ms IS NULL AND f.failed_stop_pos IS NULL
+        AND f.gap_pos IS NULL AS is_end, f.next_start.at_ms, 'started_again' AS how, f.next_start.event_id),
+      struct(2 AS rank, p.next_start_id IS NOT NULL AS is_end, p.next_start_ms AS at_ms, 'process_restarted' AS how, p.next_start_id AS event_id)
+    ), x -> x.is_end)) AS end_line
   FROM span_with_timeout f LEFT JOIN process_life p ON p.process_id = f.process_id AND p.instance = f.instance
   LEFT JOIN coordinator_contact d ON f.resource_kind = 'task' AND d.process_id = f.process_id AND d.instance = f.instance AND d.resource = f.resource
     AND d.life = f.life
