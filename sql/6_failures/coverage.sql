@@ -138,14 +138,14 @@ WITH file_range AS (
   FROM process_life GROUP BY process_id
   UNION ALL
   -- If the clock stepped, that length is unknown.
-  SELECT s.process_id, s.from_ts, s.to_ts, 'gap',
+  SELECT s.process_id, s.from_ts, s.to_ts, 'gap' AS code,
     CASE WHEN c.step_ms IS NULL OR unix_millis(s.to_ts) - unix_millis(s.from_ts) < c.step_ms THEN unix_millis(s.to_ts) - unix_millis(s.from_ts) END,
     NULL, NULL
   FROM quiet_interval s LEFT JOIN common_clock c ON c.process_id = s.process_id
   WHERE unix_millis(s.to_ts) - unix_millis(s.from_ts) >= gap_ms
   UNION ALL
   -- If the log ends with the line that shows a gap, the missing lines are after it.
-  SELECT process_id, CASE WHEN is_at_end THEN to_ts ELSE from_ts END, CASE WHEN NOT is_at_end THEN to_ts END, 'missing_lines', NULL,
+  SELECT process_id, CASE WHEN is_at_end THEN to_ts ELSE from_ts END, CASE WHEN NOT is_at_end THEN to_ts END, 'missing_lines' AS code, NULL,
     min(CASE WHEN is_at_end THEN 'coordinator_went_on' ELSE why END), NULL
   FROM (
     SELECT h.process_id, b.ts AS from_ts, a.ts AS to_ts, h.why,
@@ -158,26 +158,26 @@ WITH file_range AS (
   GROUP BY process_id, from_ts, to_ts, is_at_end
   UNION ALL
   -- The remaining lines of a filtered log show that the process ended somewhere between two of them.
-  SELECT l.process_id, timestamp_millis(l.last_ms), timestamp_millis(l.next_start_ms), 'missing_lines', NULL,
+  SELECT l.process_id, timestamp_millis(l.last_ms), timestamp_millis(l.next_start_ms), 'missing_lines' AS code, NULL,
     'started_again', NULL
   FROM process_life l LEFT SEMI JOIN filtered_log f ON f.process_id = l.process_id WHERE l.next_start_ms IS NOT NULL
   UNION ALL
-  SELECT l.process_id, timestamp_millis(l.first_ms), timestamp_millis(l.first_ms), 'truncated', NULL, NULL, NULL
+  SELECT l.process_id, timestamp_millis(l.first_ms), timestamp_millis(l.first_ms), 'truncated' AS code, NULL, NULL, NULL
   FROM process_life l
   LEFT ANTI JOIN complete_client_log b ON b.process_id = l.process_id AND NOT coalesce(l.is_worker, false) AND NOT coalesce(l.is_broker, false)
   LEFT ANTI JOIN filtered_log f ON f.process_id = l.process_id
   WHERE l.instance = 0
   UNION ALL
-  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'filtered', NULL, literal, why
+  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'filtered' AS code, NULL, literal, why
   FROM filtered_log
   UNION ALL
-  SELECT coalesce(process_id, path), NULL, NULL, 'unreadable', NULL, path, note FROM evidence_file
+  SELECT coalesce(process_id, path), NULL, NULL, 'unreadable' AS code, NULL, path, note FROM evidence_file
   WHERE status = 'unreadable' OR (status = 'read' AND note IS NOT NULL)
   UNION ALL
   -- One client may have had several ids; for some, lines show neither client nor host. Some libraries give all members one client id: if a group has
   -- no other missing client, all members without a log have this one.
   SELECT concat('member ', client, CASE WHEN host IS NULL THEN '' ELSE concat(' at ', host) END), min(first_ts), max(last_ts),
-    'missing_member', max(members), group_id, NULL
+    'missing_member' AS code, max(members), group_id, NULL
   FROM (
     SELECT group_id, client, first_ts, last_ts, coalesce(client_host, CASE WHEN min(client_host) OVER of_client
       = max(client_host) OVER of_client THEN max(client_host) OVER of_client END) AS host,
@@ -195,7 +195,7 @@ WITH file_range AS (
   GROUP BY client, host, group_id
   UNION ALL
   -- All consumers of an application may have one name: their number is that of one generation.
-  SELECT concat('member ', g.client), min(g.from_ts), max(g.to_ts), 'missing_member',
+  SELECT concat('member ', g.client), min(g.from_ts), max(g.to_ts), 'missing_member' AS code,
     CAST(nullif(max(g.members), 1) AS BIGINT), g.group_id, NULL
   FROM (
     SELECT group_id, client, min(from_ts) AS from_ts, max(to_ts) AS to_ts, count(DISTINCT member_id) AS members
@@ -207,34 +207,34 @@ WITH file_range AS (
   GROUP BY g.client, g.group_id
   UNION ALL
   SELECT concat('coordinator of ', g.group_id), min(coalesce(first_joined_ts, last_synced_ts)), max(coalesce(last_synced_ts, first_joined_ts)),
-    'missing_coordinator', count(*), g.group_id, CAST(max(whole) AS STRING)
+    'missing_coordinator' AS code, count(*), g.group_id, CAST(max(whole) AS STRING)
   FROM (SELECT *, count(*) OVER (PARTITION BY group_id) AS whole FROM any_generation) g
   LEFT ANTI JOIN coordinated_generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation = g.generation
   WHERE NOT g.seen_by_broker GROUP BY g.group_id
   UNION ALL
-  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'several_members', member_count, group_id, client
+  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'several_members' AS code, member_count, group_id, client
   FROM shared_log WHERE client IS NOT NULL OR member_count > 1
   UNION ALL
-  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'several_brokers', broker_count, broker_ids, NULL
+  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'several_brokers' AS code, broker_count, broker_ids, NULL
   FROM shared_log WHERE broker_count > 0
   UNION ALL
-  SELECT process_id, min(ts), max(ts), 'cut_lines', count_if(is_longest), NULL, NULL FROM unrecognised_line
+  SELECT process_id, min(ts), max(ts), 'cut_lines' AS code, count_if(is_longest), NULL, NULL FROM unrecognised_line
   GROUP BY process_id
   HAVING count_if(is_longest) >= greatest(10, count(*) / 2) AND count(DISTINCT CASE WHEN is_longest THEN first_word END) >= 4
   UNION ALL
-  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'no_info', NULL, NULL, NULL
+  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'no_info' AS code, NULL, NULL, NULL
   FROM quiet_log q LEFT ANTI JOIN filtered_log f ON f.process_id = q.process_id WHERE q.client IS NULL
   UNION ALL
-  SELECT c.process_id, timestamp_millis(min(c.from_ms)), timestamp_millis(max(c.to_ms)), 'no_client_info', count(*),
+  SELECT c.process_id, timestamp_millis(min(c.from_ms)), timestamp_millis(max(c.to_ms)), 'no_client_info' AS code, count(*),
     array_join(slice(array_sort(collect_list(c.client)), 1, 3), ', '), NULL
   FROM quiet_log c
   LEFT ANTI JOIN (SELECT process_id FROM quiet_log WHERE client IS NULL UNION SELECT process_id FROM filtered_log) q ON q.process_id = c.process_id
   WHERE c.client IS NOT NULL GROUP BY c.process_id
   UNION ALL
-  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'copy', equal_lines, of_process, CAST(line_count AS STRING)
+  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'copy' AS code, equal_lines, of_process, CAST(line_count AS STRING)
   FROM copied_log
   UNION ALL
-  SELECT o.process_id, NULL, NULL, 'many_owners', sum(p.left_out), o.group_id,
+  SELECT o.process_id, NULL, NULL, 'many_owners' AS code, sum(p.left_out), o.group_id,
     array_join(slice(array_sort(collect_set(o.resource)), 1, 3), ', ')
   FROM ownership_pair p JOIN ownership o ON o.ownership_id = p.a_id WHERE p.left_out > 0 GROUP BY o.process_id, o.group_id
 )
