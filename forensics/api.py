@@ -108,10 +108,12 @@ class Report:
     Attributes:
         case: the case folder from which it was read.
         model: all rows, with times as datetimes in UTC, from which every format is rendered.
+        option: an option that names the case in the commands that the text and Markdown mention; empty if they need none.
     """
 
     case: CaseFolder
     model: Model
+    option: str = ""
 
     def __repr__(self) -> str:
         from forensics.wording.formats import count
@@ -188,7 +190,7 @@ class Report:
         from forensics.report import content
 
         worded = self._worded
-        return content.compose(worded, all_lines=all_lines) if full else content.first_screen(worded)
+        return (content.compose(worded, all_lines=all_lines) if full else content.first_screen(worded)).of_case(self.option)
 
     def finding(self, finding_id: str) -> Document:
         """Return the blocks of one finding: its facts, and every line of its proof with its role.
@@ -198,7 +200,7 @@ class Report:
         """
         from forensics.report import content
 
-        return content.one_finding(self._worded, finding_id)
+        return content.one_finding(self._worded, finding_id).of_case(self.option)
 
     def finding_list(self) -> Document:
         """Return the blocks of a table of all findings, most severe first: ID, verdict, time, group and headline."""
@@ -210,7 +212,7 @@ class Report:
         """Return the blocks of all notes: settings worth checking, and normal events that look like problems."""
         from forensics.report import content
 
-        return content.notes(self._worded)
+        return content.notes(self._worded).of_case(self.option)
 
     @property
     def _worded(self) -> Model:
@@ -293,6 +295,13 @@ class Case:
                 return why
             self._current = True
         return None
+
+    @property
+    def needs_no_views(self) -> bool:
+        """Return True if the case has no views and needs none for a report, because no line of Kafka was read."""
+        from forensics.case import views
+
+        return not self._stored.views() and views.is_empty(self._stored)
 
     def compute_views(self, progress: Progress | None = None) -> None:
         """Compute all views, even if they exist.
@@ -446,7 +455,7 @@ class Case:
 
         check_rules(rules)
         zone = _zone(tz)
-        folder = self.folder
+        folder = self._stored if self.needs_no_views else self.folder
         found = model.read(folder, model.Filters(since, until, tuple(groups), tuple(rules), zone))
         return Report(folder, replace(found, zone=zone))
 
@@ -603,7 +612,7 @@ def ingest(
         def made(found: CaseFolder) -> tuple[CaseFolder, dict[str, str] | None]:
             if case_views.outdated(found, overrides) is None:
                 return case_views.as_moved(found) if found.moved_from else (found, None)  # nothing is new
-            if not views:
+            if not views or case_views.is_empty(found):
                 return case_views.without(found, overrides)
             try:
                 return case_views.computed(found, runs, lambda view, number, of: steps(f"views: {view}", number, of), overrides)
@@ -614,7 +623,7 @@ def ingest(
 
         summary = ingestion.ingest(
             paths, Path(case), options=SourceOptions.parse(time_zone, layout, host), parsers=[Path(p) for p in parsers], keep_all=keep_all,
-            engine=runs if runs.master or views else None, jobs=jobs, readers=readers, command_line=command_line, progress=steps, views=made,
+            engine=runs if runs.master or views and size else None, jobs=jobs, readers=readers, command_line=command_line, progress=steps, views=made,
         )  # fmt: skip
     return Ingested(Case(summary.case, runs, progress=progress, overrides=overrides), summary)
 

@@ -13,6 +13,7 @@ import time
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, tzinfo
 from enum import StrEnum
 from pathlib import Path
@@ -24,7 +25,7 @@ from typer.core import TyperCommand
 
 from forensics import __version__, api, engines
 from forensics.api import ReportFormat
-from forensics.console import output_file, progress, say, say_ingested, say_redacted
+from forensics.console import DEFAULT_CASE, case_option, output_file, progress, say, say_ingested, say_redacted
 from forensics.errors import SHELL, ForensicsError, UsageError
 from forensics.evidence.objects import Location
 from forensics.evidence.objects import place as location
@@ -109,7 +110,7 @@ def _complete_rule(incomplete: str) -> list[str]:
 
 def _case_in(ctx: typer.Context) -> Path:
     """Return the case of a command line that the shell is completing."""
-    return Path(ctx.params.get("case") or os.environ.get("FORENSICS_CASE") or "forensics-case")
+    return Path(ctx.params.get("case") or os.environ.get("FORENSICS_CASE") or CASE)
 
 
 def _complete_group(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -174,7 +175,7 @@ EvidenceOption = Annotated[
         help="Current location of the evidence: a folder, a file or s3://BUCKET/PREFIX. The evidence of a case from someone else is read only there. Repeatable.",
     ),
 ]  # fmt: skip
-CASE = Path("forensics-case")
+CASE = Path(DEFAULT_CASE)
 
 
 def _written(text: str) -> str:
@@ -353,16 +354,16 @@ def report(
         case = _case_of(logs, case, time_zone or (), assume_skew, (engine, master, jobs))
     elif time_zone:
         raise UsageError("--time-zone applies only to LOGS.", where="--time-zone", fix="For a case, pass the zones to `forensics ingest`.")
-    is_named = case is not None
     case = case or Path(os.environ.get("FORENSICS_CASE") or CASE)
+    option = case_option(location(case))
     reported = _opened(case, engine, master, jobs, assume_skew).report(since=since, until=until, groups=group or (), rules=rule or (), tz=tz)
+    reported = replace(reported, option=option)
     if notes or finding:
         _print(reported.finding(finding) if finding else reported.notes(), pager=False)
     else:
         _write(reported, form, output, full=full or bool(rule), all_lines=proof is ProofLines.all, pager=not no_pager)
-    if is_named:
-        where = f"The case is in {location(case)}: " if logs else ""
-        say(f"{where}`forensics show ID --case {quote(str(location(case)))}` prints the lines behind an ID.")
+    if logs:
+        say(f"The case is in {location(case)}.")
     if reported.model.failed(fail_on):
         raise typer.Exit(1)
     if fail_on is not FailOn.never and reported.model.nothing_examined():
@@ -383,7 +384,7 @@ def _is_incomplete(reported: api.Report) -> bool:
             f"{printable(file['path'])} could not be read{' completely' * (file['status'] == 'read')}: {printable(file['note'] or 'no reason recorded')}"
         )
     if len(unread) > _SHOWN:
-        say(f"{len(unread) - _SHOWN:,} more could not be read: forensics sql source_file")
+        say(f"{len(unread) - _SHOWN:,} more could not be read: forensics sql source_file{reported.option}")
     if is_without_kafka(model):
         say(f"No Kafka logs were found. {printable(why_not_examined(model))}\n  expected: {EXPECTED}")
     return bool(unread) or is_without_kafka(model)
@@ -472,7 +473,7 @@ def _opened(path: Path, engine: str, master: str, jobs: int | None, assume_skew:
         say(f"The case was moved here from {case.moved_from}. It is opened read-only, and its open.sql still names that path. {_make_yours(path)}")
     if case.outdated == OLDER:
         say("The case's views were built by another version of this program and are being rebuilt.")
-    if case.outdated:
+    if case.outdated and not case.needs_no_views:
         with progress() as step:
             case.prepare(step)
     return case

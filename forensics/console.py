@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, TextIO
 
 from forensics.wording.formats import count, printable
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from forensics.evidence.objects import Location
     from forensics.redact.copying import Summary as Redacted
 
+#: The case of a command that names none, unless $FORENSICS_CASE does.
+DEFAULT_CASE = "forensics-case"
 _SHOWN = 5
 _NEW_FILE = 0o666
 _FORBIDDEN = "Run the command again as a user who may read the file, or on a copy of it."
@@ -118,7 +121,7 @@ class _NowDoing:
             if self._step:
                 now = time.monotonic()
                 part = f" ({amount(self._done, self._total, None, in_bytes=self._step in _IN_BYTES)})" if self._total > 1 else ""
-                say(f"{in_words(self._step)}{part}: {span(now - self._since)}; {span(now - self._began)} in all.")
+                say(f"{in_words(self._step)}{part}: running for {span(now - self._since)}; {span(now - self._began)} since the command started.")
 
 
 def span(seconds: float) -> str:
@@ -189,12 +192,18 @@ def amount(done: int, total: int, rate: float | None, *, in_bytes: bool) -> str:
     return f"{done / mega:,.{digits}f} of {total / mega:,.{digits}f} MB" + (f", {rate / mega:,.1f} MB/s" if rate else "")
 
 
+def case_option(case: Location) -> str:
+    """Return the option that names a case in a command, after a blank; empty if commands read this case by default."""
+    default = os.environ.get("FORENSICS_CASE") or DEFAULT_CASE
+    return "" if str(case) in (default, str(Path(default))) else f" --case {quote(str(case))}"
+
+
 def say_ingested(summary: Summary, case: Location) -> None:
     """Print to standard error what was read and what was not."""
-    counts = summary.counts
+    counts, option = summary.counts, case_option(case)
     found = [count(counts.get(kind, 0), kind.removesuffix("s")) for kind in ("lines", "records", "events")]
     if counts.get("counted"):
-        found[-1] += f" and {count(counts['counted'], 'line')} that {'is' if counts['counted'] == 1 else 'are'} only counted"
+        found[-1] += f" and {count(counts['counted'], 'line')} counted but not stored"
     news = f"{count(len(summary.added), 'file')} read into {case}" if summary.added or not summary.files("read") else f"no new logs for {case}"
     say(f"{news}; the case has {', '.join(found)}; {_recognised(counts)}")
     for was, now in summary.grown[:_SHOWN]:
@@ -213,10 +222,10 @@ def say_ingested(summary: Summary, case: Location) -> None:
     for process, note in summary.copies[:_SHOWN]:
         say(f"left out {printable(process)}: {note}")
     if len(summary.copies) > _SHOWN:
-        say(f"left out {count(len(summary.copies) - _SHOWN, 'more copy', 'more copies')}: forensics sql coverage")
+        say(f"left out {count(len(summary.copies) - _SHOWN, 'more copy', 'more copies')}: forensics sql coverage{option}")
     if summary.copies:
         say("the counts above include the lines of these copies.")
-    _say_layouts(summary)
+    _say_layouts(summary, option)
     from forensics.inventory.evidence import LOG
 
     if undated := [e for e in summary.files("read") if e.times.first is None and e.format.profile.fitting and e.format.kind == LOG]:
@@ -291,7 +300,7 @@ def _say_collected(summary: Summary) -> None:
         )
 
 
-def _say_layouts(summary: Summary) -> None:
+def _say_layouts(summary: Summary, option: str) -> None:
     """Print the layouts of each file read now, the lines that fit no layout, and how far the closest layout matches the first such line."""
     from forensics.records.layouts import packaged
     from forensics.records.nearest_layout import nearest
@@ -309,7 +318,9 @@ def _say_layouts(summary: Summary) -> None:
         some = f"{file.unnamed:,} of {count(file.records.total(), 'record')} of {printable(path)} {'shows' if file.unnamed == 1 else 'show'}"
         say(f"{some} no logger: such a record is recognised by its message alone, so events may be missed.")
     if unnamed:
-        say("  If these lines contain the logger, describe their layout with --layout; forensics sql source_file counts the records of each layout.")
+        say(
+            f"  If these lines contain the logger, describe their layout with --layout; forensics sql source_file{option} counts the records of each layout."
+        )
     strange = [(path, file.unfit, *file.first_unfit) for path, file in files.items() if file.first_unfit is not None]
     for path, unfit, line, text in strange[:_SHOWN]:
         fit = "fits" if unfit == 1 else "fit"
@@ -319,4 +330,4 @@ def _say_layouts(summary: Summary) -> None:
             say(f"  {' ' * min(closest.reached, 120)}^ up to here it matches {closest.layout}; use --layout to describe another layout")
     if len(strange) > _SHOWN:
         more = len(strange) - _SHOWN
-        say(f"{count(more, 'more file')} {'has' if more == 1 else 'have'} such lines: forensics sql source_file")
+        say(f"{count(more, 'more file')} {'has' if more == 1 else 'have'} such lines: forensics sql source_file{option}")

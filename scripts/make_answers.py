@@ -68,7 +68,10 @@ def run(arguments: list[str], cases: Mapping[str, Path]) -> tuple[int, str]:
         result = CliRunner().invoke(app, with_paths(arguments, cases), env=env)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
-        return result.exit_code, result.stdout or "".join(f"{name}\n" for name in sorted(path.name for path in Path(folder).iterdir()))
+        printed = result.stdout
+        for name, path in cases.items():
+            printed = printed.replace(str(path), name)
+        return result.exit_code, printed or "".join(f"{name}\n" for name in sorted(path.name for path in Path(folder).iterdir()))
 
 
 def answered(page: str, cases: Mapping[str, Path]) -> str:

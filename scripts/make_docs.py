@@ -215,7 +215,7 @@ def _called(name: str) -> str:
 
 
 def _filtered(node: nodes.Filter) -> str:
-    fixed = {"length": "*N*", "times": "*N* times", "duration": "*duration*", "seconds": "*duration*", "clock": "*time*"}
+    fixed = {"length": "*N*", "times": "*N* times", "duration": "*duration*", "seconds": "*duration*", "seconds_to": "*duration*", "clock": "*time*"}
     if node.name != "count":
         return fixed.get(node.name) or _phrase(node.node)
     one, *several = (str(a.value) for a in node.args if isinstance(a, nodes.Const))

@@ -101,6 +101,12 @@ def _is_current(case: Case) -> bool:
     return kept == {name: hashlib.sha256(text.encode()).hexdigest() for name, text in _texts(case.thresholds).items()}
 
 
+def is_empty(case: Case) -> bool:
+    """Return True if no view would have a row except `source_file` and the note on a file in `coverage`: no line of Kafka and no snapshot was read."""
+    tables = ("event_row", "counted_row", "unrecognised_row")
+    return not any(rows_in(path).count_rows() for name in tables for path in case.table_paths(name))
+
+
 def is_small(case: Case) -> bool:
     """Return True if the case has fewer events than `SMALL_EVENTS`."""
     events = sum(rows_in(path).count_rows() for path in case.table_paths("event_row"))

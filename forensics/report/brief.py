@@ -371,6 +371,8 @@ def how_sure(report: Report) -> str:
         kinds = [severity for severity in SEVERITIES if severity in {f["severity"] for f in graver}]
         what = "warnings" if kinds == ["warning"] else f"{' and '.join(kinds)} findings"
         parts.append(f"{which} {what} {'is' if proved == 1 else 'are'} proved by log lines")
+    if parts and (pairs := sum(s["verdict"] == "undecided" for s in report.split_brain)):
+        parts.append(f"{count(pairs, 'pair')} of owners {'is' if pairs == 1 else 'are'} undecided")
     if len(causes) == 1:
         # Logs show that a process froze, but seldom why.
         parts.append("the root cause is unknown" if unknown else "the logs show the root cause")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 Tone = Literal["", "bad", "warn", "good", "dim"]
+#: A command in a sentence that reads a case.
+_COMMAND = re.compile(r"`(forensics (?:report|show|sql|timeline)\b[^`]*)`")
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,27 @@ class Document:
         """Append blocks."""
         self.blocks.extend(blocks)
 
+    def of_case(self, option: str) -> Document:
+        """Return the document with an option that names the case in each command that reads it, so that the command can be copied."""
+        named = Document()
+        named.add(*(_named(block, option) for block in self.blocks))
+        return named
+
     def section(self, title: str, blocks: list[Block], tone: Tone = "") -> None:
         """Append a heading and its blocks, unless there are none."""
         if blocks:
             self.add(Heading(2, title, tone), *blocks)
+
+
+def _named(block: Block, option: str) -> Block:
+    def of(text: str) -> str:
+        return _COMMAND.sub(lambda command: f"`{command[1]}{option}`", text)
+
+    match block:
+        case Heading() | Para():
+            return replace(block, text=of(block.text))
+        case Table():
+            return replace(block, rows=tuple(tuple(map(of, row)) for row in block.rows))
+        case Lines():
+            return replace(block, more=of(block.more))
+    return block

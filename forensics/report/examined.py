@@ -74,7 +74,8 @@ def examine(
     Returns:
         `examined`: also false if everything known about a group's members comes from one of them, and no coordinator shows that there were no others;
         `why`: a code, None if examined; `resources` by kind; numbers of `groups`, `owners` (processes), `members_without_log`, `members_unheard`
-        (their log lacks their INFO lines), `logs_cut` (with truncated lines), `ownerships` (of the whole case), `files`, `records`;
+        (their log lacks their INFO lines), `logs_cut` (with truncated lines), `files_unread` (not, or not completely), `ownerships` (of the whole case),
+        `files`, `records`;
         `from_ts` and `to_ts` of the time that their logs cover; `gaps` and `gap_ms` in it; `groups_not_examined`;
         `groups_not_counted`: the logs do not show how many members they had;
         `elsewhere`: pairs of owners outside the selection, by verdict.
@@ -108,6 +109,7 @@ def examine(
         "members_without_log": sum(members_of(c) for c in coverage if _is_member(c)),
         "members_unheard": sum(c["facts"]["client_count"] for c in coverage if c.get("code") == "no_client_info"),
         "logs_cut": sum(c["kind"] == "cut_lines" for c in coverage),
+        "files_unread": len(unread(rows["source_file"])),
         "ownerships": len(rows["ownership"]),
         "files": len(files),
         "records": sum(f["records"] or 0 for f in files),
@@ -119,6 +121,11 @@ def examine(
         "groups_not_examined": sorted(g for g in known - seen if g in groups or not groups),
         "elsewhere": {v: n for v in ("proved", "undecided") if (n := _number(rows["split_brain"], v) - _number(splits, v))},
     }
+
+
+def unread(files: Iterable[Row]) -> list[Row]:
+    """Return the rows of `source_file` of files that could not be read, or not completely."""
+    return [f for f in files if f.get("status") == "unreadable" or (f.get("status") == "read" and f.get("note"))]
 
 
 def _not_counted(generations: Iterable[Row], groups: Iterable[str]) -> list[str]:
@@ -237,7 +244,9 @@ def why_not_examined(report: Report) -> str:
         "only": "the log of one process" if facts["owners"] == 1 else f"one log for each of {count(facts['groups'], 'group')}",
         "owned": and_more(sorted({o["group_id"] for o in report.ownership if o.get("group_id")})),
         "known": _named(report),
-        "read": f" ({and_more(read, 3)})" if (read := [f["path"] for f in report.case["source_files"]]) else ": there are no files",
+        "read": f" ({and_more(read, 3)})"
+        if (read := [f["path"] for f in report.case["source_files"] if f.get("status", "read") == "read" or not facts["files"]])
+        else ": there are no files",
     }
     return _WHY[facts["why"]].format(**values)
 

@@ -35,7 +35,7 @@ def render(report: Report, incident_stories: Iterable[Story] = ()) -> str:
         "schema": SCHEMA,
         "version": VERSION,
         "case": {**report.case, "filters": report.filters},
-        "brief": [i | stories.get(i["incident_id"], {}) for i in incidents.brief(report)],
+        "brief": [{k: v for k, v in i.items() if k != "lines"} | stories.get(i["incident_id"], {}) for i in incidents.brief(report)],
         "examined": report.examined,
         "coverage": report.coverage,
         "clocks": report.clocks,

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Para, Table
-from forensics.report.examined import UNCUT, is_silence, members_of, undated
+from forensics.report.examined import UNCUT, is_silence, members_of, undated, unread
 from forensics.report.resources import and_more
 from forensics.wording.formats import Clock, bounded, count, joined, short_member, span
 
@@ -175,11 +175,11 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
         logs = [names.process(process) for process in ended[:_ROWS]] + [f"{len(ended) - _ROWS} more"] * (len(ended) > _ROWS)
         whose, end = ("The log", "ends") if len(ended) == 1 else ("The logs", "end")
         blocks.append(Para(f"{whose} of {joined(logs)} {end} too early to settle all pairs of owners.", tone="warn"))
-    unread = unread_files(report)
-    for f in unread[:_ROWS]:
+    not_read = unread_files(report)
+    for f in not_read[:_ROWS]:
         what = "Not read" if f["status"] == "unreadable" else "Partly read"
         blocks.append(Para(f"{what}: {f['path']}: {f['note'] or 'no reason recorded'}.", tone="bad"))
-    for c in [c for c in report.coverage if c["kind"] == "unreadable" and not unread][:_ROWS]:
+    for c in [c for c in report.coverage if c["kind"] == "unreadable" and not not_read][:_ROWS]:
         blocks.append(Para(f"Not read: {c['process_id'] or '?'}: {c['note'] or 'no reason recorded'}.", tone="bad"))
     for c in [c for c in report.coverage if c["kind"] in ("several_members", "no_info")][:_ROWS]:
         blocks.append(Para(f"Left out of {names.process(c['process_id'])}: {c['note']}.", tone="bad"))
@@ -219,7 +219,7 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
 
 def unread_files(report: Report) -> list[Row]:
     """Return the rows of the files that could not be read, or not completely."""
-    return [f for f in report.case["source_files"] if f.get("status") == "unreadable" or (f.get("status") == "read" and f.get("note"))]
+    return unread(report.case["source_files"])
 
 
 def end_too_soon(report: Report) -> list[str]:

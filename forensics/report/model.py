@@ -159,13 +159,35 @@ class Report:
 
 
 def read(case: CaseLike, filters: Filters) -> Report:
-    """Read a case's built views.
+    """Read a case's built views, or the files of a case that has no views because no line of Kafka was read.
 
     Raises:
         UsageError: the case does not have a selected time, group or rule.
     """
-    rows = {name: rows_of(name, case.view_path(name)) for name in VIEWS}
+    if case.manifest["views"]:
+        rows = {name: rows_of(name, case.view_path(name)) for name in VIEWS}
+    else:
+        rows = {name: [] for name in VIEWS} | {"source_file": _files_without_kafka(case)}
     return assemble(case.manifest, rows, filters, lambda ids: witnesses(case, ids))
+
+
+def _files_without_kafka(case: CaseLike) -> list[Row]:
+    """Return the rows of `source_file` for files without a recognised record, without their layouts."""
+    ranges: dict[str, list[Row]] = {}
+    for path in case.table_paths("range_row"):
+        for row in pylist(rows_in(Path(path)).to_table()):
+            ranges.setdefault(row["file_id"], []).append(row)
+    files = []
+    for path in case.table_paths("evidence_file"):
+        for f in pylist(rows_in(Path(path)).to_table()):
+            mine = ranges.get(f["file_id"], [])
+            counts = {name: sum(r[name] or 0 for r in mine) if mine else None for name in ("records", "events", "counted", "unrecognised", "unfit")}
+            first, last = (
+                min((r["first_ts"] for r in mine if r["first_ts"]), default=None),
+                max((r["last_ts"] for r in mine if r["last_ts"]), default=None),
+            )
+            files.append(f | counts | {"kind": f["kind"] or "log", "other": counts["records"], "repeats": 0, "first_ts": first, "last_ts": last})
+    return files
 
 
 def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters: Filters, lookup: Any) -> Report:  # noqa: ANN401
@@ -205,9 +227,7 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
     )
     incidents = kept("incident")
     splits = _with_incidents(splits, rows.get("occurrence", []))
-    # An incident that no finding reports has proof lines of its own.
-    unreported = [i for i in incidents if not i["finding_ids"]]
-    lines = lookup({i for r in (*findings, *splits, *unreported) for i in r.get("witness") or ()})
+    lines = lookup({i for r in (*findings, *splits, *incidents) for i in r.get("witness") or ()})
 
     def proved(row: Row) -> Row:
         ids = row.get("witness") or ()
@@ -216,7 +236,8 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
         return {k: v for k, v in row.items() if k != "witness_role"} | {"witness": shown}
 
     findings, splits = [proved(f) for f in findings], [proved(s) for s in splits]
-    incidents = [i | {"proof": [] if i["finding_ids"] else proved(i)["witness"]} for i in incidents]
+    # An incident that no finding reports has a proof of its own.
+    incidents = [i | {"lines": proved(i)["witness"], "proof": [] if i["finding_ids"] else proved(i)["witness"]} for i in incidents]
     if (window.since or window.until) and rows.get("incident_gap"):
         incidents = _hit_in(incidents, kept("incident_gap"))
     members, generations, owned, coverage = kept("member"), kept("generation"), kept("ownership"), kept("coverage")

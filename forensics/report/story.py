@@ -22,12 +22,18 @@ SPLIT_RULES = ("split-brain-task", "split-brain-partition")
 #: Rules whose findings are in the impact, with their times.
 _IN_IMPACT = (*SPLIT_RULES, "unassigned-tasks")
 _MAX_STEPS, _SAME_RULE, _MAX_LEDGER = 8, 2, 3
+_TWICE = "may be processed twice"
 _DID = {"partition": ("was assigned", "still held"), "task": ("started", "was still running"), "connector": ("started", "was still running")}
 _PROOF = {
     "work": "both worked during the overlap",
-    "thread": "no line shows both working",
-    "held": "no line shows both reading at the same time",
+    "thread": "no log line shows that both were working",
+    "held": "no log line shows that both were reading at the same time",
 }
+
+
+#: Roles of the lines that show when two owners began and ceased to have a resource, the best first.
+_B_STARTS = ("B starts", "B is asked to start", "B is already active", "B is processing")
+_ENDS, _LAST_SIGNS = ("A ends", "B ends"), ("last activity of A", "A is still active")
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,7 @@ def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row])
         None if lacks_earliest_begin(report, incident) else incident["from_lo"],
         incident["from_hi"],
         headline if says_more else incident.get("step") or headline,
-        _line(incident.get("proof") or (), incident["from_hi"]),
+        _line(incident.get("lines") or (), incident["from_hi"]),
         ROOT,
     )
     others = sorted([*_effects(incident, tree, headline), *_owners(pairs, names)], key=in_time)
@@ -175,13 +181,13 @@ def _owners(pairs: Iterable[Row], names: Names) -> Iterator[Step]:
         what, them = in_words(resources, same), "it" if len(resources) == 1 else "them"
         began = min((s["from_lo"] for s in same if s["from_lo"]), default=None)
         yield Step(
-            began, began, f"{b} {took} {what} while {a} {had} {them}" if a != b else f"{a} {took} {what} a second time", _role(same[0], "B starts")
+            began, began, f"{b} {took} {what} while {a} {had} {them}" if a != b else f"{a} {took} {what} a second time", _role(same[0], *_B_STARTS)
         )
     for same in _same_second([s for s in proved if s["to_hi"]], lambda s: s["to_hi"]):
         a, b = names.owners(same[0])
         what = in_words(sorted({s["resource"] for s in same}), same)
         ended = max(s["to_hi"] for s in same)
-        yield Step(ended, ended, f"{what} had one owner again", _role(same[0], "A ends"))
+        yield Step(ended, ended, f"{what} had one owner again", _end(same[0]))
 
 
 def _same_second(pairs: Iterable[Row], at: Callable[[Row], datetime | None]) -> list[list[Row]]:
@@ -208,23 +214,27 @@ def _twice(pairs: Iterable[Row], names: Names) -> Iterator[Hit]:
         what, who = in_words(sorted({s["resource"] for s in same}), same), f"{a} and {b}" if a != b else f"{a}, twice"
         risk = sum(s["records_at_risk"] or 0 for s in same)
         if verdict == "proved":
-            there = _longest(s["there_certain_ms"] or 0 for s in same)
+            there = _at_least([s["there_certain_ms"] or 0 for s in same])
             working = max(s["work_certain_ms"] or 0 for s in same)
             proof = f"both working for at least {about(working)}" if working else _PROOF.get(kind, "")
             written = (
                 "in transactions: no record is read twice with read_committed" if _in_transactions(same[0]) else "records may have been written twice"
             )
-            follows = f"{count(risk, 'record')} read by both" if risk else written * (kind == "work")
+            follows = f"at least {count(risk, 'record')} read by both" if risk else written * (kind == "work")
             yield Hit(what, who, there, "; ".join(x for x in (proof, follows) if x))
         else:
             longest = [s["there_possible_ms"] for s in same]
             yield Hit(what, f"perhaps {who}", f"up to {about(max(longest), up=True)}" if None not in longest else "unknown", "undecided")
 
 
-def _longest(times: Iterable[float]) -> str:
-    """Return the longest of several certain times: `at least 22 s`, or `at least 22 s (longest)` if others are shorter."""
+def _at_least(times: Sequence[float]) -> str:
+    """Return the certain times of several resources: `at least 22 s`, or, if they differ, `at least 1-22 s each`."""
     shown = [about(ms) for ms in sorted(times)]
-    return f"at least {shown[-1]}" + " (longest)" * (shown[0] != shown[-1])
+    if shown[0] == shown[-1]:
+        return f"at least {shown[-1]}"
+    lo, hi = min(times), max(times)
+    both = f"{lo // 1000:.0f}-{hi // 1000:.0f} s" if lo >= 1000 and 10_000 <= hi < 60_000 else f"{shown[0]} to {shown[-1]}"
+    return f"at least {both} each"
 
 
 def _unowned(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
@@ -236,35 +246,43 @@ def _unowned(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
     for (cluster, group, kind), gaps in sorted(of.items(), key=lambda item: -max(g["unowned_ms"] for g in item[1])):
         resources = sorted({g["resource"] for g in gaps})
         what = in_words(resources, gaps) + f" ({names.group(cluster, group)})" * (kind == "partition")
-        yield Hit(what, "no owner", _longest(g["unowned_ms"] for g in gaps), "not consumed" if kind == "partition" else "not running")
+        yield Hit(what, "no owner", _at_least([g["unowned_ms"] for g in gaps]), "not consumed" if kind == "partition" else "not running")
 
 
 def _read_again(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
-    """Yield offsets that may be processed twice, in partitions that the incident hit, while it lasted."""
+    """Yield offsets that may be processed twice, in partitions that the incident hit, while it lasted; last the partitions for which the logs do not show them."""
     if not incident["from_lo"]:
         return
-    rows = [
+    ledger = [
         d
         for n in sorted({n for group_id in incident["group_ids"] for n in report.group_numbers.get(group_id, ())})
         if incident["kafka_cluster"] in (None, report.groups[n]["kafka_cluster"])
         for d in report.groups[n]["duplicate_ledger"]
-        if d["records_lo"] and d["read_to"] is not None and d["restarted_hi"] and d["restarted_hi"] >= incident["from_lo"]
-        and (incident["to_hi"] is None or d["restarted_lo"] <= incident["to_hi"])
+        if d["restarted_hi"] and d["restarted_hi"] >= incident["from_lo"] and (incident["to_hi"] is None or d["restarted_lo"] <= incident["to_hi"])
     ]  # fmt: skip
-    rows.sort(key=lambda d: -d["records_lo"])
+    if incident["subject"] in {p["process_id"] for p in report.case["processes"] if p["role"] != "broker"}:
+        ledger = [d for d in ledger if d["old_process_id"] == incident["subject"]]
+    rows = sorted((d for d in ledger if d["records_lo"] and d["read_to"] is not None), key=lambda d: -d["records_lo"])
     for d in rows[:_MAX_LEDGER]:
         last = d["read_to"] - 1
         offsets = f"offset {last}" if last == d["restarted_at"] else f"offsets {d['restarted_at']}-{last}"
-        yield Hit(
-            f"{d['resource']} ({names.group(d['kafka_cluster'], d['group_id'])})", offsets, count(d["records_lo"], "record"), "may be processed twice"
-        )
-    if len(rows) > _MAX_LEDGER:
-        yield Hit(
-            count(len(rows) - _MAX_LEDGER, "more partition"),
-            "",
-            count(sum(d["records_lo"] for d in rows[_MAX_LEDGER:]), "record"),
-            "may be processed twice",
-        )
+        yield Hit(f"{d['resource']} ({names.group(d['kafka_cluster'], d['group_id'])})", offsets, _records([d]), _TWICE)
+    if more := rows[_MAX_LEDGER:]:
+        yield Hit(count(len(more), "more partition"), "", _records(more), _TWICE)
+    shown = {(d["group_id"], d["resource"]) for d in rows}
+    unknown: dict[tuple[str | None, str], set[str]] = {}
+    for d in ledger:
+        if d["records_hi"] is None and (d["group_id"], d["resource"]) not in shown:
+            unknown.setdefault((d["kafka_cluster"], d["group_id"]), set()).add(d["resource"])
+    for (cluster, group), partitions in unknown.items():
+        what = in_words(sorted(partitions), [{"resource": p, "resource_kind": "partition"} for p in partitions])
+        yield Hit(f"{what} ({names.group(cluster, group)})", "", "unknown", "the logs do not show how many records may be processed twice")
+
+
+def _records(rows: Sequence[Row]) -> str:
+    """Return how many records may be processed twice; if the logs show only a part, `at least` this many."""
+    number = count(sum(d["records_lo"] for d in rows), "record")
+    return number if all(d["records_hi"] == d["records_lo"] for d in rows) else f"at least {number}"
 
 
 def _line(witness: Sequence[Row], at: datetime | None) -> str:
@@ -277,5 +295,12 @@ def _line(witness: Sequence[Row], at: datetime | None) -> str:
     return f"{w['path']}:{w['line']}"
 
 
-def _role(pair: Row, role: str) -> str:
-    return _line([w for w in pair.get("witness") or () if w.get("role") == role], None)
+def _role(pair: Row, *roles: str) -> str:
+    """Return `path:line` of the first of these roles that the proof of a pair of owners has; one line may have several roles, of which it shows the first."""
+    of = {w.get("role"): w for w in reversed(pair.get("witness") or ())}
+    return next((_line([of[role]], None) for role in roles if role in of), "")
+
+
+def _end(pair: Row) -> str:
+    """Return `path:line` of the end of the owner that ended first."""
+    return _line([w for w in pair.get("witness") or () if w.get("role") in _ENDS], pair["to_hi"]) or _role(pair, *_LAST_SIGNS)

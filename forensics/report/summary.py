@@ -143,14 +143,17 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
         # The title covers them all: it is over when the last of them is.
         last = max(doubled, key=lambda s: (s.incident.get("state") != "over", s.incident.get("over_since") or EARLIEST))
         over = last.incident.get("over_since")
-        titled, outcome = last, after(last) + (f" on {over.astimezone(report.zone):%-d %b}" if over and days(report, doubled) else "")
+        by, comma, effects = after(last).partition(",")
+        titled, outcome = last, by + (f" on {over.astimezone(report.zone):%-d %b}" if over and days(report, doubled) else "") + comma + effects
     if titled and titled.incident.get("state") == "over" and (still := sum(s.incident.get("state") == "open" for s in shown_stories)):
         # Without this, the title would read as an all-clear.
         outcome += f"; {count(still, 'other incident')} {'is' if still == 1 else 'are'} not over"
+    if titled and titled.incident.get("state") == "over" and report.examined["files_unread"]:
+        outcome += "; evidence is incomplete"
     if both_worked:
         return f"SPLIT BRAIN PROVED{outcome}", "bad"
     if two_owners:
-        return f"TWO OWNERS PROVED, but not that both worked{outcome}", "warn"
+        return f"TWO OWNERS PROVED; no proof that both worked{outcome}", "warn"
     if first:
         return f"{first.incident['severity'].upper()}: {shorten(first.headline, _LONGEST)}{outcome}", _TONES[first.incident["severity"]]
     if is_without_kafka(report):
@@ -161,6 +164,8 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
         return f"SPLIT BRAIN UNDECIDED for {count(undecided, 'pair')} of owners", "warn"
     if graver := [f for f in report.findings if f["severity"] != "note"]:
         return f"{graver[0]['severity'].upper()}: {shorten(graver[0]['headline'], _LONGEST)}", _TONES[graver[0]["severity"]]
+    if verdict.limits_of(report.examined):
+        return "NO INCIDENT FOUND, but evidence is incomplete", "warn"
     return "NO INCIDENT FOUND", "good"
 
 
@@ -262,7 +267,10 @@ def recurrence(report: Report, names: Names, story: Story, alike: Mapping[tuple[
 
 def _incident(report: Report, story: Story, dated: bool, recurred: str) -> list[Block]:
     known = story.incident["cause"] != "unknown"
-    steps = tuple((step_time(s, report.zone, dated=dated), s.text, "ROOT CAUSE" if s.role == ROOT and known else s.where) for s in story.steps)
+    steps = tuple(
+        (step_time(s, report.zone, dated=dated), s.text, "\n".join(filter(None, ("ROOT CAUSE" * (s.role == ROOT and known), s.where))))
+        for s in story.steps
+    )
     blocks: list[Block] = [Heading(3, "What happened"), Table((Column("", fixed=True), Column(""), Column("")), steps)]
     if story.left_out:
         blocks.append(Para(f"and {count(story.left_out, 'more step')}: `forensics report --full`", tone="dim"))
@@ -306,17 +314,21 @@ def unsettled(report: Report, names: Names, shown_stories: Sequence[Story]) -> l
     rows: list[tuple[str, str]] = []
     if is_without_kafka(report):
         return [Heading(3, ""), Table(_LABELLED, (("Read", why_not_examined(report)), ("Expected", f"{EXPECTED}.")))]
+    missing = report.examined["members_without_log"]
     if not report.examined["examined"]:
         rows.append(("Known", why_not_examined(report)))
     elif alone := [s for s in undecided if id(s) not in shown]:
         who = Counter(tuple(sorted((names.process(s["process_a"]), names.process(s["process_b"])))) for s in alone)
         pairs = and_more([f"{a} with {b}" if a != b else f"two owners in {a}" for (a, b), _ in who.most_common()], 4)
         rows.append(("Known", f"{in_words(sorted({s['resource'] for s in alone}), alone)} may have had two owners: {pairs}"))
+    elif missing:
+        rows.append(("Known", f"there are no lines of {count(missing, 'member')}: what {'it' if missing == 1 else 'they'} owned is unknown"))
     elif not undecided:
         return []
     rows += [("Collect" if not n else "", text) for n, text in enumerate(collect.rows(report, undecided))]
-    if rows and (until := collect.meanwhile(report)):
-        rows.append(("Until then", f"this is not an all-clear; {until}"))
+    if rows and report.examined["why"] != "share_groups":
+        until = collect.meanwhile(report)
+        rows.append(("Until then", f"this is not an all-clear{'; ' * bool(until)}{until}"))
     return [Heading(3, ""), Table(_LABELLED, tuple(rows))] if rows else []
 
 

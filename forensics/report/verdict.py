@@ -55,7 +55,7 @@ def section(report: Report, names: Names, clock: Clock, proofs: Proofs | None) -
         proofs: formats each proof, which is followed by what to do; None if the findings beside the verdict show both.
     """
     by_verdict = _by_verdict(report)
-    limits = _without(report.examined)
+    limits = limits_of(report.examined)
     # Pairs inside one log, which its own order refutes, say nothing about other members.
     if not report.examined["examined"] and not (by_verdict["proved"] or by_verdict["undecided"]):
         if report.examined["why"] != "one_log":
@@ -86,7 +86,7 @@ def title(report: Report) -> tuple[str, Tone]:
     by_verdict = _by_verdict(report)
     if not report.examined["examined"] and not (by_verdict["proved"] or by_verdict["undecided"]):
         return "Split brain: NOT EXAMINED", "warn"
-    return _title(by_verdict, _without(report.examined), _elsewhere(report))
+    return _title(by_verdict, limits_of(report.examined), _elsewhere(report))
 
 
 def _by_verdict(report: Report) -> dict[str, list[Row]]:
@@ -156,14 +156,16 @@ def _one(row: Row) -> tuple[str, str]:
     return row["group_id"], row["resource"]
 
 
-def _without(examined: Row) -> str:
-    """Describe the members without a log or without INFO lines in it, and truncated logs; return an empty text if there are none."""
+def limits_of(examined: Row) -> str:
+    """Describe the members without a log or without INFO lines in it, truncated logs, and files that could not be read; return an empty text if there are none."""
     members, unheard, cut, uncounted = (examined[name] for name in ("members_without_log", "members_unheard", "logs_cut", "groups_not_counted"))
+    unread = examined["files_unread"]
     none = [f"{members:,} more {'has' if members == 1 else 'have'} none"] * bool(members)
     silent = [f"the {'log' if unheard == 1 else 'logs'} of {unheard:,} {'does' if unheard == 1 else 'do'} not show ownership"] * bool(unheard)
     ends = [f"{count(cut, 'log')} {'has' if cut == 1 else 'have'} truncated lines"] * bool(cut)
     more = [f"the number of members of {and_more(uncounted, 3)} is unknown"] * bool(uncounted and not members)
-    return "; ".join(none + silent + ends + more)
+    partly = [f"{count(unread, 'file')} could not be read completely"] * bool(unread)
+    return "; ".join(none + silent + ends + more + partly)
 
 
 def _resources(rows: list[Row]) -> str:

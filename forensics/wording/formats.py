@@ -139,6 +139,18 @@ def about(ms: float, *, up: bool = False) -> str:
     return f"{-(-ms // 1000) if up else ms // 1000:.0f} s"
 
 
+def about_between(lo_ms: float, hi_ms: float) -> str:
+    """Return bounds of a duration for a headline: `6-17 s`, `8.88-9.51 s`, `33 s to 1 min 10 s`, `up to 5.00 s`; rounded outwards, to the precision of the upper one."""
+    if lo_ms <= 0:
+        return f"up to {about(hi_ms, up=True)}"
+    if hi_ms >= 60_000 or lo_ms < 1000:
+        lo, hi = about(lo_ms), about(hi_ms, up=True)
+        return lo if lo == hi else f"{lo} to {hi}"
+    step = 1000 if hi_ms > 9_990 else 10
+    lo, hi = (f"{n * step / 1000:g}" for n in (lo_ms // step, -(-hi_ms // step)))
+    return f"{lo} s" if lo == hi else f"{lo}-{hi} s"
+
+
 def bounded(lo_ms: float | None, hi_ms: float | None) -> str:
     """Return a duration with bounds: `41.000 s ±1 ms` if they are close, else both."""
     if lo_ms is None or hi_ms is None:

@@ -80,6 +80,11 @@ def seconds(ms: int | None, up: bool = False) -> str:
     return formats.about(ms, up=up) if ms is not None else "?"
 
 
+def seconds_to(lo_ms: int, hi_ms: int) -> str:
+    """Return bounds of a span for a headline: `33-44 s`."""
+    return formats.about_between(lo_ms, hi_ms)
+
+
 def listed(items: Sequence[object] | None, limit: int = _LISTED, last: str = "and") -> str:
     """Join items: `a`, `a and b`, `a, b and c`; items beyond `limit` are only counted."""
     names = [str(i) for i in items or ()]
@@ -118,7 +123,7 @@ def shell(text: object) -> str:
 
 
 FILTERS = {
-    "clock": clock, "second": second, "minute": minute, "duration": duration, "seconds": seconds, "count": count, "times": times, "listed": listed, "words": words_of, "sentence": sentence,
+    "clock": clock, "second": second, "minute": minute, "duration": duration, "seconds": seconds, "seconds_to": seconds_to, "count": count, "times": times, "listed": listed, "words": words_of, "sentence": sentence,
     "upper_first": upper_first, "shorten": formats.shorten, "member": formats.short_member, "ahead_of": ahead_of, "triggers": formats.trigger_count,
     "shell": shell,
 }  # fmt: skip

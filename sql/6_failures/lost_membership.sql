@@ -1,14 +1,15 @@
 -- One row per membership that a client lost against its will, and how: its coordinator removed it, or refused it when it returned.
 -- Reads: removed_member, membership_end, process_line, broker_generation, process_ending, process_life, coordinator_outage, clock_offset
--- Reads: event, client_event, fact_line, common_clock, namesake, filtered_log
+-- Reads: event, client_event, fact_line, common_clock, namesake, filtered_log, member_place, evidence_file
 -- Grain: kafka_cluster, group_id, loss_id
 -- A running member of the classic protocol notices the expiry of its session at the same moment as its coordinator. A member that reports it much
 -- later did not run in between. The same is true if several of its clients, each with its own thread, cancel requests long after their timeouts. A
 -- member that reports the expiry in time and cannot find its coordinator for long did run. Trouble of other members of the group at the same moment
 -- means trouble of the coordinator. Kinds: coordinator (trouble of the coordinator), closed (its client had been closed), over (its process had
--- ended), slow (heartbeats arrived, but it did not rejoin), silent (its log ends), silent_in_outage (its log ends, and its coordinator was in
--- trouble: it died, or lines are missing), unnoticed (its client logs nothing about it), paused, cut_off, slow_or_paused, paused_or_cut_off, refused
--- (only the refusal is known), abandoned (its process is unknown, but none of the candidates was in trouble), nobody (its process is unknown).
+-- ended), slow (heartbeats arrived, but it did not rejoin), silent (its log ends), silent_unsure (its log ends, and lines may be missing:
+-- its coordinator was in trouble then, its file is filtered or could not be read completely, or its coordinator shows a member of its name later that
+-- has no log), unnoticed (its client logs nothing about it), paused, cut_off, slow_or_paused, paused_or_cut_off, refused (only the refusal is known),
+-- abandoned (its process is unknown, but none of the candidates was in trouble), nobody (its process is unknown).
 CREATE OR REPLACE TEMPORARY VIEW lost_membership (
   kafka_cluster, group_id,
   loss_id        COMMENT 'Event of the removal and member id, or the refusal if the coordinator''s log is missing',
@@ -39,6 +40,7 @@ CREATE OR REPLACE TEMPORARY VIEW lost_membership (
   found_ms       COMMENT 'It had found its coordinator again at this time, after the last loss',
   first_found_ms COMMENT 'It found its coordinator at this time, the first time after it had noticed',
   refused_id     COMMENT 'Event that refuses it; NULL: none',
+  again_ms       COMMENT 'A member of its name that has no log joined at this time at the latest (reference clock); NULL: none did',
   back_ms        COMMENT 'Member again at this time',
   back_id        COMMENT 'Its event'
 )
@@ -109,6 +111,25 @@ WITH covered_generation AS (
     AND e.duration_ms > e.timeout_ms + heartbeat_late_ms AND abs(unix_millis(e.ts) - r.noticed.at_ms) <= loss_noticed_ms
   GROUP BY r.loss_id
   HAVING count(DISTINCT e.client_id) > 1
+), later_join AS (
+  -- The last join of a name at a coordinator by a member without a log. A KIP-848 member keeps its id.
+  SELECT e.process_id AS broker, e.group_id, e.name, max(e.stream_pos) AS pos, max_by(e.at_ms, e.stream_pos) AS at_ms
+  FROM (
+    SELECT process_id, group_id, member_id, stream_pos, unix_millis(ts) AS at_ms,
+      regexp_replace(member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '') AS name
+    FROM event
+    WHERE broker_id IS NOT NULL AND (event IN ('member_added', 'member_joined')
+      OR event = 'rebalance_preparing' AND reason LIKE 'Adding new member%')
+  ) e
+  LEFT ANTI JOIN member_place p ON p.group_id = e.group_id AND p.member_id = e.member_id AND e.name <> e.member_id
+  GROUP BY e.process_id, e.group_id, e.name
+), later_namesake AS (
+  SELECT r.loss_id, j.at_ms - o.lo_ms AS again_ms
+  FROM any_loss r
+  JOIN event x ON x.event_id = r.removed_id
+  JOIN later_join j ON j.broker = r.broker AND j.group_id = r.group_id AND j.pos > x.stream_pos
+    AND j.name = regexp_replace(r.member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '')
+  JOIN clock_offset o ON o.process_id = j.broker AND o.is_island_reference
 ), coordinator_loss AS (
   SELECT group_id, process_id, lost_lo_ms, lost_hi_ms, lost_hi_ms - lost_lo_ms <= coordinator_together_ms AS is_close, reference_process_id
   FROM coordinator_outage WHERE was_member
@@ -155,7 +176,8 @@ SELECT r.kafka_cluster, r.group_id, r.loss_id, r.member_id, r.process_id, r.inst
     WHEN r.was_closed THEN 'closed'
     WHEN (e.process_id IS NOT NULL OR p.ending_ms <= r.own_lo_ms) AND a.after_ms IS NULL AND r.refused_ms IS NULL THEN 'over'
     -- A member that was refused was still running.
-    WHEN a.after_ms IS NULL AND r.refused_ms IS NULL THEN CASE WHEN s.loss_id IS NULL THEN 'silent' ELSE 'silent_in_outage' END
+    WHEN a.after_ms IS NULL AND r.refused_ms IS NULL
+      THEN CASE WHEN coalesce(s.loss_id, g.loss_id, u.process_id, q.process_id) IS NULL THEN 'silent' ELSE 'silent_unsure' END
     -- Its heartbeats continued, so it learns of the removal from the next one.
     WHEN r.how = 'rebalance' AND r.noticed_event <> 'coordinator_lost' AND r.noticed_ms <= r.own_hi_ms + coordinator_together_ms THEN 'slow'
     WHEN r.how = 'rebalance' THEN 'slow_or_paused'
@@ -163,21 +185,21 @@ SELECT r.kafka_cluster, r.group_id, r.loss_id, r.member_id, r.process_id, r.inst
     WHEN r.noticed_event = 'coordinator_lost' AND r.noticed_ms > r.own_hi_ms + heartbeat_late_ms
       -- While it waits for the response to a join request it sends no heartbeats and does not check its session.
       AND a.after_ms > r.own_hi_ms + heartbeat_late_ms AND NOT r.is_joining
-      -- A log that begins later may lack an earlier line.
-      AND (a.before_ms IS NOT NULL OR r.instance > 0 OR d.sent_ms IS NOT NULL) THEN 'paused'
+      -- A log that begins later may lack an earlier line, and a filtered one any line.
+      AND (a.before_ms IS NOT NULL OR r.instance > 0 OR d.sent_ms IS NOT NULL) AND q.process_id IS NULL THEN 'paused'
     WHEN r.noticed_event = 'coordinator_lost' AND least(r.noticed_ms, a.after_ms) <= coalesce(greatest(r.own_lo_ms, r.replaced_ms),
       r.own_hi_ms) + heartbeat_late_ms
       -- A member that is back has found its coordinator, even without a line; one that is closed no longer looks for it. A clock step in the meantime
       -- can make the time seem longer.
       AND coalesce(least(r.found_ms, r.back_ms, c.closed_ms), p.last_ms) - r.noticed_ms
-        > heartbeat_late_ms + coalesce(k.step_ms + clock_skew_ms, 0L) THEN 'cut_off'
+        > heartbeat_late_ms + coalesce(k.step_ms + clock_skew_ms, 0L) AND q.process_id IS NULL THEN 'cut_off'
     WHEN NOT r.is_replaced THEN 'refused'
     WHEN r.how = 'refused' THEN 'slow_or_paused'
     ELSE 'paused_or_cut_off'
   END AS kind,
   r.answered_ms, coalesce(a.before_ms, d.sent_ms) AS before_ms, coalesce(a.after_ms, r.refused_ms) AS after_ms, r.noticed_ms,
   r.noticed.event_id AS noticed_id, r.noticed_event AS noticed, r.last_lost_ms, r.found_ms, r.first_found_ms, r.refused.event_id AS refused_id,
-  r.back_ms, r.back_id
+  g.again_ms, r.back_ms, r.back_id
 FROM loss_on_clock r LEFT JOIN surrounding_line a ON a.loss_id = r.loss_id
 LEFT JOIN late_cancellation d ON d.loss_id = r.loss_id
 LEFT JOIN coordinator_trouble_loss s ON s.loss_id = r.loss_id
@@ -186,3 +208,6 @@ LEFT JOIN process_life p ON p.process_id = r.process_id AND p.instance = r.insta
 LEFT JOIN client_close c ON c.loss_id = r.loss_id
 LEFT JOIN common_clock k ON k.process_id = r.process_id
 LEFT JOIN (SELECT DISTINCT removed_id, member_id FROM namesake WHERE all_went_on) n ON n.removed_id = r.removed_id AND n.member_id = r.member_id
+LEFT JOIN later_namesake g ON g.loss_id = r.loss_id
+LEFT JOIN (SELECT DISTINCT process_id FROM evidence_file WHERE status = 'read' AND note IS NOT NULL) u ON u.process_id = r.process_id
+LEFT JOIN filtered_log q ON q.process_id = r.process_id

@@ -53,7 +53,7 @@ WITH loss_on_clock AS (
       WHEN j.first_found_ms - j.noticed_ms > heartbeat_late_ms THEN j.first_found_ms - j.ahead_lo_ms
       ELSE j.found_ms - j.ahead_lo_ms END AS to_hi_ms,
     j.reference_process_id, filter(array(j.removed_id, j.noticed_id, j.refused_id, j.back_id), x -> x IS NOT NULL) AS witness
-  FROM loss_on_clock j WHERE j.kind IN ('paused', 'cut_off', 'paused_or_cut_off', 'silent', 'silent_in_outage', 'slow', 'slow_or_paused')
+  FROM loss_on_clock j WHERE j.kind IN ('paused', 'cut_off', 'paused_or_cut_off', 'silent', 'silent_unsure', 'slow', 'slow_or_paused')
   UNION ALL
   SELECT a.kafka_cluster, w.group_id, a.process_id, a.instance, CAST(NULL AS STRING), 'cut_off', false, a.from_ms, a.to_ms,
     -- A connection that fails was attempted some time before.
@@ -111,13 +111,13 @@ WITH loss_on_clock AS (
 )
 SELECT left(sha2(concat_ws('|', 'trouble', e.process_id, e.instance, CAST(e.own_from_ms AS STRING)), 256), 12) AS trouble_id, e.kafka_cluster,
   array_sort(e.group_ids) AS group_ids, e.process_id, e.instance, array_sort(e.member_ids) AS member_ids, CAST(NULL AS STRING) AS of_group_id,
-  CASE WHEN array_contains(e.kinds, 'paused') AND NOT arrays_overlap(e.kinds, array('cut_off', 'silent', 'silent_in_outage')) THEN 'process_paused'
+  CASE WHEN array_contains(e.kinds, 'paused') AND NOT arrays_overlap(e.kinds, array('cut_off', 'silent', 'silent_unsure')) THEN 'process_paused'
     WHEN array_contains(e.kinds, 'cut_off') AND NOT array_contains(e.kinds, 'paused') THEN 'member_cut_off'
     WHEN e.kinds = array('slow') THEN 'poll_too_slow'
     ELSE 'unknown' END AS cause,
   CASE WHEN array_contains(e.kinds, 'cut_off') AND NOT array_contains(e.kinds, 'paused') THEN CAST(array() AS ARRAY<STRING>)
-    -- A member that ran would have returned to its coordinator, unless the lines of that are missing.
-    WHEN array_contains(e.kinds, 'silent_in_outage') THEN array('lines_missing', 'member_cut_off', 'process_killed', 'process_paused')
+    -- Its log may lack the lines of its return.
+    WHEN array_contains(e.kinds, 'silent_unsure') THEN array('lines_missing', 'member_cut_off', 'process_killed', 'process_paused')
     -- A process that did not rejoin in time may have been slow.
     WHEN array_contains(e.kinds, 'silent') AND e.is_late THEN array('member_cut_off', 'poll_too_slow', 'process_killed', 'process_paused')
     WHEN array_contains(e.kinds, 'silent') THEN array('member_cut_off', 'process_killed', 'process_paused')

@@ -1,5 +1,5 @@
 -- One row per root cause, with its consequences.
--- Reads: root_cause, occurrence, incident_state, removed_member, incident_gap
+-- Reads: root_cause, occurrence, incident_state, removed_member, incident_gap, lost_membership
 -- Grain: incident_id
 -- Words: by view
 -- Public: yes
@@ -67,6 +67,11 @@ WITH finding_effects AS (
   FROM (SELECT incident_id, explode(flatten(parts.member_ids)) AS member_id FROM root_cause WHERE subject = '') r
   JOIN removed_member m ON m.member_id = r.member_id AND m.how = 'rebalance'
   GROUP BY r.incident_id
+), later_namesake AS (
+  SELECT r.incident_id, max(l.again_ms) AS again_ms
+  FROM (SELECT incident_id, explode(flatten(parts.member_ids)) AS member_id FROM root_cause WHERE subject <> '') r
+  JOIN lost_membership l ON l.member_id = r.member_id
+  GROUP BY r.incident_id
 ), known_incident AS (
   SELECT r.incident_id, r.kafka_cluster, array_sort(array_union(r.group_ids, coalesce(e.group_ids, CAST(array() AS ARRAY<STRING>)))) AS group_ids,
     r.group_ids AS of_group_ids, r.worker_group_id, r.sink_members, r.cause, r.alternatives, nullif(r.subject, '') AS subject, r.from_lo_ms,
@@ -113,10 +118,11 @@ SELECT k.incident_id, k.kafka_cluster, k.group_ids, k.cause, k.alternatives, k.s
       ELSE array_remove(k.of_group_ids, k.worker_group_id) END AS of_group_ids,
     -- Only if it affected a worker and members of sinks that had its tasks.
     k.worker_group_id, k.sink_members, coalesce(t.members, 0L) AS late_count, coalesce(t.keepers, 0L) AS kept_count,
-    k.to_hi_ms IS NULL AS is_never_back, n.over_ms AS over_at_ms, k.to_hi_ms AS ended_at_ms, n.shown_ms AS shown_at_ms
+    g.again_ms AS again_at_ms, k.to_hi_ms IS NULL AS is_never_back, n.over_ms AS over_at_ms, k.to_hi_ms AS ended_at_ms, n.shown_ms AS shown_at_ms
   ) AS facts, k.witness, n.state, timestamp_millis(n.over_ms) AS over_since, n.over_how, timestamp_millis(n.shown_ms) AS shown_until, n.still,
   n.targets, CAST(NULL AS STRING) AS outcome, CAST(NULL AS STRING) AS stop_now, CAST(NULL AS STRING) AS step, CAST(NULL AS STRING) AS next,
   CAST(NULL AS STRING) AS prevent
 FROM known_incident k LEFT JOIN incident_state n ON n.incident_id = k.incident_id
 LEFT JOIN affected_resources h ON h.incident_id = k.incident_id
 LEFT JOIN late_removals t ON t.incident_id = k.incident_id
+LEFT JOIN later_namesake g ON g.incident_id = k.incident_id

@@ -264,3 +264,55 @@ def test_groups_of_two_clusters_with_one_id_carry_their_cluster() -> None:
     assert "on cluster" not in screen(views)
     views["generation"] += [g | {"kafka_cluster": "another"} for g in views["generation"]]
     assert f"{group} on cluster {cause['kafka_cluster'] or 'unknown'}," in flat(screen(views))
+
+
+def test_no_title_reads_as_an_all_clear_if_evidence_could_not_be_read() -> None:
+    quiet = rows() | {"split_brain": [], "finding": [], "incident": [], "duplicate_ledger": []}
+    half = [f | {"status": "read", "note": "the compressed data is truncated"} for f in rows()["source_file"]]
+    written = flat(screen(quiet | {"source_file": half}))
+    assert written.startswith("NO INCIDENT FOUND, but evidence is incomplete")
+    assert "could not be read completely" in written
+    views = rows() | {"source_file": half}
+    views["incident"] = [views["incident"][0] | {"state": "over", "outcome": "over by 10:01:05"}]
+    assert screen(views).strip().splitlines()[0] == "SPLIT BRAIN PROVED - over by 10:01:05; evidence is incomplete"
+
+
+def test_a_missing_log_is_asked_for_even_if_nothing_is_undecided() -> None:
+    missing = {
+        "process_id": "member c-9",
+        "kind": "missing_process",
+        "code": "missing_member",
+        "from_ts": at(0),
+        "to_ts": at(1),
+        "note": "",
+        "facts": {},
+    }
+    quiet = rows() | {"split_brain": [], "finding": [], "incident": [], "duplicate_ledger": []}
+    written = flat(screen(quiet | {"coverage": [*rows()["coverage"], missing]}))
+    assert written.startswith("NO INCIDENT FOUND, but evidence is incomplete")
+    assert "Collect the logs of c-9" in written
+    assert "this is not an all-clear" in written
+
+
+def test_commands_name_the_case_that_is_not_the_default_one() -> None:
+    named = text.as_text(content.first_screen(made()).of_case(" --case 'my case'"), 160)
+    assert "`forensics report --full --case 'my case'` | `forensics timeline --case 'my case'` | `forensics show" in named
+    assert "--case" not in screen()
+
+
+def test_records_read_twice_are_a_lower_bound_unless_the_logs_show_all() -> None:
+    views = rows()
+    (cause,) = views["incident"]
+    part = views["duplicate_ledger"][0] | {"restarted_lo": cause["from_lo"], "restarted_hi": cause["from_hi"], "group_id": cause["group_ids"][0]}
+    ledger = [
+        part | {"resource": "orders-0", "restarted_at": 5, "read_to": 6, "records_lo": 1, "records_hi": None},
+        part | {"resource": "orders-1", "restarted_at": 5, "read_to": 7, "records_lo": 2, "records_hi": 2},
+        part | {"resource": "orders-2", "restarted_at": 0, "read_to": None, "records_lo": 0, "records_hi": None},
+    ]
+    report = made(views | {"duplicate_ledger": ledger})
+    hits = [h for s in story.stories(report, Names(report)) for h in s.hits if "processed twice" in h.consequence]
+    assert [(h.what.split(" (")[0], h.lasted) for h in hits] == [
+        ("orders-1", "2 records"),
+        ("orders-0", "at least 1 record"),
+        ("partition orders-2", "unknown"),
+    ]

@@ -19,7 +19,7 @@ from forensics.case import view_files
 from forensics.errors import ForensicsError
 from forensics.wording import check, files, sentences
 from forensics.wording.facts import yields
-from forensics.wording.formats import about, bounded, span
+from forensics.wording.formats import about, about_between, bounded, span
 from forensics.wording.language import render, upper_first
 
 COLUMNS = frozenset(view_files.RULE_COLUMNS)
@@ -257,10 +257,28 @@ def test_a_bound_in_a_headline_is_not_rounded_to_a_stronger_claim_either() -> No
     assert (about(1465), about(1465, up=True)) == ("1.46 s", "1.47 s")
 
 
+@pytest.mark.parametrize(
+    ("lo", "hi", "text"),
+    [
+        (33_123, 43_100, "33-44 s"),
+        (6_034, 16_100, "6-17 s"),
+        (4_000, 6_000, "4-6 s"),
+        (8_881, 9_504, "8.88-9.51 s"),
+        (1_999, 9_995, "1-10 s"),
+        (12_300, 12_300, "12-13 s"),
+        (33_123, 70_100, "33 s to 1 min 11 s"),
+        (999, 5_000, "999 ms to 5.00 s"),
+        (0, 5_001, "up to 5.01 s"),
+    ],
+)
+def test_bounds_of_a_duration_in_a_headline_are_rounded_outwards(lo: int, hi: int, text: str) -> None:
+    assert about_between(lo, hi) == text
+
+
 #: How the words before a duration bound it: from below (rounded down), from above (rounded up). `seconds` without an argument rounds down.
 BOUNDS = {
-    "at least": "down", "at least N for": "down", "for between": "down", "when N": "down", "wrong by more than": "down",
-    "up to": "up", "at most": "up", "within": "up", "later than": "up", "N above": "up", "N and": "up",
+    "at least": "down", "when N": "down", "wrong by more than": "down",
+    "up to": "up", "at most": "up", "within": "up", "later than": "up", "N above": "up",
     "silent for more than": "up", "works for more than": "up",
 }  # fmt: skip
 #: Words before a duration that was measured, on one clock, or that is the difference of two settings.
