@@ -159,7 +159,7 @@ def test_copies_that_are_left_out_are_named_and_said_to_be_counted(tmp_path: Pat
     said = capsys.readouterr().err
     assert "left out pod-0" in said
     assert "\x1b" not in said
-    assert "left out 2 more copies: forensics sql coverage\nthe counts above include the lines of these copies." in said
+    assert f"left out 2 more copies: forensics sql coverage --case {tmp_path}\nthe counts above include the lines of these copies." in said
     summary.copies.clear()
     say_ingested(summary, tmp_path)
     assert "left out" not in capsys.readouterr().err
