@@ -187,7 +187,7 @@ def test_a_long_step_is_said_with_its_time(monkeypatch, capsys):
     with console.progress() as step:
         step("views: membership_end", 100, 161)
         time.sleep(0.3)
-    assert capsys.readouterr().err == "Computing membership end (100 of 161): 0 s; 0 s in all.\n"
+    assert capsys.readouterr().err == "Computing membership end (100 of 161): running for 0 s; 0 s since the command started.\n"
 
 
 def test_a_short_command_says_nothing_of_its_steps(capsys):
