@@ -23,6 +23,8 @@ from forensics.records.layouts import (
     Layouts,
     Wrapper,
     has_colours,
+    has_entities,
+    read_entities,
     read_json,
     read_json_as_far,
     strip_colours,
@@ -57,6 +59,11 @@ _FEWEST_FILES = 2
 _NARROWEST, _FEWEST_FOLDED = 60, 8
 #: Names before records are few, or few in relation to the number of records.
 _FEWEST_NAMES = 6
+#: Pasted messages, some of them in the marks of Markdown.
+_MESSAGES = (
+    Layout("message only, marked", "[`*>]{1,3}", tails=("[`*]{1,3}",), untimed=True, nameless=True),
+    Layout("message only", r"[^ \t\r\n]", untimed=True, whole=True),
+)
 #: In a year with a 29th of February.
 _LAST_OF_A_YEAR = date(2000, 12, 31)
 #: Maximum distance between two leap years, for most turns of a century.
@@ -87,6 +94,9 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
     colours = has_colours(lines)
     if colours:
         lines = [strip_colours(t) for t in lines]
+    entities = has_entities(lines)
+    if entities:
+        lines = [read_entities(t) for t in lines]
     headings = _headings(lines, layouts)
     if headings:
         lines = [t for t in lines if layouts.heading(t, headings) is None]
@@ -101,7 +111,7 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
     profile = _timed_by_collector(profile, looked, lines, layouts) or _with_learned(profile, looked, lines, layouts)
     if profile.wrappers:  # a line of the collector itself may come later than the sample
         headings = tuple(sorted({*headings, *(h.name for h in layouts.headings if h.alone)}))
-    profile = replace(profile, headings=headings, colours=colours, lines=len(lines), folded=_folded_at(profile, lines, layouts))
+    profile = replace(profile, headings=headings, colours=colours, entities=entities, lines=len(lines), folded=_folded_at(profile, lines, layouts))
     filtered = filtered_by(raw_lines, profile.wrappers)
     profile = replace(profile, filtered=filtered, literal=common_literal(lines) if filtered else "")
     profile = replace(profile, collected=_has_no_dates(profile, lines, layouts))
@@ -154,7 +164,7 @@ def _with_learned(profile: Profile, looked: _LayoutScore, lines: Sequence[str], 
             score = _LayoutScore.of(lines, layouts, found).points
             if score > best[1]:
                 best = found, score
-    return best[0] if best[0].learned else _messages_only(best[0], lines)
+    return _messages_only(best[0], lines)
 
 
 def _timed_by_collector(profile: Profile, looked: _LayoutScore, lines: Sequence[str], layouts: Layouts) -> Profile | None:
@@ -219,12 +229,12 @@ def _sample(lines: Sequence[str]) -> list[str]:
 
 def _messages_only(profile: Profile, lines: Sequence[str]) -> Profile:
     """Return a profile for pasted messages: each line without indentation is one, if Kafka's prefixes and clients' words identify it."""
-    whole = [text for text in lines if text[:1] not in (" ", "\t")]
+    whole = [text.lstrip("`*>") for text in lines if text[:1] not in (" ", "\t")]
     begins, words = kafka_words().sign("begins a message"), kafka_words().sign("client's words")
     prefixed = sum(bool(begins.match(text) or words.search(text)) for text in whole)
     if prefixed <= profile.fitting or prefixed <= _COMMON * len(whole):
         return profile
-    return Profile(untimed=True, learned=(Layout("message only", r"[^ \t\r\n]", untimed=True, whole=True),), fitting=prefixed)
+    return Profile(untimed=True, learned=_MESSAGES, fitting=prefixed)
 
 
 def _unwrapped(lines: Sequence[str], wrapper: Wrapper, layouts: Layouts) -> list[str]:

@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
+from html import unescape
 from itertools import groupby
 from os.path import commonprefix
 from typing import Any
@@ -31,6 +32,8 @@ _MARKDOWN = r"(?:[`*]{1,3}|</[a-z]+>)?"
 _COLOUR = re.compile(r"\[[0-9]{1,2}(?:;[0-9]{1,3})*m")
 #: Terminal sequences; a paste may have lost their escape character, or show it as ^[.
 _ANSI = re.compile(rf"\x1b\[[0-9;]*[A-Za-z]|(?:\^\[|\u241b)?{_COLOUR.pattern}")
+#: HTML's special characters, as entities and as they are.
+_ENTITY, _RAW = re.compile("&(?:quot|amp|lt|gt|apos|nbsp|#39|#34|#x27|#x2F);"), re.compile("[<>&]")
 #: A key and its value in an object whose inner quotation marks are not escaped.
 _BROKEN_PAIR = re.compile(
     r"""\s{0,20}"(?P<key>[^"]{1,60})"\s{0,20}:\s{0,20}
@@ -312,6 +315,16 @@ def has_colours(lines: Sequence[str]) -> bool:
 def strip_colours(line: str) -> str:
     """Return the line without ANSI sequences."""
     return _ANSI.sub("", line) if "\x1b" in line or "m" in line else line
+
+
+def has_entities(lines: Sequence[str]) -> bool:
+    """Return True if lines were copied from HTML source: its special characters appear only as entities."""
+    return any("&" in t and _ENTITY.search(t) for t in lines) and not any(_RAW.search(_ENTITY.sub("", t)) for t in lines)
+
+
+def read_entities(line: str) -> str:
+    """Return the line with the characters that its HTML entities stand for."""
+    return _ENTITY.sub(lambda entity: unescape(entity[0]), line) if "&" in line else line
 
 
 def read_json(line: str) -> dict[str, Any] | None:

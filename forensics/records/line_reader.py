@@ -13,7 +13,18 @@ from typing import Any, NamedTuple
 
 from forensics.errors import reason_of
 from forensics.records.exports import read_row
-from forensics.records.layouts import JSON_LAYOUT, BrokenJson, JsonKeys, Layout, Layouts, Wrapper, read_json, read_json_as_far, strip_colours
+from forensics.records.layouts import (
+    JSON_LAYOUT,
+    BrokenJson,
+    JsonKeys,
+    Layout,
+    Layouts,
+    Wrapper,
+    read_entities,
+    read_json,
+    read_json_as_far,
+    strip_colours,
+)
 from forensics.records.timestamps import SECOND, Moment, TimeFormat, Zone, moment_of
 
 #: A line that begins further than this after its record's first byte does not belong to it, and longer records are truncated.
@@ -42,6 +53,7 @@ class Profile:
         wrappers: names of wrappers to remove from every line.
         words: names before its records, with their separators; they are removed from continuation lines too.
         colours: True if lines contain ANSI sequences.
+        entities: True if lines contain HTML entities in place of special characters.
         json: `record` if lines are JSON records, `wrapper` if JSON objects contain whole lines of another layout, `both` if they contain JSON
             records, else empty.
         untimed: True if no line has a time, so layouts without one are tried.
@@ -63,6 +75,7 @@ class Profile:
     wrappers: tuple[str, ...] = ()
     words: frozenset[str] = frozenset()
     colours: bool = False
+    entities: bool = False
     json: str = ""
     untimed: bool = False
     newest_first: bool = False
@@ -90,6 +103,7 @@ class Profile:
         return not (
             self.wrappers
             or self.colours
+            or self.entities
             or self.zero_runs
             or self.folded
             or self.headings
@@ -97,6 +111,11 @@ class Profile:
             or self.document is not None
             or self.json in ("wrapper", "both")
         )
+
+    def clean(self, line: str) -> str:
+        """Return a line without colours and HTML entities."""
+        line = strip_colours(line) if self.colours else line
+        return read_entities(line) if self.entities else line
 
 
 @dataclass(slots=True)
@@ -191,8 +210,7 @@ class RecordReader:
 
     def unwrap(self, line: str) -> Line:
         """Remove what collectors and pastes put before a line."""
-        if self.profile.colours:
-            line = strip_colours(line)
+        line = self.profile.clean(line)
         found = Line(line)
         found.unended = 0 < self.profile.folded == len(line)
         self._take_all_off(found)
@@ -220,7 +238,8 @@ class RecordReader:
         if wrapper.words and match[0] not in self.profile.words and not self._begins(rest, _NESTED_WRAPPERS):
             return False
         if wrapper.bare:
-            if self.layouts.find(rest, self.profile.untimed) is None and not any(
+            is_object = self.profile.json in ("record", "both") and rest.startswith('{"')
+            if not (is_object or self.layouts.find(rest, self.profile.untimed)) and not any(
                 self.layouts.compiled(w.head).match(rest) for w in self._wrappers if not w.bare
             ):
                 return False
@@ -264,7 +283,7 @@ class RecordReader:
         """Return the file that a heading names, empty for a decoration around one; None for a line that is not a heading."""
         if not self.profile.headings:
             return None
-        found = self.layouts.heading(strip_colours(line) if self.profile.colours else line, self.profile.headings)
+        found = self.layouts.heading(self.profile.clean(line), self.profile.headings)
         return None if found is None else found[1] or ""
 
     def start(self, line: Line) -> Start | None:

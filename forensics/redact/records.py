@@ -19,7 +19,7 @@ from forensics.catalogue.patterns import compiled, subject
 from forensics.catalogue.prefixes import Prefixes, captures_of_thread
 from forensics.catalogue.recogniser import Recognised, Recogniser
 from forensics.records.kafka_words import kafka_words
-from forensics.records.layouts import Layout, strip_colours
+from forensics.records.layouts import Layout
 from forensics.records.line_reader import (
     MAX_RECORD_BYTES,
     Line,
@@ -595,7 +595,7 @@ class RecordRewriter:
         """Return a line with its wrappers, without names."""
         text = "\n".join(texts)
         line, old, raw = piece.line, "\n".join(piece.texts), decode(piece.raw[:MAX_RECORD_BYTES])
-        raw = strip_colours(raw) if self._reader.profile.colours else raw
+        raw = self._reader.profile.clean(raw)
         if raw.endswith(old):
             return self._before(raw[: len(raw) - len(old)], line) + text
         try:

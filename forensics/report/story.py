@@ -103,14 +103,16 @@ def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row])
     pairs = [s for s in report.pairs_by_incident.get(incident["incident_id"], ()) if s["verdict"] != "refuted"]
     says_more = (incident["code"] == "unexplained" or incident["cause"] in MERGED_CAUSES) and bool(tree)
     headline = tree[0]["headline"] if says_more else incident["headline"]
+    only = tree[0]["headline"] if incident["code"] == "members_removed" and len(tree) == 1 else ""
     cause = Step(
-        None if lacks_earliest_begin(report, incident) else incident["from_lo"],
+        # A removal ends the silence whose bounds the incident has.
+        None if lacks_earliest_begin(report, incident) or incident["code"] == "members_removed" else incident["from_lo"],
         incident["from_hi"],
-        headline if says_more else incident.get("step") or headline,
+        only or (headline if says_more else incident.get("step") or headline),
         _line(incident.get("lines") or (), incident["from_hi"]),
         ROOT,
     )
-    others = sorted([*_effects(incident, tree, headline), *_owners(pairs, names)], key=in_time)
+    others = sorted([*_effects(incident, tree, only or headline), *_owners(pairs, names)], key=in_time)
     shown = shortened(others)
     graver = (f["advice"] for f in tree if f["advice"] and f["severity"] != "note")
     return Story(

@@ -192,7 +192,7 @@ def scope(report: Report, names: Names, shown_stories: Sequence[Story]) -> str:
     # What followed may begin or end outside the cause's own time.
     steps = [at for s in shown_stories for step in s.steps for at in (step.lo, step.hi)]
     pairs = [p["to_hi"] for s in shown_stories for p in s.pairs]
-    moments = [m for m in (*(at for s in shown_stories for at in (s.incident["from_lo"], ended(s.incident))), *steps, *pairs) if m]
+    moments = [m for m in (*(ended(s.incident) for s in shown_stories), *steps, *pairs) if m]
     examined = (report.examined["from_ts"], report.examined["to_ts"]) if report.examined["from_ts"] else report.extent or (None, None)
     lo, hi = (min(moments), max(moments)) if moments else examined
     when = f", {lo.astimezone(report.zone):%-d %b %Y} {between(lo, hi, report.zone)} {zone_names(report)}" if lo else ""

@@ -32,7 +32,8 @@ WITH classified_event AS (
       WHEN event = 'coordinator_discovered' THEN 'found'
       WHEN event = 'joining' THEN 'asked'
       WHEN event = 'member_fenced' AND group_instance_id IS NULL OR event IN ('heartbeat_failed', 'join_failed', 'sync_failed', 'generation_reset')
-        AND coalesce(cause, error, reason, '') RLIKE 'UNKNOWN_MEMBER|not aware of this member|member id|is unknown|FENCED_MEMBER'
+        AND coalesce(cause, error, reason, '')
+          RLIKE '(?i:unknown.?member)|not aware of this member|member id|member_id was not|member is not known|is unknown|FENCED_MEMBER'
         THEN 'refused' END AS kind
   FROM client_event WHERE at_ms IS NOT NULL AND group_id IS NOT NULL
   UNION ALL

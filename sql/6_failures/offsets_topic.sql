@@ -43,7 +43,10 @@ WITH topic_placement AS (
   SELECT DISTINCT kafka_cluster FROM client_event
   WHERE event = 'coordinator_discovered'
 ), broker_count AS (
-  SELECT kafka_cluster, count(*) AS n FROM cluster_broker GROUP BY kafka_cluster
+  -- A broker that prints only that the creation failed may not print its id.
+  SELECT coalesce(b.kafka_cluster, f.kafka_cluster) AS kafka_cluster, nullif(count(b.kafka_cluster), 0L) AS n
+  FROM cluster_broker b FULL JOIN (SELECT kafka_cluster FROM topic_failure WHERE failures > 0) f ON f.kafka_cluster = b.kafka_cluster
+  GROUP BY coalesce(b.kafka_cluster, f.kafka_cluster)
 )
 SELECT b.kafka_cluster, p.replication_factor, c.rf AS configured, b.n AS brokers,
   coalesce(p.replication_factor IS NOT NULL OR u.kafka_cluster IS NOT NULL OR l.there, false) AS exists_already, coalesce(l.failures, 0) AS failures,

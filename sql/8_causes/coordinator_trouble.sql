@@ -71,7 +71,7 @@ WITH outage AS (
     AND o.from_ms <= b.to_hi_ms + broker_noticed_ms AND coalesce(o.to_ms, o.from_ms) >= b.from_lo_ms - broker_noticed_ms
   LEFT ANTI JOIN process_trouble t ON size(o.processes) = 1 AND t.process_id = o.processes[0]
     AND t.from_lo_ms <= coalesce(o.to_ms, o.from_ms) + heartbeat_late_ms AND coalesce(t.to_hi_ms, o.from_ms) >= o.from_ms - heartbeat_late_ms
-  WHERE o.code <> 'offsets_topic_impossible'
+  WHERE o.code NOT IN ('offsets_topic_impossible', 'not_named', 'not_stored')
 ), outage_with_live_broker AS (
   -- Brokers whose logs continue through the outage.
   SELECT DISTINCT o.group_id, o.kafka_cluster, o.from_ms FROM unexplained_outage o

@@ -125,8 +125,9 @@ WITH session_limit AS (
   WHERE r.is_deployment IS NOT NULL
   UNION ALL
   SELECT CASE WHEN is_running THEN 'poll_too_slow' ELSE 'unknown' END,
-    CASE WHEN NOT coalesce(is_running, false) THEN array('poll_too_slow', 'process_paused') ELSE array() END, kafka_cluster, array(group_id),
-    process_id, NULL, process_id, instance, array_compact(array(member_id)), from_ms, to_ms, from_ms, to_ms, array(event_id)
+    CASE WHEN NOT coalesce(is_running, false) THEN array('poll_too_slow', 'process_paused') ELSE array() END, kafka_cluster,
+    array_compact(array(group_id)), process_id, NULL, process_id, instance, array_compact(array(member_id)), from_ms, to_ms, from_ms, to_ms,
+    array(event_id)
   FROM slow_poll
   UNION ALL
   -- Spark does not plan a union that repeats a column of an inner union: it takes both for one.

@@ -111,6 +111,23 @@ def test_a_line_quoted_as_code_within_prose_is_read(tmp_path):
     assert [event for event, _, _ in _messages(f"err log\n`{line}`\n\nI get this often.\n{line}\n", tmp_path)] == ["poll_timeout"] * 2
 
 
+def test_messages_alone_are_read_in_the_marks_of_markdown(tmp_path):
+    line = "Member b-2-05ba4dd6 sending LeaveGroup request to coordinator <brokers-ip> (id: 2147483645 rack: null) due to consumer poll timeout has expired."
+    assert [event for event, _, _ in _messages(f"`{line}`\n\nthis log above is all that I have.\n", tmp_path)] == ["leaving"]
+    row = '{"level":"ERROR","timestamp":"2022-11-28T10:44:44.740Z","logger":"kafkajs","message":"[Connection] Response GroupCoordinator(key: 10, version: 2)","error":"x"}'
+    found = _messages(f"{row}\n**{row}**\n> {row}\n", tmp_path)
+    assert [event for event, _, _ in found] == ["coordinator_lookup_failed"] * 3
+    text = 'x - - [24/Mar/2020:03:29:29 +0000] "GET / HTTP/1.1" 200\nHeartbeat session expired - marking coordinator dead\nMarking the coordinator dead (node 0)for group shop.\n'
+    assert [event for event, _, _ in _messages(text, tmp_path)] == ["heartbeat_failed", "coordinator_lost"]
+
+
+def test_a_copy_of_html_source_is_read_as_it_is_shown(tmp_path):
+    line = "%7|1594908244.960|CGRPJOINSTATE|rdkafka#consumer-2| [thrd:main]: Group &quot;a &amp; b&quot; changed join state started -&gt; wait-unassign (v4, state up)"
+    assert [(event, group) for event, group, _ in _messages(line, tmp_path)] == [("member_state_changed", "a & b")]
+    plain = "[2026-11-21 10:43:54,923] INFO [Consumer clientId=a, groupId=a&amp;b] (Re-)joining group (org.apache.kafka.clients.consumer.internals.AbstractCoordinator)"
+    assert _messages(f"{plain}\n[2026-11-21 10:43:55,923] INFO <x> (a.B)\n", tmp_path)[0][1] == "a&amp;b", "a log with the characters themselves"
+
+
 def test_words_of_librdkafka_are_not_split_into_a_level_and_a_logger(tmp_path):
     line = "rdkafka: [thrd:main]: Fatal error: Broker: Static consumer fenced by other consumer with same group.instance.id: Fatal consumer error: x"
     assert [event for event, _, _ in _messages(f"without it:\n\n```ruby\n{line}\n{line}\n{line}\n```\n", tmp_path)] == ["member_fenced"] * 3
