@@ -1,6 +1,6 @@
 -- One row per member that its coordinator removed against its will, with its process.
 -- Reads: placed_event, member_place, broker_generation, member_setting, worker_setting, setting
--- Reads: client_event, clock_offset, fact_line, task_life, generation, member_generation
+-- Reads: client_event, clock_offset, fact_line, task_life, join_round, member_generation
 -- Grain: kafka_cluster, group_id, member_id, removed_id
 -- The process is known from the member's own lines, from the refusal that names the id when it returns, or from the task that only one worker had. A
 -- sink's consumer is named after its task (connector-consumer-orders-1, since 2.3), and a generation of workers assigns each task to one worker: the
@@ -55,16 +55,15 @@ WITH coordinator_line AS (
   LEFT JOIN broker_generation b ON b.stabilized_id = p.before_id
   WHERE p.member_id <> '' AND p.at_ms IS NOT NULL
 ), single_connect_group AS (
-  SELECT kafka_cluster, max(group_id) AS only_one FROM generation
-  WHERE protocol_type = 'connect' GROUP BY kafka_cluster HAVING count(DISTINCT group_id) = 1
+  SELECT kafka_cluster, max(group_id) AS only_one FROM join_round WHERE is_worker GROUP BY kafka_cluster HAVING count(DISTINCT group_id) = 1
 ), removed_worker AS (
   -- With the last generation that it was in.
   SELECT
     r.kafka_cluster, r.group_id, r.member_id, r.removed_id, r.removed_lo_ms, r.removed_hi_ms, r.reference_process_id, max(p.process_id) AS process_id,
-    max(struct(n.stabilized_ts, n.incarnation, n.generation, CASE WHEN n.is_count_told THEN n.member_count END AS members)) AS last
+    max(struct(n.stabilized_ms, n.incarnation, n.generation, n.member_count AS members)) AS last
   FROM removal r JOIN single_connect_group g ON g.kafka_cluster = r.kafka_cluster AND g.only_one = r.group_id
-  JOIN generation n ON n.kafka_cluster = r.kafka_cluster AND n.group_id = r.group_id AND n.coordinator = r.broker
-    AND unix_millis(n.stabilized_ts) < r.at_ms
+  JOIN broker_generation n ON n.kafka_cluster = r.kafka_cluster AND n.group_id = r.group_id AND n.process_id = r.broker
+    AND n.stabilized_ms < r.at_ms
   LEFT JOIN member_place p ON p.group_id = r.group_id AND p.member_id = r.member_id
   GROUP BY r.kafka_cluster, r.group_id, r.member_id, r.removed_id, r.removed_lo_ms, r.removed_hi_ms, r.reference_process_id
 ), last_assignment AS (
@@ -114,8 +113,14 @@ WITH coordinator_line AS (
     SELECT process_id, client_id, max(try_cast(value AS BIGINT)) AS session_ms FROM setting
     WHERE component = 'ConsumerConfig' AND key = 'session.timeout.ms' GROUP BY process_id, client_id
   ) cs ON cs.process_id = k.process_id AND cs.client_id = k.client
-  LEFT JOIN (SELECT DISTINCT kafka_cluster, group_id, protocol_type FROM generation WHERE protocol_type IN ('share', 'streams')) g
-    ON g.kafka_cluster = k.kafka_cluster AND g.group_id = k.group_id
+  LEFT JOIN (
+    -- As in generation.
+    SELECT kafka_cluster, group_id,
+      min(CASE WHEN client_kind = 'ShareConsumer' OR protocol_type = 'share' THEN 'share' ELSE 'streams' END) AS protocol_type
+    FROM placed_event
+    WHERE client_kind = 'ShareConsumer' OR broker_id IS NOT NULL AND protocol_type IN ('share', 'streams') OR logger LIKE '%StreamsMembershipManager'
+    GROUP BY kafka_cluster, group_id
+  ) g ON g.kafka_cluster = k.kafka_cluster AND g.group_id = k.group_id
   LEFT JOIN (
     SELECT process_id, key, max(try_cast(value AS BIGINT)) AS session_ms FROM setting
     WHERE component = 'KafkaConfig' AND key LIKE 'group.%.session.timeout.ms' GROUP BY process_id, key
