@@ -144,7 +144,7 @@ RANGE: tuple[Column, ...] = (
     Column(
         "shift_why",
         pa.string(),
-        "Reason for the jump: daylight_saving, time_zone, other_log, earlier_part, repeated, doubled (lines appear twice) or wrong_time",
+        "Reason for the jump: daylight_saving, time_zone, other_log, earlier_part, repeated, doubled (lines appear twice), unordered (lines are not in the order of their times) or wrong_time",
     ),
     Column(
         "shift_ids",

@@ -22,11 +22,21 @@ from forensics.extract.repeated_lines import leave_out, repeats
 from forensics.extract.splits import byte_of
 from forensics.extract.stream_lines import StreamLines, in_order, rows_of
 from forensics.extract.stream_segments import Segment, segments_of
-from forensics.extract.stream_summaries import GAP_US, JITTER, NOTHING, StreamSummary, codes_of, joined, streams_to_read
+from forensics.extract.stream_summaries import (
+    GAP_US,
+    JITTER,
+    NOTHING,
+    SET,
+    StreamSummary,
+    codes_of,
+    joined,
+    streams_out_of_order,
+    streams_to_read,
+)
 from forensics.records.timestamps import SECOND
 from forensics.records.vectorized.buffers import Flags, Ints
 
-REPEATED = "repeated"
+REPEATED, UNORDERED = "repeated", "unordered"
 #: A silence whose ends are this close to those of a jump is that jump, microseconds.
 _NEAR = 900 * SECOND
 #: Minimum number of pairs of lines that must show the reverse order, and their minimum ratio to the pairs that show the opposite.
@@ -104,13 +114,14 @@ def separate(
     of_events, of_repeated, of_counted, of_others = ([staged / name for name in names] for names in (events, repeated, counted, others))
     _restore_same_times([*of_events, *of_repeated], [*of_counted, *of_others], newest_first)
     summaries = [StreamSummary(*summary) for row in ranges for summary in row.pop("summaries")]
+    unordered = _sort([*of_events, *of_repeated], [*of_counted, *of_others], summaries, ranges)
     ranges, mended = wrong_times.mend([*of_events, *of_repeated], [*of_counted, *of_others], ranges, ordinals)
     doubled = leave_out(of_events, of_repeated, summaries, ranges, {str(row["process_id"]) for row in mended})
     known = [*of_events, *(file for file in of_repeated if file.exists()), *of_counted]
     found = find(known, summaries, zoned)
     if found:
         ranges = apply(found, (*known, *of_others), ranges)
-    return [{**row, "gaps": silences(row["gaps"] or [])} for row in (*ranges, *mended, *doubled)]
+    return [{**row, "gaps": silences(row["gaps"] or [])} for row in (*ranges, *mended, *doubled, *unordered)]
 
 
 def find(files: Iterable[Path], summaries: Iterable[StreamSummary], zoned: frozenset[str] = frozenset()) -> list[Repair]:
@@ -342,10 +353,7 @@ def _restore_same_times(events: Sequence[Path], others: Sequence[Path], paths: I
             continue
         pos, ts = lines["stream_pos"].to_numpy(), lines["ts"].cast(pa.int64()).to_numpy()
         if is_reversed(ts, codes_of(joined(lines["event"]))):
-            now = pos[_swapped(ts)]
-            for file in (*events, *others):
-                if rows_of([file], ["stream_pos"], mine).num_rows:
-                    _move(file, path, pos, now)
+            _move((*events, *others), ("path", path), pos, pos[_swapped(ts)])
 
 
 def is_reversed(ts: Ints, contents: Ints) -> bool:
@@ -375,13 +383,64 @@ def _swapped(ts: Ints) -> Ints:
     return swapped
 
 
-def _move(file: Path, path: str, pos: Ints, swapped: Ints) -> None:
-    """Give the lines of one log in a file, which are at the positions `pos`, the positions `swapped`."""
+def _sort(
+    events: Sequence[Path], others: Sequence[Path], summaries: Iterable[StreamSummary], ranges: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Sort the lines of streams that are in the order of their times only roughly. Nothing shows the order of those with the same time.
+
+    Args:
+        events: files with rows of events; files with such lines are rewritten.
+        others: files with rows of other records, likewise.
+        summaries: summaries of all rows.
+        ranges: rows of `range_row`.
+
+    Returns:
+        A row of `range_row` for each file of such a stream.
+    """
+    found: list[dict[str, Any]] = []
+    for name in streams_out_of_order(summaries):
+        lines = in_order(rows_of([*events, *others], ["stream_pos", "ts", "byte_offset", "path", "event_id"], pc.field("process_id") == name))
+        pos, ts, paths = lines["stream_pos"].to_numpy(), lines["ts"].cast(pa.int64()).to_numpy(), joined(lines["path"])
+        files = codes_of(paths)
+        # A long step back begins another part of a log; it is not a line out of order.
+        parts = np.append(0, np.cumsum((np.diff(ts) <= -SET) | (np.diff(files) != 0)))
+        now = np.empty_like(pos)
+        now[np.lexsort((ts, parts))] = pos
+        _move((*events, *others), ("process_id", name), pos, now)
+        for code in np.unique(files[now != pos]).tolist():
+            found.append(_range_of_unordered(lines.filter(pa.array(files == code)), ranges, name, paths.dictionary[code].as_py()))
+    return found
+
+
+def _range_of_unordered(lines: pa.Table, ranges: Sequence[Mapping[str, Any]], name: str, path: str) -> dict[str, Any]:
+    """Return the row of `range_row` that describes a stream's lines in one file, with the first two events that are out of order."""
+    ts = lines["ts"].cast(pa.int64()).to_numpy()
+    events = np.flatnonzero(lines["event_id"].is_valid().to_numpy())
+    back = np.flatnonzero(np.diff(ts[events]) < 0)[:1]
+    shown = lines["event_id"].take(pa.array(events[[*back, *(back + 1)]])).to_pylist()
+    row = next(row for row in ranges if row["path"] == path)
+    how = {"shift_ms": 0, "shift_why": UNORDERED, "shift_ids": shown}
+    times = {"range_start": int(lines["byte_offset"][0].as_py()) + 1, "first_ts": int(ts.min()), "last_ts": int(ts.max()), "gaps": []}
+    return {**{key: value for key, value in row.items() if key != "runs"}, **NOTHING, "process_id": name, **times, **how}
+
+
+def _move(files: Iterable[Path], which: tuple[str, str], pos: Ints, now: Ints) -> None:
+    """Give lines other positions.
+
+    Args:
+        files: files with rows; those with such lines are rewritten.
+        which: a column, and its value in these lines.
+        pos: their positions, ascending.
+        now: their new positions.
+    """
+    name, value = which
 
     def changed(rows: pa.Table) -> pa.Table:
-        now = rows["stream_pos"].to_numpy().copy()
-        here = np.flatnonzero(pc.and_(pc.equal(rows["path"], path), pc.is_valid(rows["ts"])).to_numpy())
-        now[here] = swapped[np.searchsorted(pos, now[here])]
-        return with_columns(rows, {"stream_pos": pa.chunked_array([pa.array(now)])})
+        places = rows["stream_pos"].to_numpy().copy()
+        here = np.flatnonzero(pc.and_(pc.equal(rows[name], value).fill_null(False), pc.is_valid(rows["ts"])).to_numpy())  # noqa: FBT003
+        places[here] = now[np.searchsorted(pos, places[here])]
+        return with_columns(rows, {"stream_pos": pa.chunked_array([pa.array(places)])})
 
-    change(file, changed)
+    for file in files:
+        if rows_of([file], ["stream_pos"], pc.field(name) == value).num_rows:
+            change(file, changed)

@@ -41,6 +41,8 @@ _SUMMARISED = (*_PLACED, *NAMES)
 _EVENT_COLUMNS = dict.fromkeys((*_SUMMARISED, *SAME_COLUMNS, "resolution_ms", "category", "config", "byte_offset"))
 #: It is enough to know that a stream has more than one name.
 _ENOUGH = 2
+#: Minimum number of steps back in a stream that is out of order; maximum ratio of steps ahead to them, and minimum ratio to steps back by `SET`.
+_MIN_BACK, _AHEAD, _NEAR = 10, 4, 20
 #: Fewer different lines that appear twice say nothing about what writes the log.
 _FEW = 3
 
@@ -107,6 +109,7 @@ class StreamSummary(NamedTuple):
         ends: the first and the last event: time and content (empty if there is none), position in its file, and that of the record before it (-1 if
             it is the first).
         backwards: True if the log begins with its newest lines. Lines of the same time may then change places.
+        steps: number of steps to an earlier time; and, if there are any, of steps to a later time within a second, and of steps back by `SET`.
     """
 
     process_id: str | None
@@ -119,6 +122,7 @@ class StreamSummary(NamedTuple):
     different: int = 0
     ends: Sequence[tuple[str, int, int]] = (("", 0, 0), ("", 0, 0))
     backwards: bool = False
+    steps: tuple[int, int, int] = (0, 0, 0)
 
 
 class StreamSummaries:
@@ -165,8 +169,9 @@ class StreamSummaries:
             places, times = pos[mine], ts[mine]
             names = tuple([texts[c] for c in np.unique(codes[of == number])[:_ENOUGH].tolist()] for of, codes, texts in named)
             first, last = ((int(places[i]), int(times[i])) for i in (0, -1))
-            jumps = bool(is_jump(np.diff(times)).any() or len(falls_back(times, JITTER)))
-            found = StreamSummary(name, first, last, jumps, names, backwards=self._backwards)
+            steps = np.diff(times)
+            jumps = bool(is_jump(steps).any() or len(falls_back(times, JITTER)))
+            found = StreamSummary(name, first, last, jumps, names, backwards=self._backwards, steps=_kinds_of(steps))
             its = mine[mine < of_events.num_rows]
             if len(its):
                 found, surely = self._with_repeats(found, of_events, its, before)
@@ -199,6 +204,12 @@ class StreamSummaries:
         self._last[name] = _digest(lines, len(which) - 1), int(places[-1])
         different = len(np.setdiff1d(first, again))
         return summary._replace(events=len(which), again=len(again), different=different), which[surely]
+
+
+def _kinds_of(steps: Ints) -> tuple[int, int, int]:
+    """Count the steps between times by their kind, as `StreamSummary.steps` describes."""
+    back = int(np.count_nonzero(steps < 0))
+    return (back, int(np.count_nonzero((steps > 0) & (steps < SECOND))), int(np.count_nonzero(steps <= -SET))) if back else (0, 0, 0)
 
 
 def _before(known: Sequence[tuple[Ints, Ints]], places: Ints) -> Ints:
@@ -348,6 +359,19 @@ def falls_back(times: npt.NDArray[np.int64], by: int) -> npt.NDArray[np.int64]:
     """Return where time goes back by at least `by` for more than one line; a single late line comes from a thread that was held up."""
     fallen = np.minimum(times[:-3], times[1:-2]) - np.maximum(times[2:-1], times[3:])
     return np.flatnonzero(fallen >= by) + 2
+
+
+def streams_out_of_order(summaries: Iterable[StreamSummary]) -> list[str]:
+    """Return the streams that are in the order of their times only roughly, such as an export that is sorted by second.
+
+    Threads that print alternately put fewer than one line in a hundred before its time.
+    """
+    by_process: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+    for summary in summaries:
+        if summary.steps[0]:
+            by_process[str(summary.process_id)].append(summary.steps)
+    totals = {name: [sum(kind) for kind in zip(*steps, strict=True)] for name, steps in by_process.items()}
+    return sorted(name for name, (back, ahead, far) in totals.items() if back >= _MIN_BACK and _AHEAD * back > ahead and _NEAR * far < back)
 
 
 def streams_to_read(summaries: Iterable[StreamSummary]) -> tuple[list[str], bool]:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from io import BytesIO
-from itertools import islice
+from itertools import islice, pairwise
 
 from forensics.records.exports import layout_of_export
 from forensics.records.filtered_lines import common_literal, filtered_by
@@ -451,8 +451,12 @@ def _times_of_records(lines: Sequence[str], reader: RecordReader) -> list[Moment
 
 
 def _newest_first(times: Sequence[Moment]) -> bool:
-    """Return True if times fall and hardly ever rise."""
+    """Return True if times, or whole seconds, fall and hardly ever rise."""
     walls = [t.wall_us or 0 for t in times]
-    falls = sum(a > b for a, b in zip(walls, walls[1:], strict=False))
-    rises = sum(a < b for a, b in zip(walls, walls[1:], strict=False))
-    return falls > 1 and rises * 10 <= falls and walls[0] > walls[-1]
+    for unit in (1, SECOND):
+        moments = [wall // unit for wall in walls]
+        falls = sum(a > b for a, b in pairwise(moments))
+        rises = sum(a < b for a, b in pairwise(moments))
+        if falls > 1 and rises * 10 <= falls and walls[0] > walls[-1]:
+            return True
+    return False

@@ -397,6 +397,9 @@ def missing(report: Report, clock: Clock) -> str:
         parts.append(
             f"most lines of {and_more(filtered, 3)}, which {looks} like grep output (send the whole {'file' if len(filtered) == 1 else 'files'})"
         )
+    if unordered := filtered_logs(report, "unordered"):
+        which = "log as its process" if len(unordered) == 1 else "logs as their processes"
+        parts.append(f"the order of the lines of {and_more(unordered, 3)} (send the {which} wrote {'it' if len(unordered) == 1 else 'them'})")
     if missing := facts["members_without_log"]:
         parts.append(f"the lines of {count(missing, 'member')}{at_hosts(report.coverage)}")
     coordinators = [c for c in report.coverage if (c["process_id"] or "").startswith(_COORDINATOR)]

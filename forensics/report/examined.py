@@ -199,9 +199,9 @@ def logs_of_several(report: Report, what: str = "members") -> list[str]:
     return sorted({c["process_id"] for c in report.coverage if c["kind"] == f"several_{what}" and c["process_id"]})
 
 
-def filtered_logs(report: Report) -> list[str]:
-    """Return the logs that contain only some of their lines, such as `grep` output."""
-    return sorted({c["process_id"] for c in report.coverage if c["kind"] == "filtered" and c["process_id"]})
+def filtered_logs(report: Report, kind: str = "filtered") -> list[str]:
+    """Return the logs that contain only some of their lines, such as `grep` output; or (`unordered`) those whose lines are in another order."""
+    return sorted({c["process_id"] for c in report.coverage if c["kind"] == kind and c["process_id"]})
 
 
 def _named(report: Report) -> str:

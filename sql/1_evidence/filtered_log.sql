@@ -1,16 +1,17 @@
 -- One row per process whose log is a selection of its lines, for example by `grep`: lines that are absent may have been printed.
--- Reads: event, evidence_file
+-- Reads: event, evidence_file, range_row
 -- Grain: process_id
 -- A filter leaves marks: separators, line numbers with gaps, or parts of records without their first lines. If not, the combination of lines shows
 -- it: a coordinator prepares one rebalance after another and completes none, or members reach generation after generation without asking to join. A
 -- single case may be a lost line; the pattern counts only if it has no exception. No conclusion may rest on the absence of a line from such a log.
--- The same is true if lines are not in the order of their times, as in an export that sorts by second: threads that write alternately put fewer than
--- one line in a hundred before its time.
+-- The same is true if lines are not in the order in which they were printed, as in an export that sorts by second. Their times show that (threads
+-- that write alternately put fewer than one line in a hundred before its time), or lines that one thread prints one after the other.
 CREATE OR REPLACE TEMPORARY VIEW filtered_log (
   process_id,
   why        COMMENT 'separators, line_numbers, values (evidence_file), or the kind of line that never appears alone: rebalances_unended,
     rebalances_unprepared, rounds_unasked, answers_unasked, heartbeats_unsent, assignments_unstarted, starts_unmade, rounds_unassigned,
-    settings_empty; unordered: its lines are not in the order of their times',
+    settings_empty; unordered: its lines are not in the order in which they were printed; sorted: only those of the same millisecond are
+    not',
   literal    COMMENT 'A word in all of its lines; NULL: none is known',
   from_ms    COMMENT 'First event, by the log''s clock (milliseconds since 1970)',
   to_ms      COMMENT 'Last event'
@@ -56,9 +57,34 @@ WITH classified_line AS (
     count_if(event IN ('partitions_assigned', 'partitions_revoked', 'assignment_received')) AS given,
     count_if(sign = 'settings_empty') AS empty_settings
   FROM classified_line GROUP BY process_id
+), swapped_line AS (
+  SELECT process_id, max(resolution_ms) AS resolution_ms
+  FROM (
+    SELECT process_id, max(resolution_ms) AS resolution_ms,
+      min(CASE WHEN event IN ('joined', 'group_stabilized', 'task_creating') THEN stream_pos END) AS first_pos,
+      min(CASE WHEN event IN ('synced', 'assignment_from_leader', 'task_instantiated') THEN stream_pos END) AS second_pos,
+      min(CASE WHEN event = 'worker_assigned' THEN stream_pos END) AS third_pos
+    FROM event
+    WHERE event IN ('joined', 'synced', 'worker_assigned', 'group_stabilized', 'assignment_from_leader', 'task_creating',
+      'task_instantiated')
+    GROUP BY process_id, instance, group_id, client_id, generation, CASE WHEN generation IS NULL THEN task END
+  )
+  GROUP BY process_id
+  HAVING count_if(first_pos > second_pos OR second_pos > third_pos) >= 2
+    AND count_if(first_pos > second_pos OR second_pos > third_pos) * 5 > count(coalesce(second_pos - first_pos, third_pos - second_pos))
+), unordered_log AS (
+  SELECT process_id, max(why) AS why
+  FROM (
+    SELECT process_id, 'sorted' AS why FROM range_row WHERE shift_why = 'unordered'
+    UNION ALL
+    SELECT process_id, 'unordered' FROM line_count WHERE earlier >= 10 AND earlier * 5 > line_count
+    UNION ALL
+    SELECT process_id, CASE WHEN resolution_ms > 1 THEN 'unordered' ELSE 'sorted' END FROM swapped_line
+  )
+  GROUP BY process_id
 ), pattern_found AS (
   SELECT process_id, from_ms, to_ms,
-    CASE WHEN earlier >= 10 AND earlier * 5 > line_count THEN 'unordered'
+    CASE
       WHEN prepared >= 2 AND ended = 0 THEN 'rebalances_unended'
       WHEN stabilized >= 2 AND preparing = 0 THEN 'rebalances_unprepared'
       WHEN rounds >= 2 AND asked = 0 THEN 'rounds_unasked'
@@ -75,6 +101,7 @@ WITH classified_line AS (
   JOIN evidence_file f ON f.filtered IS NOT NULL AND (c.process_id = f.process_id OR startswith(c.process_id, concat(f.process_id, '#')))
   GROUP BY c.process_id
 )
-SELECT s.process_id, coalesce(f.why, s.why) AS why, f.literal, s.from_ms, s.to_ms FROM pattern_found s
+SELECT s.process_id, coalesce(u.why, f.why, s.why) AS why, f.literal, s.from_ms, s.to_ms FROM pattern_found s
 LEFT JOIN filtered_file f ON f.process_id = s.process_id
-WHERE f.why IS NOT NULL OR s.why IS NOT NULL
+LEFT JOIN unordered_log u ON u.process_id = s.process_id
+WHERE u.process_id IS NOT NULL OR f.why IS NOT NULL OR s.why IS NOT NULL

@@ -1,9 +1,10 @@
 -- One row per pair of log lines of two processes where one must have happened before the other.
--- Reads: member_round, epoch_member, epoch_generation, event, placed_event, client_event, process_resolution
+-- Reads: member_round, epoch_member, epoch_generation, event, placed_event, client_event, process_resolution, filtered_log
 -- Grain: rule, from_event_id, to_event_id
 -- Public: yes
 -- Every message is sent before it is received, and inside one process lines are in order. So if a clock shows an earlier `to` than another clock
--- shows `from`, it is behind by at least the difference. Only a member's first join of a generation counts.
+-- shows `from`, it is behind by at least the difference. Only a member's first join of a generation counts. If the lines of a process
+-- are not in the order in which they were printed, it is unknown which of them belong together.
 CREATE OR REPLACE TEMPORARY VIEW clock_edge (
   rule            COMMENT 'Why the earlier line came first',
   from_process_id COMMENT 'Process that printed the earlier line',
@@ -190,4 +191,6 @@ SELECT DISTINCT rule, f AS from_process_id, first.event_id AS from_event_id, tim
   later.event_id AS to_event_id, timestamp_millis(later.at_ms) AS to_ts,
   -- Printed times are truncated to the layout's resolution, so the later one may be later by nearly that much.
   later.at_ms - first.at_ms + r.resolution_ms AS hi_ms
-FROM any_edge JOIN process_resolution r ON r.process_id = t WHERE first.at_ms IS NOT NULL AND later.at_ms IS NOT NULL AND f <> t
+FROM any_edge JOIN process_resolution r ON r.process_id = t
+LEFT ANTI JOIN filtered_log u ON u.why = 'unordered' AND (u.process_id = f OR u.process_id = t)
+WHERE first.at_ms IS NOT NULL AND later.at_ms IS NOT NULL AND f <> t

@@ -1,5 +1,5 @@
 -- One row per pair of ownerships of one resource that could be, or be mistaken for, two owners at the same time.
--- Reads: holding, clock_offset, process_resolution, clock_suspect, event_row, clock_closure, one_process
+-- Reads: holding, clock_offset, process_resolution, clock_suspect, event_row, clock_closure, one_process, filtered_log
 -- Grain: a_id, b_id
 -- Each ownership is paired with its next few and with every later one that it may outlast. `lo_ms` and `hi_ms` bound how far b's clock is ahead of
 -- a's. All comparisons of the pair use the same offset, so the uncertainty is counted only once. Times on unrelated clocks do not show which pairs
@@ -167,6 +167,8 @@ WITH owner AS (
   -- A later ownership in the same process after a clean end is normal; one that began before the end is not. Without times the lines of one process
   -- are still in order. For a task this proves little, because its thread may run on after the line of the stop request.
   LEFT ANTI JOIN successive_pair s ON s.a_id = p.a_id AND s.b_id = p.b_id
+  -- Lines in an unknown order show no second start.
+  LEFT ANTI JOIN filtered_log u ON p.is_one_process AND u.process_id = p.a_process AND u.why = 'unordered'
   WHERE NOT (p.is_one_process AND p.is_untimed_turn)
     AND (NOT p.is_timed OR p.is_next AND NOT p.is_one_process OR p.to_hi_ms IS NULL OR p.from_lo_ms IS NULL OR p.from_lo_ms < p.to_hi_ms)
 )

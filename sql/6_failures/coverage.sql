@@ -9,8 +9,8 @@ CREATE OR REPLACE TEMPORARY VIEW coverage (
   process_id COMMENT 'Process, or a name for the missing one',
   from_ts    COMMENT 'From, by its own clock',
   to_ts      COMMENT 'To, by its own clock',
-  kind       COMMENT 'covered, gap, missing_lines, truncated, unreadable, filtered, several_members, several_brokers, cut_lines, no_info, copy,
-    many_owners or missing_process',
+  kind       COMMENT 'covered, gap, missing_lines, truncated, unreadable, filtered, unordered, several_members, several_brokers, cut_lines, no_info,
+    copy, many_owners or missing_process',
   note       COMMENT 'Description',
   code       COMMENT 'Same as kind; for a missing process, whether it is a member or the coordinator of a group',
   facts      COMMENT 'Facts of the description: process runs, length of a gap, why lines must be missing, a file and its fault, a group and its
@@ -169,7 +169,10 @@ WITH file_range AS (
   WHERE l.instance = 0
   UNION ALL
   SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'filtered' AS code, NULL, literal, why
-  FROM filtered_log
+  FROM filtered_log WHERE why NOT IN ('unordered', 'sorted')
+  UNION ALL
+  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'unordered' AS code, NULL, literal, why
+  FROM filtered_log WHERE why IN ('unordered', 'sorted')
   UNION ALL
   SELECT coalesce(process_id, path), NULL, NULL, 'unreadable' AS code, NULL, path, note FROM evidence_file
   WHERE status = 'unreadable' OR (status = 'read' AND note IS NOT NULL)
@@ -244,7 +247,8 @@ SELECT process_id, from_ts, to_ts,
   CAST(NULL AS STRING) AS note, code,
   named_struct(
     'lives', CASE WHEN code = 'covered' THEN number END, 'silent_ms', CASE WHEN code = 'gap' THEN number END,
-    'why', CASE WHEN code = 'missing_lines' THEN name WHEN code = 'filtered' THEN detail END, 'literal', CASE WHEN code = 'filtered' THEN name END,
+    'why', CASE WHEN code = 'missing_lines' THEN name WHEN code IN ('filtered', 'unordered') THEN detail END,
+    'literal', CASE WHEN code = 'filtered' THEN name END,
     'path', CASE WHEN code = 'unreadable' THEN name END, 'reason', CASE WHEN code = 'unreadable' THEN detail END,
     'client', CASE WHEN code = 'several_members' THEN detail END, 'members', CASE WHEN code IN ('several_members', 'missing_member') THEN number END,
     'brokers', CASE WHEN code = 'several_brokers' THEN number END, 'broker_ids', CASE WHEN code = 'several_brokers' THEN name END,

@@ -1,11 +1,13 @@
 -- One row per ownership pair: for how long both owned the resource, over every clock offset that the edges allow, and whether both worked.
 -- Reads: ownership_pair, holding, process_resolution, clock_offset, member_round, event_row, task_line, event
+-- Reads: filtered_log
 -- Grain: a_id, b_id
 -- For a fixed offset the overlap is the earlier end minus the later start. Over all offsets it has no inner minimum, so the minimum is at one of the
 -- two bounds, and the maximum is at a bound or where two starts or two ends coincide. An ownership without a known start is not certain at all, and a
 -- known one is certain only up to the last line that shows it: no proof rests on a line that is not in the log. Printed times are truncated to the
 -- layout's resolution, so an event may be nearly that much later. That does not apply to two threads of one worker, whose lines are in order and
--- which restarts a task only after the previous thread has ended.
+-- which restarts a task only after the previous thread has ended. Nothing is certain if the lines of one of the two are not in the order in which
+-- they were printed.
 CREATE OR REPLACE TEMPORARY VIEW overlap (
   a_id        COMMENT 'Ownership that began first, as far as is known',
   b_id        COMMENT 'The other',
@@ -32,12 +34,14 @@ WITH owner AS (
   SELECT *, coalesce(from_lo_ms, -9000000000000000) AS began_from_ms, coalesce(from_hi_ms, sure_ms - ahead_lo_ms, 9000000000000000) AS began_to_ms,
     coalesce(sure_ms - ahead_hi_ms, -9000000000000000) AS ended_from_ms, coalesce(to_hi_ms, 9000000000000000) AS ended_to_ms
   FROM (
-    SELECT h.*, r.resolution_ms, o.lo_ms AS ahead_lo_ms, o.hi_ms AS ahead_hi_ms, o.stepped, least(h.stop_lo_ms, h.until_ms) AS sure_ms,
+    SELECT h.*, u.process_id IS NOT NULL AS is_unordered, r.resolution_ms, o.lo_ms AS ahead_lo_ms, o.hi_ms AS ahead_hi_ms, o.stepped,
+      least(h.stop_lo_ms, h.until_ms) AS sure_ms,
       h.start_lo_ms - o.hi_ms AS from_lo_ms, h.start_hi_ms + r.resolution_ms - o.lo_ms AS from_hi_ms, h.stop_lo_ms - o.hi_ms AS to_lo_ms,
       h.stop_hi_ms + r.resolution_ms - o.lo_ms AS to_hi_ms, h.work_stop_hi_ms + r.resolution_ms - o.lo_ms AS work_to_hi_ms
     FROM holding h LEFT SEMI JOIN (SELECT a_id AS id FROM ownership_pair UNION SELECT b_id FROM ownership_pair) p ON p.id = h.ownership_id
     JOIN process_resolution r ON r.process_id = h.process_id
     JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
+    LEFT JOIN filtered_log u ON u.process_id = h.process_id AND u.why IN ('unordered', 'sorted')
   )
 ), owner_pair AS (
   SELECT p.a_id, p.b_id, p.lo_ms, p.hi_ms, p.clock_how, p.clock_witness, p.is_next, struct(a.*) AS a, struct(b.*) AS b,
@@ -157,6 +161,7 @@ WITH owner AS (
   SELECT p.*, o.certain_ms, o.possible_ms, o.work_possible_ms, x.work AS a_work, y.work AS b_work,
     CASE WHEN c.first_id IS NOT NULL THEN struct(c.first_id, c.how, c.left_generation, c.got_generation, c.witness) END AS handover,
     CASE
+      WHEN p.a.is_unordered OR p.b.is_unordered THEN 'undecided'
       -- This compares no clocks, so it overrides any result from clocks.
       WHEN c.first_id IS NOT NULL THEN 'refuted'
       WHEN o.certain_ms > 0 THEN 'proved'
@@ -180,6 +185,7 @@ WITH owner AS (
   LEFT JOIN side_activity x ON x.a_id = p.a_id AND x.b_id = p.b_id AND x.side = 'a'
   LEFT JOIN side_activity y ON y.a_id = p.a_id AND y.b_id = p.b_id AND y.side = 'b'
   LEFT JOIN causal_handover c ON c.a_id = p.a_id AND c.b_id = p.b_id
+    AND NOT (p.a.is_unordered OR p.b.is_unordered)
 )
 SELECT a_id, b_id, a, b, lo_ms, hi_ms, clock_how, clock_witness, is_next, handover, verdict,
   verdict = 'proved' AND a_work IS NOT NULL AND b_work IS NOT NULL AS worked, certain_ms, possible_ms, work_possible_ms, a_work, b_work,

@@ -103,6 +103,8 @@ WITH pair AS (
       ELSE least(p.a.to_hi_ms, p.b.to_hi_ms) END AS first_end_hi,
     -- The cheapest first: an existing log, a log of the machine, then another log level for the next time.
     filter(array(
+      CASE WHEN p.a.is_unordered THEN 'line_order_of_a' END,
+      CASE WHEN p.b.is_unordered AND p.a_process <> p.b_process THEN 'line_order_of_b' END,
       CASE WHEN coalesce(p.a.start_lo_ms, p.a.start_hi_ms, p.a.sure_ms) IS NULL THEN 'line_times_of_a' END,
       CASE WHEN coalesce(p.b.start_lo_ms, p.b.start_hi_ms, p.b.sure_ms) IS NULL AND p.a_process <> p.b_process THEN 'line_times_of_b' END,
       CASE WHEN p.clock_how = 'stepped' THEN 'clock_set'

@@ -79,12 +79,13 @@ WITH clock_lead AS (
   SELECT CASE WHEN shift_why = 'time_zone' THEN 'warning' ELSE 'note' END, 'undecided', process_id, from_ms,
     CASE shift_why WHEN 'daylight_saving' THEN 'daylight_saving' WHEN 'time_zone' THEN 'time_zone_changed'
       WHEN 'earlier_part' THEN 'parts_out_of_order' WHEN 'repeated' THEN 'lines_repeated' WHEN 'doubled' THEN 'lines_doubled'
-      WHEN 'wrong_time' THEN 'wrong_time' ELSE 'another_log' END AS code,
+      WHEN 'wrong_time' THEN 'wrong_time' WHEN 'unordered' THEN 'lines_sorted' ELSE 'another_log' END AS code,
     process_id, NULL, NULL, NULL, NULL, NULL,
     CASE WHEN shift_why = 'doubled' THEN repeats WHEN shift_why IN ('earlier_part', 'repeated', 'wrong_time') THEN parts END, path,
     printed_time, shift_ms,
     transform(shift_ids, x -> named_struct('role',
-      CASE WHEN shift_why = 'doubled' THEN 'appears twice in the log' ELSE 'printed around the jump' END, 'event_id', x)) AS proof
+      CASE shift_why WHEN 'doubled' THEN 'appears twice in the log' WHEN 'unordered' THEN 'not in the order of their times'
+        ELSE 'printed around the jump' END, 'event_id', x)) AS proof
   FROM time_jump WHERE nth = 1 OR shift_why NOT IN ('earlier_part', 'repeated', 'wrong_time')
 )
 SELECT severity, verdict, CAST(NULL AS STRING) AS kafka_cluster, CAST(NULL AS STRING) AS group_id, subject, from_ms, CAST(NULL AS BIGINT) AS to_ms,

@@ -1,5 +1,5 @@
 -- One row for each time that a group's metadata was lost and its generations started again.
--- Reads: generation, offsets_topic, clock_offset, join_round, process_ending
+-- Reads: generation, offsets_topic, clock_offset, join_round, process_ending, filtered_log
 -- If two brokers' logs are involved, only their clocks show which incarnation came first. A member of both incarnations knows the order.
 WITH incarnation_end AS (
   SELECT kafka_cluster, group_id, incarnation, max(generation) AS last_generation, max_by(witness, generation) AS event_ids,
@@ -16,7 +16,7 @@ WITH incarnation_end AS (
   SELECT DISTINCT kafka_cluster, group_id, generation
   FROM (
     SELECT kafka_cluster, group_id, generation, instance, lag(generation) OVER w AS last_generation, lag(instance) OVER w AS last_instance
-    FROM join_round
+    FROM join_round r LEFT ANTI JOIN filtered_log u ON u.process_id = r.process_id AND u.why = 'unordered'
     WINDOW w AS (PARTITION BY process_id, group_id, client ORDER BY round)
   )
   WHERE generation < last_generation AND instance = last_instance
@@ -27,6 +27,7 @@ WITH incarnation_end AS (
   FROM incarnation_start s
   LEFT JOIN incarnation_end e ON e.kafka_cluster = s.kafka_cluster AND e.group_id = s.group_id AND e.incarnation = s.incarnation - 1
   LEFT JOIN lower_generation f ON f.kafka_cluster = s.kafka_cluster AND f.group_id = s.group_id AND f.generation = s.generation
+  LEFT ANTI JOIN filtered_log u ON u.process_id = s.coordinator AND u.why = 'unordered'
   -- Without the coordinator's log it is unknown if the group was deleted. A member that was there throughout saw the generations start again.
   WHERE s.why = 'metadata_lost' OR s.coordinator IS NULL AND e.last_generation > s.generation AND f.generation IS NOT NULL
 ), incarnation_with_order AS (

@@ -2,7 +2,7 @@
 -- Reads: process_trouble, coordinator_trouble, process_ending, coordinator_outage, setting, worker_setting, event, generation, join_round
 -- Reads: cluster_broker, process_life, clock_offset, rule_poll_timeout, rule_offsets_topic_unsatisfiable, rule_generation_reset
 -- Reads: rule_rebalance_storm, rule_duplicate_declaration, rule_sink_group_shared, rule_group_id_collision, rule_static_member_fenced
--- Reads: rule_clock_skew
+-- Reads: rule_clock_skew, filtered_log
 -- Grain: incident_id
 -- A cause follows from views, even if no rule reports its effects. A configuration that a rule reports is a cause by itself.
 -- A client checks its session before its polls, so a client that was paused for longer than both reports the expired session. A poll
@@ -108,7 +108,7 @@ WITH session_limit AS (
   FROM shared_static_id
   UNION ALL
   SELECT 'clock_wrong', kafka_cluster, NULL, subject, facts.process_id, from_ms, from_ms, to_ms, proof FROM rule_clock_skew
-  WHERE code NOT IN ('daylight_saving', 'another_log', 'parts_out_of_order', 'lines_repeated', 'lines_doubled', 'wrong_time')
+  WHERE code NOT IN ('daylight_saving', 'another_log', 'parts_out_of_order', 'lines_repeated', 'lines_doubled', 'lines_sorted', 'wrong_time')
 ), any_cause AS (
   SELECT cause, alternatives, kafka_cluster, group_ids, process_id AS subject, of_group_id, process_id, instance, member_ids,
     from_lo_ms, from_hi_ms, to_lo_ms, to_hi_ms, witness
@@ -140,7 +140,9 @@ WITH session_limit AS (
   SELECT *, concat_ws('|', cause, array_join(alternatives, ','), coalesce(kafka_cluster, '-'), CASE
     WHEN cause = 'duplicate_declaration' AND size(group_ids) > 1 THEN array_join(group_ids, ',')
       WHEN subject IS NULL THEN coalesce(of_group_id, array_join(group_ids, ',')) ELSE subject END) AS chain
-  FROM any_cause
+  FROM any_cause c
+  -- In what order these happened in its process is unknown.
+  LEFT ANTI JOIN filtered_log u ON u.process_id = c.process_id AND u.why = 'unordered'
 ), cause_with_previous AS (
   SELECT *, max(coalesce(to_hi_ms, from_hi_ms)) OVER (PARTITION BY chain ORDER BY from_lo_ms, process_id, instance, witness
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS last_ms

@@ -1,8 +1,9 @@
-"""Lines of one moment in a log that a store gave with its newest lines first, in the order in which they were printed or in the other."""
+"""Exports in another order than that of printing: newest lines first, with the lines of one moment in either order; or each second in any order."""
 
 from __future__ import annotations
 
 import json
+import random
 import re
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from places import ROOT
 
 from forensics.case.folder import open_case
 from forensics.case.ingestion import ingest
-from forensics.extract.repairs import is_reversed
+from forensics.extract.repairs import UNORDERED, is_reversed
 
 LOG = ROOT / "sample_logs/split-brain-frozen-worker-3.9.1/logs/w2/connect.log"
 HEAD = re.compile(r"^\[(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d),(\d{3})\] ", re.MULTILINE)
@@ -52,6 +53,26 @@ def test_a_log_with_its_newest_lines_first_is_read_in_the_order_in_which_it_was_
     plain, export = (said(tmp_path / f"case of {name}") for name in ("plain.log", "export.json"))
     assert len(plain) > 200
     assert export == plain
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_lines_of_a_second_in_any_order_are_sorted_by_time(newest_first: bool, tmp_path: Path) -> None:
+    found = records()
+    random.Random(1).shuffle(found)
+    found.sort(key=lambda r: r[0][:19], reverse=newest_first)
+    log = tmp_path / "w2.log"
+    log.write_text("".join(text + "\n" for _, text in found), encoding="utf-8")
+    ingest([log], tmp_path / "case")
+    case = open_case(tmp_path / "case")
+    rows = pa.concat_tables(pq.read_table(path, columns=["stream_pos", "ts", "line", "message"]) for path in case.table_paths("event_row"))
+    rows = rows.sort_by("stream_pos")
+    times = rows["ts"].to_pylist()
+    assert times == sorted(times)
+    assert len(set(rows["stream_pos"].to_pylist())) == len(times) > 200
+    lines = log.read_text(encoding="utf-8").split("\n")
+    assert all(str(row["message"]).split("\n")[0][:40] in lines[row["line"] - 1] for row in rows.to_pylist()), "each row keeps its line"
+    ranges = pa.concat_tables(pq.read_table(path) for path in case.table_paths("range_row")).to_pylist()
+    assert [(row["path"], row["shift_ms"]) for row in ranges if row["shift_why"] == UNORDERED] == [("w2.log", 0)]
 
 
 def test_few_lines_of_one_moment_turn_nothing_round() -> None:
