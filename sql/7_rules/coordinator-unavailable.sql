@@ -145,7 +145,7 @@ WITH unaffected_members AS (
 ), refused_or_unstored AS (
   -- No member's log shows an outage, but brokers named no coordinator to a client that never found one, or could not store a group.
   SELECT f.kafka_cluster, max(f.group_id) AS group_id, f.process_id, f.event = 'coordinator_lookup_failed' AS is_refused,
-    min(f.at_ms) AS from_ms, max(f.at_ms) AS to_ms, count(*) AS failures, max(f.said) AS error, max(f.broker_id) AS broker_id,
+    min(f.at_ms) AS from_ms, count(*) AS failures, max(f.said) AS error, max(f.broker_id) AS broker_id,
     slice(array_sort(collect_set(f.event_id)), 1, 8) AS event_ids
   FROM fact_line f
   LEFT ANTI JOIN group_outage o ON o.kafka_cluster = f.kafka_cluster
@@ -168,7 +168,8 @@ WITH unaffected_members AS (
     transform(event_ids, x -> named_struct('role', 'no connection to the broker', 'event_id', x)) AS proof
   FROM unreachable_broker
   UNION ALL
-  SELECT 'warning', kafka_cluster, group_id, process_id, from_ms, to_ms,
+  -- No line shows when it ended.
+  SELECT 'warning', kafka_cluster, group_id, process_id, from_ms, NULL,
     CASE WHEN is_refused THEN 'not_named' ELSE 'not_stored' END AS code,
     array(process_id), CAST(broker_id AS BIGINT), NULL, NULL, failures, error, NULL, NULL, transform(event_ids, x -> named_struct('role',
       CASE WHEN is_refused THEN 'no coordinator is named' ELSE 'a group is not stored' END, 'event_id', x))
