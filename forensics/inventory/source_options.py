@@ -16,7 +16,9 @@ ByGlob = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """The user's options by glob, which matches the path below the ingested folder or the whole path. Later entries win.
+    """The user's options by glob, which matches the path below the ingested folder or the whole path of a file, or of a folder that it is in.
+
+    Later entries win.
 
     Attributes:
         time_zones: glob and zone.
@@ -64,7 +66,8 @@ class SourceOptions:
 
 def _last(entries: ByGlob, path: str, location: str) -> str | None:
     """Return the value of the last matching entry."""
-    return next((value for glob, value in reversed(entries) if fnmatchcase(path, glob) or fnmatchcase(location, glob)), None)
+    # A process is often named by its folder, and reports print that name as a glob.
+    return next((value for glob, value in reversed(entries) for g in (glob, f"{glob}/*") if fnmatchcase(path, g) or fnmatchcase(location, g)), None)
 
 
 def _split(text: str, before: str = "") -> tuple[str, str]:

@@ -99,9 +99,10 @@ WITH run_end AS (
         THEN 'no_coordinator'
       WHEN rule = 'assigned-not-working' AND to_ms IS NULL THEN CASE WHEN code LIKE 'failed%' THEN 'failed' ELSE 'not_started' END END,
     -- If the cause of a member's removal is unknown, so is its whereabouts, unless it returned. A log that ends soon after a refused commit does not
-    -- show that the next one succeeded.
+    -- show that the next one succeeded. A stuck partition may have moved on without a line.
     is_alone AND (rule = 'session-timeout' AND code = 'stayed_away'
-      OR rule = 'stale-commit' AND coalesce(e.last_ms - coalesce(to_ms, from_ms) < coordinator_settled_ms, true)),
+      OR rule = 'stale-commit' AND coalesce(e.last_ms - coalesce(to_ms, from_ms) < coordinator_settled_ms, true))
+      OR rule = 'stuck-partition' AND to_ms IS NULL,
     NULL, CAST(array() AS ARRAY<STRING>)
   FROM incident_occurrence CROSS JOIN (SELECT max(last_ms) AS last_ms FROM island_end) e
   WHERE rule NOT IN ('split-brain-task', 'split-brain-partition')
