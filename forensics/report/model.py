@@ -237,7 +237,7 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
 
     findings, splits = [proved(f) for f in findings], [proved(s) for s in splits]
     # An incident that no finding reports has a proof of its own.
-    incidents = [i | {"lines": proved(i)["witness"], "proof": [] if i["finding_ids"] else proved(i)["witness"]} for i in incidents]
+    incidents = [i | {"lines": shown, "proof": [] if i["finding_ids"] else shown} for i in incidents for shown in [proved(i)["witness"]]]
     if (window.since or window.until) and rows.get("incident_gap"):
         incidents = _hit_in(incidents, kept("incident_gap"))
     members, generations, owned, coverage = kept("member"), kept("generation"), kept("ownership"), kept("coverage")
