@@ -12,7 +12,7 @@ from typing import Any
 from forensics.catalogue.patterns import load
 from forensics.catalogue.recogniser import Recogniser
 from forensics.extract.reading import RangeRow, Tools, read_splits
-from forensics.extract.row_builder import COUNTED, EVENTS, REPEATED, UNRECOGNISED, Schemas
+from forensics.extract.row_builder import COUNTED, EVENTS, UNRECOGNISED, Schemas
 from forensics.extract.splits import RANGE_BYTES, plan
 from forensics.inventory.evidence import READ, Evidence
 from forensics.inventory.inventory import find_evidence
@@ -76,7 +76,7 @@ def read_evidence(evidence: list[Evidence], range_bytes: int = RANGE_BYTES, *, b
                     reading.faults.append((part.row["path"], part.error))
                 reading.ranges.append(dict(part.row))
             else:
-                rows = {EVENTS: reading.events, REPEATED: reading.events, UNRECOGNISED: reading.unrecognised, COUNTED: reading.counted}[part.table]
+                rows = {EVENTS: reading.events, UNRECOGNISED: reading.unrecognised, COUNTED: reading.counted}[part.table]
                 rows.extend(facts(r) for r in part.batch.to_pylist())
     for rows in (reading.events, reading.unrecognised, reading.counted):
         rows.sort(key=lambda r: (r.get("process_id", ""), r["stream_pos"]))

@@ -24,7 +24,7 @@ from forensics.evidence.objects import Location, S3Path, settings
 from forensics.extract.local_reading import range_rows
 from forensics.extract.reading_processes import MUCH_BYTES, Readers
 from forensics.extract.repairs import separate
-from forensics.extract.row_builder import COUNTED, EVENTS, REPEATED, UNRECOGNISED
+from forensics.extract.row_builder import COUNTED, EVENTS, UNRECOGNISED
 from forensics.extract.splits import RANGE_BYTES, plan
 from forensics.failures import explained
 from forensics.inventory.evidence import CHANGED, READ, SKIPPED, SUPERSEDED, UNREADABLE, Evidence
@@ -170,17 +170,15 @@ def ingest(
                 written = readers.read(plan(fresh, range_bytes, readers.most), lambda done, total: progress("reading", done, total))
             progress("writing", 0, 1)
             zoned = frozenset(e.origin.process_id or e.path for e in fresh if e.times.how == "layout")
-            events, repeated, counted, others = (_named(written, table) for table in (EVENTS, REPEATED, COUNTED, UNRECOGNISED))
+            events, counted, others = (_named(written, table) for table in (EVENTS, COUNTED, UNRECOGNISED))
             ordinals, newest_first = {e.path: e.origin.ordinal or 0 for e in fresh}, [e.path for e in fresh if e.format.profile.newest_first]
-            ranges = separate(staged, events, repeated, counted, others, range_rows(written), zoned, ordinals, newest_first)
+            ranges = separate(staged, events, counted, others, range_rows(written), zoned, ordinals, newest_first)
             for r in ranges:
                 mine = faults.setdefault(str(r["path"]), [])
                 mine.extend({str(r["error"])} - {"", *mine})
             for e in changed_since(fresh):
                 faults.setdefault(e.path, []).append(CHANGED)
-            files = [(table, name) for table, name, _ in written if table != REPEATED]
-            files += [(EVENTS, name) for name in repeated if (staged / name).exists()]
-            writer.add(staged, files, ranges, catalogue.fields.values())
+            writer.add(staged, [(table, name) for table, name, _ in written], ranges, catalogue.fields.values())
         writer.drop(files_to_drop(writer.case, found))
         known = renamed(writer.known(), found, paths)
         writer.rename(zip(writer.known(), known, strict=True))

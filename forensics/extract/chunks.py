@@ -15,8 +15,8 @@ from forensics.catalogue.recogniser import Recognised, Recogniser
 from forensics.catalogue.releases import releases_of
 from forensics.errors import reason_of
 from forensics.records.line_reader import Record
-from forensics.records.vectorized.buffers import Buffer, Ints
-from forensics.snapshots.observation import Observation
+from forensics.records.vectorized.buffers import Buffer, Flags, Ints
+from forensics.records.vectorized.line_fields import NO_TIME
 
 Columns = dict[str, pa.Array]
 #: Kinds of records: an event; evidence that no pattern matches; an event that is only counted; not worth a row.
@@ -140,58 +140,84 @@ def sparse_array(rows: Sequence[int], values: Sequence[Any], count: int, kind: p
     return array_of(values, kind).take(pa.array(places, mask=empty))
 
 
-@dataclass(slots=True)
-class Found:
-    """A record that may become a row.
-
-    Attributes:
-        raw: its bytes.
-        offset: position of its first byte in the text.
-        line: number of its first line.
-        before: position of the record before it, of the same process; -1 for the first.
-        ts: microseconds UTC.
-        resolution_ms: resolution of `ts`, milliseconds.
-        collector: time that its wrapper gives, microseconds UTC.
-    """
-
-    record: Record
-    raw: bytes
-    offset: int
-    line: int
-    before: int
-    ts: int | None
-    resolution_ms: int = 1
-    collector: int | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class RecordBatch:
-    """Records of one buffer that may become rows, as columns. Content that several records share is held once.
+    """Records that may become rows, as columns. Content that several records share is held once.
 
     Attributes:
         contents: distinct contents of the records, None for one that no record here has.
         many: further contents, already classified.
         which: the content of each record: an index into `contents`, continued into the concatenated rows of `many`.
         buffer: holds their bytes.
-        base: position of the buffer's first byte in the text.
         begins, stops: first byte of each record in the buffer, and the byte after its last.
+        offsets: position of the first byte of each record in the text.
         lines: number of the first line of each record.
-        before: position of the record before each one in the text, -1 for the first. Most records are in no batch.
+        again: True for each record that is equal to the record just before it, of the same process, with the same time.
         times: microseconds UTC, `NO_TIME` if a record has none.
         resolutions: resolution of each time, milliseconds.
+        collectors: time that the wrapper of each record gives, microseconds UTC; empty if none has a wrapper.
     """
 
     contents: Sequence[Content | None]
     many: Sequence[BulkClassification]
     which: Ints
     buffer: Buffer
-    base: int
     begins: Ints
     stops: Ints
+    offsets: Ints
     lines: Ints
-    before: Ints
+    again: Flags
     times: Ints
     resolutions: Ints
+    collectors: Sequence[int | None] = ()
+
+
+class SingleRecords:
+    """Records that were read one by one.
+
+    Attributes:
+        bytes: size of the records.
+    """
+
+    def __init__(self) -> None:
+        self._contents: list[Content] = []
+        self._raws: list[bytes] = []
+        self._columns: list[tuple[int, int, bool, int, int]] = []
+        self._collectors: list[int | None] = []
+        self.bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._contents)
+
+    def add(
+        self,
+        content: Content,
+        raw: bytes,
+        offset: int,
+        line: int,
+        ts: int | None,
+        *,
+        again: bool = False,
+        resolution_ms: int = 1,
+        collector: int | None = None,
+    ) -> None:
+        """Add a record; the arguments are those of `RecordBatch`."""
+        self._contents.append(content)
+        self._raws.append(raw)
+        self._columns.append((offset, line, again, NO_TIME if ts is None else ts, resolution_ms))
+        self._collectors.append(collector)
+        self.bytes += len(raw)
+
+    def batch(self) -> RecordBatch | None:
+        """Return the records as columns; None if there are none."""
+        if not self._contents:
+            return None
+        borders = np.cumsum([0, *map(len, self._raws)])
+        offsets, lines, again, times, resolutions = np.array(self._columns, np.int64).T
+        buffer, which = Buffer.of(b"".join(self._raws)), np.arange(len(self._contents))
+        return RecordBatch(
+            self._contents, (), which, buffer, borders[:-1], borders[1:], offsets, lines, again > 0, times, resolutions, self._collectors
+        )
 
 
 @dataclass(slots=True)
@@ -200,11 +226,10 @@ class Chunk:
 
     Attributes:
         lines: number of lines that begin in the range that is read.
-        layouts: number of records by layout, including those that are not in `found`; number of observations by kind of snapshot.
+        layouts: number of records by layout, including those that are not in `batch`; number of observations by kind of snapshot.
         times: times of all records that have one, in order of lines, microseconds UTC.
         in_order: True if a step between two times means that the process printed nothing in between.
-        found: records that may become rows, or observations.
-        batch: further such records, as columns. Consume it before requesting the next chunk, which reuses its memory.
+        batch: records that may become rows. Consume it before requesting the next chunk, which reuses its memory.
         unfit: number of lines that belong to no record.
         first_unfit: number and bytes of the first of them.
         cut: numbers of lines whose end is not read.
@@ -219,7 +244,6 @@ class Chunk:
     layouts: Counter[str] = field(default_factory=Counter)
     times: Iterable[int] = ()
     in_order: bool = True
-    found: Iterable[Found | Observation] = ()
     batch: RecordBatch | None = None
     unfit: int = 0
     first_unfit: tuple[int, bytes] | None = None

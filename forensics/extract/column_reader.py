@@ -61,7 +61,7 @@ class _Page(NamedTuple):
         starts, ends: first and last byte of each line's text.
         limit: number of lines that begin in the range that is read.
         records: the records that begin here.
-        before: position of the record before them; -1 if there is none.
+        before: bytes of the record before them, up to the beginning of the window.
     """
 
     buffer: Buffer
@@ -71,7 +71,7 @@ class _Page(NamedTuple):
     ends: Ints
     limit: int
     records: RecordStarts
-    before: int
+    before: bytes
 
 
 class ColumnReader:
@@ -106,7 +106,7 @@ class ColumnReader:
         """Return True if the caches are so large that a new reader should start with empty ones."""
         return len(self._tails.found) >= _MAX_TAILS
 
-    def read(self, stream: Readable, start: int, end: int | None, first_line: int, before: int | None) -> Iterator[Chunk]:
+    def read(self, stream: Readable, start: int, end: int | None, first_line: int, opened: tuple[int, bytes] | None) -> Iterator[Chunk]:
         """Yield the records that begin at or after `start` and before `end`.
 
         Args:
@@ -114,10 +114,11 @@ class ColumnReader:
             start: position of its first byte in the whole text.
             end: None for the end of the text.
             first_line: number of its first line.
-            before: position where the record that is open at `start` begins; None if none is open.
+            opened: position where the record that is open at `start` begins, and its bytes up to there; None if none is open.
         """
+        before, last = opened or (None, b"")
         window = Window(stream, start, end, chunk=CHUNK, longest=MAX_RECORD_BYTES)
-        line, drop, last = first_line, 0, -1 if before is None else before
+        line, drop = first_line, 0
         while True:
             more = window.advance(drop)
             if not more and not window.buffer.size:
@@ -137,16 +138,16 @@ class ColumnReader:
             yield chunk
             if not more or owned < len(records):
                 return
-            last = page.at + int(starts[records[complete - 1]]) if complete else last
             drop = int(starts[upto]) if upto < len(starts) else buffer.size
+            last = buffer.slice(int(starts[records[complete - 1]]), drop) if complete else last
             line += upto
             if complete == owned:
                 before = page.at + int(starts[records[owned - 1]]) if owned else before
                 if end is not None and page.at + buffer.size >= end:
                     return
 
-    def _page(self, window: Window, line: int, end: int | None, chunk: Chunk, last: int) -> _Page:
-        """Return the lines of a window whose first line has the number `line`, after a record at `last`; add lines that are cut to `chunk`."""
+    def _page(self, window: Window, line: int, end: int | None, chunk: Chunk, last: bytes) -> _Page:
+        """Return the lines of a window whose first line has the number `line`, after the record `last`; add lines that are cut to `chunk`."""
         buffer, at = window.buffer, window.base
         starts, breaks = buffer.lines()
         for i in np.flatnonzero(breaks - starts > MAX_RECORD_BYTES).tolist():
@@ -251,9 +252,9 @@ class ColumnReader:
         known[: len(contents)] = [content is not None for content in contents]
         known = known[index]
         which, index, stops, resolutions = which[known], index[known], stops[known], resolutions[known]
-        firsts, begins = page.line + places.firsts[which], places.begins[which]
-        before = np.where(which > 0, page.at + places.begins[which - 1], page.before)
-        return RecordBatch(contents, many, index, buffer, page.at, begins, stops, firsts, before, records.times[which], resolutions)
+        begins, again = places.begins[which], _again(page, which, places)
+        lines = page.line + places.firsts[which]
+        return RecordBatch(contents, many, index, buffer, begins, stops, page.at + begins, lines, again, records.times[which], resolutions)
 
     def _contents_of(
         self, page: _Page, which: Ints, places: _Places, tails: Ints, begins: Ints, contents: list[Content | None]
@@ -409,6 +410,22 @@ class ColumnReader:
             len(match[0].encode()), logger, int(number) if number and number.isdigit() and len(number) < 10 else None,
             found.get("thread"), is_relevant, not is_relevant and not recogniser.is_left_out(logger),
         )  # fmt: skip
+
+
+def _again(page: _Page, which: Ints, places: _Places) -> Flags:
+    """Return for each given record whether it has the time and the bytes of the record before it."""
+    buffer, times = page.buffer, page.records.times
+    before = np.maximum(which - 1, 0)
+    found: Flags = (times[which] == times[before]) & (times[which] != NO_TIME)
+    some = np.flatnonzero(found)
+    ends, ends_before = (buffer.without_breaks(places.begins[n[some]], places.stops[n[some]]) for n in (which, before))
+    found[some] = ends - places.begins[which[some]] == ends_before - places.begins[before[some]]
+    for i in np.flatnonzero(found).tolist():
+        one, other = (buffer.slice(int(places.begins[n]), int(places.stops[n])) for n in (which[i], before[i]))
+        if not which[i]:
+            other = page.before + buffer.slice(0, int(places.begins[0]))
+        found[i] = one.rstrip(b"\r\n") == other.rstrip(b"\r\n")
+    return found
 
 
 def _content(record: Record | None) -> Content | None:

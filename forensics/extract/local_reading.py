@@ -46,7 +46,7 @@ def read_partition(splits: Iterable[FileSplit], tools: Tools, target: Location, 
 
 
 def range_rows(written: Sequence[Written]) -> list[dict[str, object]]:
-    """Return the rows of `range_row` in `written`, with the keys `error`, `summaries` and `runs`."""
+    """Return the rows of `range_row` in `written`, with the keys `error`, `summaries`, `runs` and `doubled`."""
     return [json.loads(text) for table, text, _ in written if table == "range_row"]
 
 

@@ -114,7 +114,10 @@ class PartWriter:
     def written(self) -> list[tuple[str, str, int]]:
         """Return table, file name and number of rows of each file, and each range's row as JSON."""
         files = [(table, name, self._rows[table]) for table, (name, _) in self._files.items()]
-        return files + [("range_row", json.dumps({**r.row, "error": r.error, "summaries": r.summaries, "runs": r.runs}), 1) for r in self._ranges]
+        return files + [
+            ("range_row", json.dumps({**r.row, "error": r.error, "summaries": r.summaries, "runs": r.runs, "doubled": r.doubled}), 1)
+            for r in self._ranges
+        ]
 
 
 def _writer(path: str, schema: pa.Schema, system: pa.fs.FileSystem | None) -> pq.ParquetWriter:

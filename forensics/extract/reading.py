@@ -15,6 +15,7 @@ from forensics.evidence.containers import Content, Text, contents, open_content,
 from forensics.evidence.streams import BLOCK, Limited, Readable
 from forensics.extract.chunks import Chunk, Classifier
 from forensics.extract.column_reader import ColumnReader
+from forensics.extract.repeated_lines import Doubled
 from forensics.extract.row_builder import MAX_TEXT, RowBuilder, Rows, Schemas
 from forensics.extract.single_readers import SnapshotReader, WrappedReader
 from forensics.extract.splits import FileSplit
@@ -125,12 +126,14 @@ class RangeRow:
         error: reason why the range could not be read to its end; empty if it could.
         summaries: summaries of its rows, by stream.
         runs: runs of its records.
+        doubled: records that were left out.
     """
 
     row: Mapping[str, Any]
     error: str
     summaries: Sequence[StreamSummary] = ()
     runs: Sequence[Run] = ()
+    doubled: Sequence[Doubled] = ()
 
 
 Part = Rows | RangeRow
@@ -310,12 +313,8 @@ class _Task:
         error = ""
         for chunk in self._chunks(stream, place, line, behind):
             self._statistics.add(chunk)
-            for item in chunk.found:
-                self._rows.add(item)
-                if self._rows.full:
-                    yield from self._rows.take()
             if chunk.batch is not None:
-                self._rows.add_batch(chunk.batch)
+                self._rows.add(chunk.batch)
                 if self._rows.full:
                     yield from self._rows.take()
             if chunk.unread:
@@ -350,11 +349,11 @@ class _Task:
             text = "1 record" if rows.faults == 1 else f"{rows.faults:,} records"
             faults.append(f"{text} could not be processed, the first at line {line:,}: {reason}")
         row = {"file_id": split.file_id, "path": split.path, "process_id": split.process_id, **counts}
-        yield RangeRow(row, "; ".join(filter(None, faults)), rows.summaries.found, self._statistics.runs)
+        yield RangeRow(row, "; ".join(filter(None, faults)), rows.summaries, self._statistics.runs, rows.doubled)
 
 
-def _open_before(reader: RecordReader, zone: Zone, place: int, behind: bytes) -> int | None:
-    """Return where the record that is open at a place begins, judged by the bytes before it."""
+def _open_before(reader: RecordReader, zone: Zone, place: int, behind: bytes) -> tuple[int, bytes] | None:
+    """Return where the record that is open at a place begins, judged by the bytes before it, and its bytes up to there."""
     for size in (_LOOK_BACK, MAX_RECORD_BYTES):
         part = behind[-size:] if size < len(behind) else behind
         if len(part) < place:
@@ -365,7 +364,8 @@ def _open_before(reader: RecordReader, zone: Zone, place: int, behind: bytes) ->
         starts, ends = buffer.lines()
         records = RecordStartFinder(reader.layouts, reader, zone).find(buffer, starts, ends - (buffer.at(np.maximum(ends - 1, 0)) == 13))
         if len(records.lines):
-            return place - len(part) + int(starts[records.lines[-1]])
+            begin = int(starts[records.lines[-1]])
+            return place - len(part) + begin, part[begin:]
     return None
 
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from forensics.extract import wrong_times
 from forensics.extract.parquet_parts import change, with_columns
-from forensics.extract.repeated_lines import leave_out, repeats
+from forensics.extract.repeated_lines import doubled_rows, repeats
 from forensics.extract.splits import byte_of
 from forensics.extract.stream_lines import StreamLines, in_order, rows_of
 from forensics.extract.stream_segments import Segment, segments_of
@@ -86,7 +86,6 @@ class Repair:
 def separate(
     staged: Path,
     events: Sequence[str],
-    repeated: Sequence[str],
     counted: Sequence[str],
     others: Sequence[str],
     ranges: list[dict[str, Any]],
@@ -99,10 +98,9 @@ def separate(
     Args:
         staged: folder of the Parquet files that tasks wrote; files with such lines are rewritten.
         events: names of the files of events.
-        repeated: names of the files of events that repeat the one before them; a file is deleted if all its rows do.
         counted: names of the files of records that are only counted.
         others: names of the files of unrecognised records.
-        ranges: rows of `range_row`, each with the `summaries` of its rows and the `runs` of its records, which are removed; their `gaps` include steps
+        ranges: rows of `range_row`, each with the `summaries` of its rows, the `runs` of its records and the records `doubled` in it, which are removed; their `gaps` include steps
             back in time.
         zoned: streams whose times include their offset from UTC, so their zone is known.
         ordinals: for each path, its position among the files of its process.
@@ -111,16 +109,18 @@ def separate(
     Returns:
         The rows of `range_row`, and one more row for each repair.
     """
-    of_events, of_repeated, of_counted, of_others = ([staged / name for name in names] for names in (events, repeated, counted, others))
-    _restore_same_times([*of_events, *of_repeated], [*of_counted, *of_others], newest_first)
+    of_events, of_counted, of_others = ([staged / name for name in names] for names in (events, counted, others))
+    others_too = [*of_counted, *of_others]
+    _restore_same_times(of_events, others_too, newest_first)
     summaries = [StreamSummary(*summary) for row in ranges for summary in row.pop("summaries")]
-    unordered = _sort([*of_events, *of_repeated], [*of_counted, *of_others], summaries, ranges)
-    ranges, mended = wrong_times.mend([*of_events, *of_repeated], [*of_counted, *of_others], ranges, ordinals)
-    doubled = leave_out(of_events, of_repeated, summaries, ranges, {str(row["process_id"]) for row in mended})
-    known = [*of_events, *(file for file in of_repeated if file.exists()), *of_counted]
-    found = find(known, summaries, zoned)
+    doubled = list(doubled_rows(ranges))
+    for row in (*ranges, *doubled):
+        row.pop("doubled")
+    unordered = _sort(of_events, others_too, summaries, ranges)
+    ranges, mended = wrong_times.mend(of_events, others_too, ranges, ordinals)
+    found = find([*of_events, *of_counted], summaries, zoned)
     if found:
-        ranges = apply(found, (*known, *of_others), ranges)
+        ranges = apply(found, (*of_events, *others_too), ranges)
     return [{**row, "gaps": silences(row["gaps"] or [])} for row in (*ranges, *mended, *doubled, *unordered)]
 
 

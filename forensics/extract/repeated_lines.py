@@ -1,53 +1,34 @@
 """Find lines that a log contains twice. Only their first copy is read.
 
-A part of a log may be joined twice, or two parts overlap. Or single lines appear twice at the same time, because of two appenders or a shipper that
-retries; these are doubled lines. A few lines count as doubled only if no other record of the file is between them, whether that has a row or not.
+Single lines may appear twice at the same time, because of two appenders or a shipper that retries; these are doubled lines. The tasks that read leave
+them out if no other record of the file is between them, whether that has a row or not. Two clients of one process may legitimately print the same
+message at the same time. Lines of members are therefore left out only if they identify their client.
 
-Two clients of one process may legitimately print the same message at the same time. Lines of members therefore count as copies only if they identify
-their client, or if the whole log is doubled. If few lines have copies, threads that do the same may have printed them.
-Every log has a few of these, so the reading tasks write them to files of their own: to leave them out, such a file is deleted.
+Or a part of a log may be joined twice, or two parts overlap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from forensics.extract.parquet_parts import change
-from forensics.extract.splits import byte_of
-from forensics.extract.stream_lines import in_order, rows_of
 from forensics.extract.stream_segments import MAX_PARTS
-from forensics.extract.stream_summaries import (
-    NOTHING,
-    SAME_COLUMNS,
-    SET,
-    StreamSummary,
-    codes_of,
-    doubled_share,
-    doubles_of,
-    has_one_source,
-    joined,
-    streams_with_doubles,
-)  # fmt: skip
+from forensics.extract.stream_summaries import CLIENT, NOTHING, SET, codes_of
 from forensics.records.timestamps import SECOND
 from forensics.records.vectorized.buffers import Flags, Ints
 
 DOUBLED = "doubled"
-_COLUMNS = ("process_id", "stream_pos", "byte_offset", "ts", "resolution_ms", "path", "event_id", "category", *SAME_COLUMNS)
-#: Share of a log's different lines that appear twice in a doubled log. It is below 1 because other threads separate a few pairs.
-_ALL = 0.9
-#: From this share on, the doubling comes from what writes the log, not from its content.
-_MANY = 0.05
-#: Summaries count few pairs less or more than there are. From this share on, the rows themselves are counted.
-_PERHAPS_MANY = 0.04
-#: In a log with fewer lines, a few lines of two clients may be equal by chance.
-_MIN_DOUBLED_IN = 50
+#: Columns by which a line identifies its client.
+_IDS = (*CLIENT, "member_id", "group_instance_id", "broker_id")
+#: Categories of lines that each client of a process prints for itself.
+_OF_CLIENTS = pa.array(["membership", "assignment", "coordinator", "offsets", "streams"])
+#: From this share of the lines on, and this number, the doubling comes from what writes the log, not from its content.
+_MANY, _FEW = 0.05, 3
 #: Fewer equal lines may be a coincidence if new lines follow.
 _MIN_LINES = 3
 #: Two workers can print the same lines about one rebalance within one second.
@@ -56,100 +37,68 @@ _MIN_IN_SECONDS = 50
 _MOMENTS = 10
 
 
-def leave_out(
-    files: Sequence[Path], repeated: Sequence[Path], summaries: Iterable[StreamSummary], ranges: Sequence[Mapping[str, Any]], corrected: Iterable[str]
-) -> list[dict[str, Any]]:
-    """Remove the rows of events that repeat a row just before them.
+class Doubled(NamedTuple):
+    """Lines of a process that were left out: the byte and time of the first, their number, that of different ones, and the first and last copy that
+    is read.
+    """
+
+    process_id: str
+    begin: int
+    ts: int
+    records: int
+    different: int
+    ids: Sequence[str]
+
+
+def repeated_rows(events: pa.RecordBatch, again: Flags) -> tuple[Flags, list[Doubled]]:
+    """Return which rows are to be left out, and a description of them.
 
     Args:
-        files: hold the rows; files with such a row are rewritten.
-        repeated: hold the rows that seemed to repeat the row before them when they were read; files without other rows are deleted.
-        summaries: summaries of all rows.
-        ranges: rows of `range_row`.
-        corrected: streams whose times have been corrected since they were summarised.
-
-    Returns:
-        A row of `range_row` for each file that has such lines, with their number in `repeats`. It says `doubled` if many lines appear twice.
+        events: rows of events, in the order of the file.
+        again: True for each row of a record that is equal to the record just before it.
     """
-    names, unsure = streams_with_doubles(summaries, _PERHAPS_MANY)
-    unsure |= {name: ([], False) for name in names.intersection(corrected) - unsure.keys()}
-    found: list[dict[str, Any]] = []
-    gone: list[str] = []
-    for name, (cuts, backwards) in sorted(unsure.items()):
-        lines = in_order(rows_of([*files, *repeated], _COLUMNS, pc.field("process_id") == name))
-        seen = rows_of(repeated, ("event_id",), pc.field("process_id") == name)["event_id"]
-        is_next = pc.or_(pc.is_in(lines["event_id"], seen), pc.is_in(lines["stream_pos"], pa.array(cuts, pa.int64()))).to_numpy()
-        first, again, are_many = _doubles(lines, (is_next, backwards), [*files, *repeated], name)
-        if len(again):
-            gone += lines["event_id"].take(pa.array(again)).to_pylist()
-            found += _range_rows(lines, first, again, ranges, why=DOUBLED if are_many else None)
-    known = pc.field("process_id").isin(pa.array(sorted(names - unsure.keys()), pa.string()))
-    lines = in_order(rows_of(repeated, ("process_id", "stream_pos", "ts", "path"), known))
-    every = np.arange(lines.num_rows)
-    found += _range_rows(lines, every, every, ranges, why=None)
-    ids = pa.array(gone, pa.string())
-    for file in repeated:
-        rows = pq.read_table(file, columns=["process_id", "event_id"])
-        stays = pc.and_(pc.is_in(rows["process_id"], pa.array(sorted(unsure), pa.string())), pc.invert(pc.is_in(rows["event_id"], ids)))
-        if pc.any(stays).as_py():
-            there = rows["event_id"].filter(stays).combine_chunks()
-            change(file, lambda rows, there=there: rows.filter(pc.is_in(rows["event_id"], there)))  # type: ignore[misc]
-        else:
-            file.unlink()
-    for file in files if gone else ():
-        if pc.any(pc.is_in(pq.read_table(file, columns=["event_id"])["event_id"], ids)).as_py():
-            change(file, lambda rows: rows.filter(pc.invert(pc.is_in(rows["event_id"], ids))))
-    return found
+    left_out = again.copy()
+    some = np.flatnonzero(again)
+    rows = events.take(pa.array(some))
+    identified = ~pc.is_in(rows["category"], _OF_CLIENTS).to_numpy(zero_copy_only=False)
+    for name in _IDS:
+        identified |= rows[name].is_valid().to_numpy(zero_copy_only=False)
+    left_out[some] = identified
+    processes = events["process_id"].dictionary_encode()
+    found = []
+    for code, process in enumerate(processes.dictionary.to_pylist()):
+        mine = np.flatnonzero(processes.indices.to_numpy() == code)
+        out = np.flatnonzero(left_out[mine])
+        if len(out):
+            firsts = np.flatnonzero(~left_out[mine])
+            firsts = firsts[np.isin(firsts + 1, out)]
+            first = int(mine[out[0]])
+            place, ts = events["byte_offset"][first].as_py(), events["ts"].cast(pa.int64())[first].as_py()
+            ids = events["event_id"].take(pa.array(mine[firsts[[0, -1]]])).to_pylist() if len(firsts) else []
+            found.append(Doubled(process, place, ts, len(out), len(firsts), ids))
+    return left_out, found
 
 
-def _doubles(lines: pa.Table, nexts: tuple[Flags, bool], files: Sequence[Path], name: str) -> tuple[Ints, Ints, bool]:
-    """Return lines that are repeated, their repetitions, and whether their number shows that the program that writes the log prints them.
+def doubled_rows(ranges: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the row of `range_row` for each file and process with doubled lines. It says `doubled` if many lines appear twice.
 
     Args:
-        lines: lines of a stream.
-        nexts: True for each line that repeated the record just before it when it was read; and whether the log begins with its newest lines, so that
-            this was the record after it in the file, and is now before or after it.
-        files: hold the rows.
-        name: the stream.
+        ranges: rows of `range_row`, each with what was `doubled` in it.
     """
-    pos, (is_next, backwards) = lines["stream_pos"].to_numpy(), nexts
-    first, again = doubles_of(lines, lambda some: _settings(files, name, pos[some]))
-    # A message that one thread prints a hundred times counts once.
-    share = doubled_share(len(lines), len(again), len(np.setdiff1d(first, again)))
-    if len(lines) >= _MIN_DOUBLED_IN and share >= _ALL and pc.all(pc.less(lines["resolution_ms"].fill_null(1), 1000)).as_py():
-        return first, again, True
-    places = lines["byte_offset"].to_numpy()
-    read_last = np.where(backwards & (places[first] < places[again]), first, again)
-    sure = has_one_source(lines.take(pa.array(again))) & ((again == first + 1) & is_next[read_last] | (share >= _MANY))
-    return first[sure], again[sure], share >= _MANY
-
-
-def _settings(files: Iterable[Path], name: str, places: Ints) -> list[str]:
-    """Return the configuration that a stream prints at each of some of its positions."""
-    rows = rows_of(
-        files,
-        ("stream_pos", "config"),
-        (pc.field("process_id") == name) & (pc.field("event") == "config_dumped") & pc.field("stream_pos").isin(places),
-    )
-    found = {pos: str(config) for pos, config in zip(*(rows[c].to_pylist() for c in rows.column_names), strict=True)}
-    return [found.get(pos, "") for pos in places.tolist()]
-
-
-def _range_rows(lines: pa.Table, first: Ints, again: Ints, ranges: Sequence[Mapping[str, Any]], why: str | None) -> Iterator[dict[str, Any]]:
-    """Yield the row of `range_row` for each file and stream."""
-    keys = np.stack([codes_of(joined(lines[name]))[again] for name in ("process_id", "path")], axis=1)
-    for process, path in dict.fromkeys(map(tuple, keys.tolist())):
-        mine = np.flatnonzero((keys == (process, path)).all(axis=1))
-        one = lines.slice(int(again[mine[0]]), 1).to_pylist()[0]
-        begin = byte_of(one["stream_pos"])
-        row = max((r for r in ranges if r["path"] == one["path"] and r["range_start"] <= begin), key=lambda r: int(r["range_start"]))
-        at = int(lines["ts"].cast(pa.int64())[int(again[mine[0]])].as_py())
-        times = {"first_ts": at, "last_ts": at, "gaps": []}
-        how = {}
-        if why:
-            ids = lines["event_id"].take(pa.array(first[mine[[0, -1]]])).to_pylist()
-            how = {"shift_ms": 0, "shift_why": why, "shift_ids": list(dict.fromkeys(ids))}
-        yield {**row, **NOTHING, "process_id": one["process_id"], "range_start": begin + 1, **times, **how, "repeats": len(mine)}
+    by_stream: dict[tuple[str, str], list[tuple[Mapping[str, Any], Doubled]]] = defaultdict(list)
+    for row in sorted(ranges, key=lambda row: int(row["range_start"])):
+        for doubled in (Doubled(*values) for values in row["doubled"]):
+            by_stream[row["path"], doubled.process_id].append((row, doubled))
+    for (path, process), found in by_stream.items():
+        row, first = found[0]
+        records, different = (sum(getattr(doubled, name) for _, doubled in found) for name in ("records", "different"))
+        single = sum(int(r["events"]) - int(r["counted"]) for r in ranges if r["path"] == path) - records
+        how: dict[str, Any] = {}
+        if different >= max(_FEW, _MANY * single):
+            ids = [event_id for _, doubled in found for event_id in doubled.ids]
+            how = {"shift_ms": 0, "shift_why": DOUBLED, "shift_ids": list(dict.fromkeys([*ids[:1], *ids[-1:]]))}
+        times = {"first_ts": first.ts, "last_ts": first.ts, "gaps": []}
+        yield {**row, **NOTHING, "process_id": process, "range_start": first.begin + 1, **times, **how, "repeats": records}
 
 
 def repeats(times: Ints, contents: Callable[[], Sequence[pa.Array]], back: int) -> list[tuple[int, int, int]]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,38 +21,29 @@ from forensics.extract.chunks import (
     Classifier,
     Columns,
     Content,
-    Found,
     RecordBatch,
     array_of,
     sparse_array,
 )  # fmt: skip
+from forensics.extract.repeated_lines import Doubled, repeated_rows
 from forensics.extract.splits import FileSplit
-from forensics.extract.stream_summaries import StreamSummaries
+from forensics.extract.stream_summaries import StreamSummary, summaries_of
 from forensics.records.line_reader import Record
-from forensics.records.vectorized.buffers import Ints
+from forensics.records.vectorized.buffers import Flags, Ints
 from forensics.records.vectorized.line_fields import NO_TIME
 from forensics.redaction import scrubbed
 from forensics.schema import TIMESTAMP, Field, table_schema
-from forensics.snapshots.observation import Observation
 
 EVENTS, UNRECOGNISED, COUNTED = "event_row", "unrecognised_row", "counted_row"
-#: Events that repeat the one before them. If this proves to be an error after reading, they are rows of `EVENTS`.
-REPEATED = "repeated_row"
 MAX_TEXT = 2_000
 #: Number of extra characters that are read, so that a password is recognised even if the limit cuts it in two.
 _OVERLAP = 500
 #: Texts that a log line cannot choose freely: IDs, and words of this program.
 _OURS = {"event_id", "file_id", "process_id", "path", "event", "category", "releases"}
 _ID_BYTES = 12
-#: Category of observations in snapshots.
-SNAPSHOT = "snapshot"
 #: Rows, and bytes of records, that are collected into one batch.
 MAX_ROWS = 16_384
 MAX_BYTES = 16 << 20
-_MAX_SLICES = 64
-_EVENT_ONLY = ("event_id", "file_id", "resolution_ms", "collector_ts", "thread", "source_line", "releases", "context", "event", "category")
-_EVERY = ("process_id", "line", "byte_offset", "stream_pos", "ts", "level", "logger", "message")
-_COUNTED_ONLY = ("resolution_ms", "releases", "event")
 
 
 @dataclass(frozen=True)
@@ -66,7 +56,7 @@ class Schemas:
     def of(cls, captures: Iterable[Field]) -> Schemas:
         """Return the schemas with a column for each capture."""
         events = table_schema(EVENTS, captures)
-        return cls({EVENTS: events, REPEATED: events, UNRECOGNISED: table_schema(UNRECOGNISED), COUNTED: table_schema(COUNTED)})
+        return cls({EVENTS: events, UNRECOGNISED: table_schema(UNRECOGNISED), COUNTED: table_schema(COUNTED)})
 
 
 @dataclass(frozen=True)
@@ -138,37 +128,25 @@ class RowBuilder:
         self.faults = 0
         self.first_fault: tuple[int, str] | None = None
         #: Summaries of the rows that were taken, by stream.
-        self.summaries = StreamSummaries(backwards=self._backwards is not None)
-        self._seen_at = (-1, 0)
+        self.summaries: list[StreamSummary] = []
+        #: Events that were left out because they repeat the record before them.
+        self.doubled: list[Doubled] = []
         self._clear()
 
     def _clear(self) -> None:
         self._bytes = self._count = 0
-        self._every: tuple[list[Any], ...] = tuple([] for _ in _EVERY)
-        self._event: tuple[list[Any], ...] = tuple([] for _ in _EVENT_ONLY)
         self._captures: dict[str, tuple[list[int], list[Any]]] = {}
-        self._others: tuple[list[Any], ...] = tuple([] for _ in _EVERY)
-        self._counted: tuple[list[Any], ...] = tuple([] for _ in (*_EVERY[:-1], *_COUNTED_ONLY))
         self._joined = tuple(_Joined() for _ in _TABLE_OF)
-        #: For each record, the position of the record before it, which may have no row: by position, and as columns.
-        self._before: dict[int, int] = {}
-        self._befores: list[tuple[Ints, Ints]] = []
+        #: For each event, whether it is equal to the record before it.
+        self._again: list[Flags] = []
 
     @property
     def full(self) -> bool:
         """Return True if there is enough to `take`."""
         return self._count >= MAX_ROWS or self._bytes >= MAX_BYTES
 
-    def add(self, item: Found | Observation) -> None:
-        """Add an observation, or a record if a pattern matches it, or if no pattern does but it may still be evidence."""
-        if isinstance(item, Observation):
-            self._add_observation(item)
-        else:
-            self._add_record(item)
-
-    def add_batch(self, items: RecordBatch) -> None:
-        """Add records that were read together, with the same result as `add` for each of them."""
-        self._befores.append((items.base + items.begins, items.before))
+    def add(self, items: RecordBatch) -> None:
+        """Add those records that a pattern matches, or that may be evidence although no pattern does."""
         kinds, places = self._classified(items)
         kind = kinds[items.which]
         for number, table in _TABLE_OF.items():
@@ -178,6 +156,7 @@ class RowBuilder:
             joined = self._joined[number]
             joined.index.append(places[items.which[which]])
             joined.placed.append(self._placed(items, which, table))
+            self._again += [items.again[which]] if table == EVENTS else []
             self._count += len(which)
             self._bytes += int((items.stops[which] - items.begins[which]).sum())
         events, others, counted, _ = np.bincount(kind, minlength=len(KINDS)).tolist()
@@ -202,7 +181,7 @@ class RowBuilder:
         whole = [(kinds, places), *((np.full(many.count, many.kind), self._joined[many.kind].places_of(many)) for many in items.many)]
         return tuple(np.concatenate(column) for column in zip(*whole, strict=True))  # type: ignore[return-value]
 
-    def _joined_rows(self, table: str, joined: _Joined) -> Rows:
+    def _joined_rows(self, table: str, joined: _Joined) -> pa.RecordBatch:
         """Return a table's rows of records that were read together; content that several share is converted once."""
         schema, index = self._schemas.by_table[table], joined.places()
         count, contents = len(index), {name: array_of(values, schema.field(name).type) for name, values in self._content_columns(table, joined)}
@@ -215,7 +194,7 @@ class RowBuilder:
         placed = {name: pa.concat_arrays([part[name] for part in joined.placed]) for name in joined.placed[0]}
         same = {"process_id": self._split.process_id, "path": self._split.path, "file_id": self._split.file_id}
         repeated = {name: pa.repeat(pa.scalar(value, pa.string()), count) for name, value in same.items() if name in schema.names}
-        return Rows(table, _batch(schema, count, {**repeated, **placed, **contents}))
+        return _batch(schema, count, {**repeated, **placed, **contents})
 
     def _with_many(self, schema: pa.Schema, joined: _Joined, contents: Columns) -> Columns:
         """Return the columns of contents, followed by those that were classified as columns."""
@@ -261,7 +240,7 @@ class RowBuilder:
 
     def _placed(self, items: RecordBatch, which: Ints, table: str) -> dict[str, pa.Array]:
         """Return columns of a table with the positions and times of some records, and the IDs of events."""
-        offsets = items.base + items.begins[which]
+        offsets = items.offsets[which]
         times = items.times[which]
         untimed = times == NO_TIME
         columns = {
@@ -274,17 +253,18 @@ class RowBuilder:
             columns["resolution_ms"] = pa.array(items.resolutions[which].astype(np.int32), mask=untimed)
         if table == EVENTS:
             columns["event_id"] = self._event_ids(items, which)
+            if items.collectors:
+                columns["collector_ts"] = pa.array([items.collectors[i] for i in which.tolist()], TIMESTAMP)
         return columns
 
     def _event_ids(self, items: RecordBatch, which: Ints) -> pa.StringArray:
-        """Return for each given record the ID that `_event_id` returns."""
+        """Return IDs that do not change when the file grows or moves: hashes of the file's beginning, the record's bytes and its position."""
         buffer, begins = items.buffer, items.begins[which]
         stops = buffer.without_breaks(begins, items.stops[which])
         data, salt, blake2b = buffer.view, self._split.head_id, hashlib.blake2b
-        offsets = (items.base + begins).tolist()
         digests = [
             blake2b(data[begin:stop], digest_size=_ID_BYTES, salt=salt, person=offset.to_bytes(16, "little")).digest()
-            for begin, stop, offset in zip(begins.tolist(), stops.tolist(), offsets, strict=True)
+            for begin, stop, offset in zip(begins.tolist(), stops.tolist(), items.offsets[which].tolist(), strict=True)
         ]
         text = b"".join(digests).hex().encode()
         borders = np.arange(0, len(text) + 1, 2 * _ID_BYTES, dtype=np.int32)
@@ -303,130 +283,22 @@ class RowBuilder:
             column[0].append(row)
             column[1].append(value)
 
-    def _add_record(self, item: Found) -> None:
-        record, raw, offset = item.record, item.raw, item.offset
-        self._before[offset] = item.before
-        classified = self._classifier.classify(record)
-        if classified.fault:
-            self.note_fault(item.line, classified.fault)
-        if classified.kind == NONE:
-            return
-        found = classified.found
-        self._count += 1
-        self._bytes += len(raw)
-        columns = (self._every, self._others, self._counted)[classified.kind]
-        process, lines, offsets, places, times, levels, loggers, *more = columns
-        row = len(lines)
-        process.append(self._process(record))
-        lines.append(item.line)
-        offsets.append(offset)
-        places.append(self._split.base + (offset if self._backwards is None else self._backwards - offset))
-        times.append(item.ts)
-        levels.append(record.level)
-        loggers.append(record.logger)
-        if found is None:
-            self.unrecognised += 1
-            more[0].append(record.message[: MAX_TEXT + _OVERLAP])
-            return
-        self.events += 1
-        resolution = None if item.ts is None else item.resolution_ms
-        if classified.kind == COUNT:
-            self.counted += 1
-            for column, value in zip(more, (resolution, classified.releases, found.event), strict=True):
-                column.append(value)
-            return
-        more[0].append(found.message[: MAX_TEXT + _OVERLAP])
-        ids, files, resolutions, collectors, threads, source_lines, releases, contexts, events, categories = self._event
-        ids.append(self._event_id(raw.rstrip(b"\r\n"), offset))
-        files.append(self._split.file_id)
-        resolutions.append(resolution)
-        collectors.append(item.collector)
-        threads.append(record.thread)
-        source_lines.append(record.source_line)
-        releases.append(classified.releases)
-        contexts.append(found.context)
-        events.append(found.event)
-        categories.append(found.category)
-        self._capture(row, found.captures)
-
     def note_fault(self, line: int, reason: str) -> None:
         """Count a record that could not be processed, and keep the first reason."""
         self.faults += 1
         self.first_fault = self.first_fault or (line, reason)
 
-    def _add_observation(self, seen: Observation) -> None:
-        """Add an observation. One line may contain several, whose IDs differ by their number in the line."""
-        number = self._seen_at[1] + 1 if self._seen_at[0] == seen.offset else 0
-        self._before.setdefault(seen.offset, self._seen_at[0])
-        self._seen_at = seen.offset, number
-        self._count += 1
-        self._bytes += len(seen.raw)
-        self.events += 1
-        row = len(self._every[0])
-        raw = seen.raw.rstrip(b"\r\n") + (b"\0%d" % number if number else b"")
-        event_id = self._event_id(raw, seen.offset)
-        every = (
-            self._split.process_id,
-            seen.line,
-            seen.offset,
-            self._split.base + seen.offset,
-            seen.ts,
-            None,
-            None,
-            seen.message[: MAX_TEXT + _OVERLAP],
-        )
-        mine = (event_id, self._split.file_id, None if seen.ts is None else 1, None, None, None, None, None, seen.event, SNAPSHOT)
-        for column, value in (*zip(self._every, every, strict=True), *zip(self._event, mine, strict=True)):
-            column.append(value)
-        self._capture(row, seen.captures)
-
-    def _event_id(self, raw: bytes, offset: int) -> str:
-        """Return an ID that does not change when the file grows or moves: a hash of the file's beginning, the record's bytes and its position."""
-        return hashlib.blake2b(raw, digest_size=_ID_BYTES, salt=self._split.head_id, person=offset.to_bytes(16, "little")).hexdigest()
-
     def take(self) -> Iterator[Rows]:
         """Yield the rows so far; the builder is empty afterwards."""
-        rows, before, befores = list(self._taken()), self._before, self._befores
+        rows = {table: self._joined_rows(table, joined) for table, joined in zip(_TABLE_OF.values(), self._joined, strict=True) if joined.index}
+        again = np.concatenate(self._again) if self._again else np.empty(0, bool)
         self._clear()
-        of_events, of_counted = (_one_batch([part.batch for part in rows if part.table == table]) for table in (EVENTS, COUNTED))
-        again = self.summaries.see(of_events, of_counted, [(np.array(list(before)), np.array(list(before.values()))), *befores])
-        if of_events is None or not len(again):
-            yield from rows
-            return
-        yield from (part for part in rows if part.table != EVENTS)
-        yield Rows(REPEATED, of_events.take(pa.array(again)))
-        # A few slices of a batch are copied faster than its hundred columns are filtered.
-        if len(again) > _MAX_SLICES:
-            left = np.ones(of_events.num_rows, bool)
-            left[again] = False
-            yield Rows(EVENTS, of_events.filter(pa.array(left)))
-            return
-        borders = [-1, *sorted(again.tolist()), of_events.num_rows]
-        yield from (Rows(EVENTS, of_events.slice(begin + 1, end - begin - 1)) for begin, end in pairwise(borders) if end > begin + 1)
-
-    def _taken(self) -> Iterator[Rows]:
-        if self._every[0]:
-            yield self._rows(EVENTS, dict(zip((*_EVERY, *_EVENT_ONLY), (*self._every, *self._event), strict=True)), len(self._every[0]))
-        if self._others[0]:
-            yield self._rows(UNRECOGNISED, dict(zip((*_EVERY[:-1], "text"), self._others, strict=True)), len(self._others[0]))
-        if self._counted[0]:
-            yield self._rows(COUNTED, dict(zip((*_EVERY[:-1], *_COUNTED_ONLY), self._counted, strict=True)), len(self._counted[0]))
-        for table, joined in zip(_TABLE_OF.values(), self._joined, strict=True):
-            if joined.index:
-                yield self._joined_rows(table, joined)
-
-    def _rows(self, table: str, columns: Mapping[str, list[Any]], count: int) -> Rows:
-        schema = self._schemas.by_table[table]
-        arrays = {name: array_of(values, schema.field(name).type) for name, values in columns.items()}
-        arrays["path"] = pa.array([self._split.path] * count, pa.string())
-        if table == EVENTS:
-            arrays.update(self._taken_captures(schema, count))
-        return Rows(table, _batch(schema, count, _cleaned(arrays)))
-
-
-def _one_batch(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch | None:
-    """Return batches of one table as one batch; None if there is none."""
-    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0] if len(batches) > 1 else next(iter(batches), None)
+        if again.any():
+            left_out, doubled = repeated_rows(rows[EVENTS], again)
+            self.doubled += doubled
+            rows[EVENTS] = rows[EVENTS].filter(pa.array(~left_out))
+        self.summaries += summaries_of(rows.get(EVENTS), rows.get(COUNTED))
+        yield from (Rows(table, batch) for table, batch in rows.items() if batch.num_rows)
 
 
 def _cleaned(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:

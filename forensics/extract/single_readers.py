@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from forensics.catalogue.recogniser import Recognised
 from forensics.errors import reason_of
 from forensics.evidence.streams import BLOCK, Readable
-from forensics.extract.chunks import Chunk, Found
+from forensics.extract.chunks import EVENT, Chunk, Classification, Content, SingleRecords
 from forensics.records.json_documents import Document
-from forensics.records.line_reader import MAX_RECORD_BYTES, ZERO_RUN, Assembler, Between, PlacedRecord, RecordReader, decode, utc
+from forensics.records.line_reader import MAX_RECORD_BYTES, ZERO_RUN, Assembler, Between, PlacedRecord, Record, RecordReader, decode, utc
 from forensics.records.timestamps import Zone
 from forensics.snapshots.detection import READERS
 from forensics.snapshots.observation import Broken, Observation, Strange
@@ -18,6 +19,8 @@ from forensics.snapshots.observation import Line as SnapshotLine
 _MAX_RECORDS = 4_096
 _MAX_BYTES = 4 << 20
 _BLOCK = 64 << 10
+#: Category of observations in snapshots.
+SNAPSHOT = "snapshot"
 
 
 class WrappedReader:
@@ -31,17 +34,17 @@ class WrappedReader:
     def __init__(self, reader: RecordReader, zone: Zone) -> None:
         self._reader, self._zone = reader, zone
         self._assembler, self._between = Assembler(reader), Between()
-        self._chunk = Chunk()
-        #: Position of the last record of each process.
-        self._last: dict[str | None, int] = {}
+        self._chunk, self._found = Chunk(), SingleRecords()
+        #: Time and content of the last record of each process.
+        self._last: dict[str | None, tuple[object, ...]] = {}
         self._begin()
 
     def _begin(self) -> Chunk:
         """Begin a chunk; return the one before."""
         before = self._chunk
-        self._found: list[Found] = []
-        self._times: list[int] = []
-        self._chunk, self._bytes = Chunk(found=self._found, times=self._times), 0
+        before.batch = self._found.batch()
+        self._found, self._times = SingleRecords(), list[int]()
+        self._chunk = Chunk(times=self._times)
         return before
 
     def read(self, stream: Readable, at: int, line: int, start: int, end: int | None) -> Iterator[Chunk]:
@@ -104,24 +107,28 @@ class WrappedReader:
     @property
     def _is_full(self) -> bool:
         noted = len(self._chunk.zero_runs) + len(self._chunk.cut) + len(self._chunk.broken)
-        return len(self._found) + noted >= _MAX_RECORDS or self._bytes >= _MAX_BYTES
+        return len(self._found) + noted >= _MAX_RECORDS or self._found.bytes >= _MAX_BYTES
 
     def _take(self, ended: Iterable[PlacedRecord], start: int, end: int | None) -> None:
         for placed in ended:
-            before = self._last.get(placed.record.source, -1)
-            self._last[placed.record.source] = placed.offset
-            if placed.offset < start or (end is not None and placed.offset >= end):
-                continue
             record = placed.record
             time = utc(record.moment, self._zone)
+            # A collector may have stamped two copies of a record at different times.
+            content: tuple[object, ...] = time, placed.raw.rstrip(b"\r\n")
+            if record.collector or placed.collector:
+                content = time, record.level, record.thread, record.logger, record.source_line, record.context, record.message
+            again = time is not None and self._last.get(record.source) == content
+            self._last[record.source] = content
+            if placed.offset < start or (end is not None and placed.offset >= end):
+                continue
             self._chunk.layouts[record.layout] += 1
             if record.no_time:
                 self._chunk.no_times.append(placed.line)
             if time is not None:
                 self._times.append(time)
             resolution = record.moment.resolution_ms if record.moment else 1
-            self._found.append(Found(record, placed.raw, placed.offset, placed.line, before, time, resolution, utc(placed.collector, self._zone)))
-            self._bytes += len(placed.raw)
+            collector = utc(placed.collector, self._zone)
+            self._found.add(Content(record), placed.raw, placed.offset, placed.line, time, again=again, resolution_ms=resolution, collector=collector)
 
     def _lines(self, stream: Readable, at: int, line: int) -> Iterator[tuple[int, int, bytes, bool]]:
         """Yield position, number and bytes of each line, or of each part of one between gaps of zero bytes, and whether such a gap precedes it.
@@ -168,16 +175,21 @@ class SnapshotReader:
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
-        self._chunk = Chunk()
+        self._chunk, self._found = Chunk(), SingleRecords()
+        self._seen_at = (-1, 0)
         self._begin()
 
     def _begin(self) -> Chunk:
         """Begin a chunk; return the one before."""
         before = self._chunk
-        self._found: list[Observation] = []
-        self._times: list[int] = []
-        self._chunk, self._bytes = Chunk(found=self._found, times=self._times, in_order=False), 0
+        before.batch = self._found.batch()
+        self._found, self._times = SingleRecords(), list[int]()
+        self._chunk = Chunk(times=self._times, in_order=False)
         return before
+
+    def observations(self, stream: Readable) -> Iterator[Observation]:
+        """Yield all observations."""
+        yield from (item for item in READERS[self._kind](self._lines(stream)) if isinstance(item, Observation))
 
     def read(self, stream: Readable) -> Iterator[Chunk]:
         """Yield chunks of all observations."""
@@ -190,15 +202,20 @@ class SnapshotReader:
                         self._chunk.see_unfit(item.line, item.text.encode())
                     case Broken():
                         self._chunk.error = item.reason
-                if len(self._found) >= _MAX_RECORDS or self._bytes >= _MAX_BYTES:
+                if len(self._found) >= _MAX_RECORDS or self._found.bytes >= _MAX_BYTES:
                     yield self._begin()
         except Exception as e:  # observations before the fault are kept
             self._chunk.error = reason_of(e)
         yield self._begin()
 
     def _take(self, item: Observation) -> None:
-        self._found.append(item)
-        self._bytes += len(item.raw)
+        # One line may contain several observations, whose IDs differ by their number in the line.
+        number = self._seen_at[1] + 1 if self._seen_at[0] == item.offset else 0
+        self._seen_at = item.offset, number
+        raw = item.raw.rstrip(b"\r\n") + (b"\0%d" % number if number else b"")
+        event = Recognised(item.event, SNAPSHOT, dict(item.captures), item.message, None, None)  # type: ignore[arg-type]  # of no pattern
+        content = Content(Record("", message=item.message), Classification(EVENT, event))
+        self._found.add(content, raw, item.offset, item.line, item.ts)
         self._chunk.layouts[self._kind] += 1
         if item.ts is not None:
             self._times.append(item.ts)

@@ -47,8 +47,7 @@ _KEYED = {"connector-": "connector", "status-connector-": "connector", "commit-"
 
 def observations(kind: str, content: bytes) -> Iterator[Observation]:
     """Yield the observations of a snapshot."""
-    for chunk in SnapshotReader(kind).read(BytesIO(content)):
-        yield from (seen for seen in chunk.found if isinstance(seen, Observation))
+    yield from SnapshotReader(kind).observations(BytesIO(content))
 
 
 class SnapshotRewriter:

@@ -16,7 +16,7 @@ from forensics import cli
 from forensics.catalogue import converters, patterns
 from forensics.catalogue.recogniser import Recogniser
 from forensics.extract.reading import RangeRow, Tools, read_splits
-from forensics.extract.row_builder import EVENTS, REPEATED, UNRECOGNISED, Schemas
+from forensics.extract.row_builder import EVENTS, UNRECOGNISED, Schemas
 from forensics.extract.splits import plan
 from forensics.inventory.inventory import find_evidence
 from forensics.records.line_reader import Profile
@@ -139,7 +139,7 @@ def test_a_capture_that_cannot_be_converted_costs_its_record_alone(plain: bool, 
             if isinstance(part, RangeRow):
                 said.append(part.error)
             else:
-                {EVENTS: events, REPEATED: events, UNRECOGNISED: others}[part.table].extend(part.batch.to_pylist())
+                {EVENTS: events, UNRECOGNISED: others}[part.table].extend(part.batch.to_pylist())
     assert [e["member_epoch"] for e in events] == [int(e) for e in epochs if e.isdigit()]
     assert [o["line"] for o in others] == list(range(10, 101, 10))
     assert "member_epoch" in said[0]

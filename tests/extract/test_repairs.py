@@ -26,7 +26,7 @@ from written_logs import CLIENT, CONNECT
 from forensics.extract.parquet_parts import PartWriter
 from forensics.extract.reading import Tools, read_splits
 from forensics.extract.repairs import Repair, apply, separate
-from forensics.extract.row_builder import COUNTED, EVENTS, REPEATED, UNRECOGNISED, Schemas
+from forensics.extract.row_builder import COUNTED, EVENTS, UNRECOGNISED, Schemas
 from forensics.extract.splits import RANGE_BYTES, plan
 from forensics.extract.stream_segments import OTHER_LOG, Segment, _changing
 from forensics.inventory.evidence import READ
@@ -83,12 +83,12 @@ def read(
             for part in read_splits(splits, tools):
                 writer.write(part)
     written = writer.written()
-    named: dict[str, list[str]] = {t: [name for of, name, _ in written if of == t] for t in (EVENTS, REPEATED, COUNTED, UNRECOGNISED)}
+    named: dict[str, list[str]] = {t: [name for of, name, _ in written if of == t] for t in (EVENTS, COUNTED, UNRECOGNISED)}
     ranges = [json.loads(text) for table, text, _ in written if table == "range_row"]
     ordinals = {e.path: e.origin.ordinal or 0 for e in evidence}
-    ranges = separate(root / "staged", named[EVENTS], named[REPEATED], named[COUNTED], named[UNRECOGNISED], ranges, frozenset(), ordinals)
+    ranges = separate(root / "staged", named[EVENTS], named[COUNTED], named[UNRECOGNISED], ranges, frozenset(), ordinals)
     columns = ["process_id", "stream_pos", "ts", "event"]
-    files = [str(file) for table in (EVENTS, REPEATED, COUNTED) for name in named[table] if (file := root / "staged" / name).exists()]
+    files = [str(file) for table in (EVENTS, COUNTED) for name in named[table] if (file := root / "staged" / name).exists()]
     events = [row for file in files for row in ds.dataset(file, format="parquet").to_table(columns).to_pylist()]
     return sorted(events, key=lambda r: r["stream_pos"]), ranges
 

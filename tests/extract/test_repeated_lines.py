@@ -9,8 +9,6 @@ import pytest
 from test_repairs import lines, read, whys
 from written_logs import CLIENT, CONNECT
 
-from forensics.extract import repeated_lines
-
 
 def doubled(text: str, share: float = 1.0) -> str:
     """Return a log in which lines, or some of them, appear twice."""
@@ -41,15 +39,6 @@ def test_lines_that_stand_twice_are_read_once(share: float, range_bytes: int, tm
     assert bool(told.get("shift_ids")) == (share > 0.1)
 
 
-def test_lines_of_two_threads_stand_between_those_of_a_doubled_log(tmp_path):
-    first, second = (
-        line("01:00:00,250", "[Consumer clientId=a, groupId=g] (Re-)joining group"),
-        line("01:00:00,251", "[Consumer clientId=b, groupId=g] (Re-)joining group"),
-    )
-    rows, _ = read(tmp_path, *(x.replace("01:00", f"01:{n:02}") for n in range(30) for x in (first, second, first, second)))
-    assert len(rows) == 60
-
-
 def test_two_clients_that_do_not_say_their_names_may_say_the_same(tmp_path):
     """Two consumers of one process, before 1.0: they cannot be distinguished."""
     joined = line("01:00:00,250", "Successfully joined group g with generation 1")
@@ -70,38 +59,6 @@ def test_settings_of_two_clients_are_two(tmp_path):
     assert len(rows) == 2
     rows, _ = read(tmp_path / "one", settings("a"), settings("a"))
     assert len(rows) == 1
-
-
-def test_settings_are_read_only_of_lines_that_are_equal_otherwise(tmp_path, monkeypatch):
-    """A log of a worker has many thousands of lines with settings, and a few doubled lines of other kinds."""
-    asked: list[int] = []
-    real = repeated_lines._settings
-    monkeypatch.setattr(repeated_lines, "_settings", lambda files, name, places: asked.extend(places.tolist()) or real(files, name, places))
-
-    def settings(at: str, client: str) -> str:
-        return line(at, f"ConsumerConfig values: \n\tclient.id = {client}\n\tgroup.id = g\n", "org.apache.kafka.clients.consumer.ConsumerConfig")
-
-    often = [settings(f"01:00:{n:02},250", "a") for n in range(30)]
-    again = [line(f"01:01:{n:02},250", "[Consumer clientId=c, groupId=g] (Re-)joining group") * 2 for n in range(5)]
-    rows, _ = read(tmp_path / "other", *often, *again)
-    assert (len(rows), asked) == (35, [])
-    rows, _ = read(tmp_path / "settings", *often, often[-1], *again)
-    assert (len(rows), len(asked)) == (35, 2)
-
-
-def test_a_few_doubled_lines_cost_no_second_reading(tmp_path, monkeypatch):
-    """Every log has a few. The task that reads them writes them to a file of their own, which is deleted; no row of another file is read."""
-    seen: list[str] = []
-    real = repeated_lines.rows_of
-    monkeypatch.setattr(repeated_lines, "rows_of", lambda files, *more: seen.extend(file.name for file in files) or real(files, *more))
-    monkeypatch.setattr(repeated_lines, "change", None)
-    once = lines("01:00:00", "03:00:00", every=1).splitlines(keepends=True)
-    again = dict.fromkeys(range(1, len(once), 50), 2)
-    rows, ranges = read(tmp_path, *(text * again.get(n, 1) for n, text in enumerate(once)))
-    assert len(rows) == len(once)
-    assert [r["repeats"] for r in ranges if r.get("repeats")] == [len(again)]
-    assert {name.partition("-")[0] for name in seen} == {"repeated_row"}
-    assert not list((tmp_path / "staged").glob("repeated_row-*"))
 
 
 def test_what_is_said_again_at_another_time_is_said_again(tmp_path):
