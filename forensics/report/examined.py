@@ -43,6 +43,7 @@ _WHY = {
     "several_members": "One log contains lines of several members, which cannot be distinguished. Keep the log of each process in its own file.",
     "no_info": "The logs name tasks, workers or consumers, but contain none of Kafka's INFO lines about tasks and assignments.",
     "no_assignments": "The logs name groups, but show neither assignments nor running tasks.",
+    "nothing_assigned": "The assignments in these logs are empty: the members whose logs are here were given no task, connector or partition.",
     "share_groups": "All groups in these logs are share groups (KIP-932): their members share each partition by design, so no partition has a single owner.",
     "no_signs": "The logs show assignments, but no task, connector or consumer that then worked: they end too early, or begin too late.",
     "one_log": "Of the members of {owned}, there is only {only}; to compare two owners, the logs of both are needed. {known}",
@@ -191,7 +192,8 @@ def _why(rows: Mapping[str, list[Row]], files: list[Row], window: Window, by_gro
         return "brokers_only"
     if any(c["kind"] == "no_info" for c in rows["coverage"]):
         return "no_info"
-    return "no_signs" if any(share.get("assigned") for share in rows["member_generation"]) else "no_assignments"
+    shares = [share["assigned"] for share in rows["member_generation"] if share.get("assigned") is not None]
+    return "no_signs" if any(shares) else "nothing_assigned" if shares else "no_assignments"
 
 
 def logs_of_several(report: Report, what: str = "members") -> list[str]:
@@ -280,7 +282,7 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
         logs = f"{EXPECTED}."
     waits = facts["why"] == "no_coordinator"
     blocks.append(Para(f"first, a coordinator. For other groups and times, add {logs}" if waits else f"add {logs}", label="What is needed"))
-    if waits or facts["why"] in ("one_log", "no_files", "no_records", "no_signs"):
+    if waits or facts["why"] in ("one_log", "no_files", "no_records", "no_signs", "nothing_assigned"):
         return blocks
     blocks.append(
         Para(

@@ -23,7 +23,7 @@ _ONE_BY_ONE = 40
 _HEAD, _TAIL = 25, 15
 #: Number of members shown if a generation has many; `forensics sql member_generation` has all.
 _MEMBERS, _FEW_MORE = 8, 2
-_GROUPS_IN_FULL, _GROUPS_IN_OVERVIEW = 8, 60
+_GROUPS_IN_FULL, _GROUPS_IN_OVERVIEW, _GROUPS_NAMED = 8, 60, 3
 _LONG_WAIT_MS = 1000
 _WORST_PARTS, _WORST_MS = 6, 500
 #: Parts of a rebalance's time, in their order, in words.
@@ -160,12 +160,37 @@ def times(group: Row, names: Names) -> list[Block]:
     return [*_longest_parts(group, names), *_paused(group, names), *_read_twice(group, names)]
 
 
+def rebalances(report: Report, names: Names, clock: Clock) -> list[str]:
+    """Return what the logs show about why groups rebalanced, at most a sentence for each of the three with the most generations; none if they show no reason."""
+    return [
+        "; ".join(parts)
+        for g in sorted(report.groups, key=lambda g: -len(g["generations"]))[:_GROUPS_NAMED]
+        if (parts := list(_reasons(g, names, clock)))
+    ]
+
+
+def _reasons(group: Row, names: Names, clock: Clock) -> Iterator[str]:
+    """Yield the reasons for a group's generations, and for the rebalance that had not ended."""
+    generations, named = group["generations"], group["group_id"]
+    if any(g["trigger"] not in (None, "unknown") for g in generations):
+        by = Counter(names.member(g["trigger_member_id"]) for g in generations if g["trigger_member_id"])
+        who = f" (each time {next(iter(by))})" if len(by) == 1 and len(generations) > 1 and by.total() == len(generations) else ""
+        yield f"{named} had {count(len(generations), 'generation')}: {_triggers(generations)}{who}"
+    for row in group["open_rebalance"]:
+        if row["reason"]:
+            began = f" at {clock.at(row['began_ts'])}" if row["began_ts"] else ""
+            yield f"the last rebalance of {named} began{began} and had not ended when the logs end, reason: {row['reason']}"
+
+
+def _triggers(generations: list[Row]) -> str:
+    """Return how often each reason triggered a generation: `2 joins, 1 whose trigger is not logged`."""
+    triggers = Counter(g["trigger"] or "unknown" for g in generations)
+    rest = sum(n for _, n in triggers.most_common()[4:])
+    return ", ".join([trigger_count(t, n) for t, n in triggers.most_common(4)] + [f"{rest} more"] * bool(rest))
+
+
 def _summary(group: Row, names: Names) -> str:
     generations = group["generations"]
-    triggers = Counter(g["trigger"] or "unknown" for g in generations)
-    why = ", ".join(trigger_count(t, n) for t, n in triggers.most_common(4)) + (
-        f", {more} more" if (more := sum(n for _, n in triggers.most_common()[4:])) else ""
-    )
     busy = sum(g["duration_ms"] or 0 for g in generations)
     coordinators = sorted({g["coordinator"] for g in generations if g["coordinator"]})
     timed = any(g["duration_ms"] is not None for g in generations)
@@ -175,7 +200,7 @@ def _summary(group: Row, names: Names) -> str:
         if timed
         else "These lines do not show how long the rebalances took"
     )
-    text = f"{count(len(generations), 'generation')}: {why}. {spent}"
+    text = f"{count(len(generations), 'generation')}: {_triggers(generations)}. {spent}"
     if coordinators:
         text += f"; {'coordinator' if len(coordinators) == 1 else 'coordinators'} {joined([names.process(c) for c in coordinators])}"
     leaders = Counter(names.member(g["leader_member_id"]) for g in generations if g["leader_member_id"])
@@ -272,7 +297,8 @@ def _unfinished(row: Row, group: Row, names: Names, clock: Clock) -> tuple[str, 
     ]
     took = f"≥ {span(row['lasted_ms'], up=False)}" if row["lasted_ms"] is not None else "?"
     when = "its members were closed" if row["is_given_up"] else "the logs end"
-    return ("next", clock.at(row["began_ts"]) if row["began_ts"] else "?", took, f"not ended when {when}", "; ".join(parts) or "no request yet")
+    why = f"{row['reason']}; not ended when {when}" if row["reason"] else f"not ended when {when}"
+    return ("next", clock.at(row["began_ts"]) if row["began_ts"] else "?", took, why, "; ".join(parts) or "no request yet")
 
 
 def _number(run: _Run) -> str:

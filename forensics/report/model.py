@@ -101,6 +101,7 @@ class Report:
             `open_rebalance`.
         filters: the selection, as printed in the report.
         examined: the basis of the answer about split brain, from `examined.examine`.
+        groups_named: groups that only single lines name, if the logs show no generation, member, ownership or finding of any group.
         zone: the reader's zone for times in texts; the rows are in UTC.
     """
 
@@ -117,6 +118,7 @@ class Report:
     incident_gaps: list[Row] = field(default_factory=list)
     filters: Row = field(default_factory=dict)
     examined: Row = field(default_factory=dict)
+    groups_named: list[str] = field(default_factory=list)
     zone: tzinfo = UTC
 
     @cached_property
@@ -168,7 +170,11 @@ def read(case: CaseLike, filters: Filters) -> Report:
         rows = {name: rows_of(name, case.view_path(name)) for name in VIEWS}
     else:
         rows = {name: [] for name in VIEWS} | {"source_file": _files_without_kafka(case)}
-    return assemble(case.manifest, rows, filters, lambda ids: witnesses(case, ids))
+    report = assemble(case.manifest, rows, filters, lambda ids: witnesses(case, ids))
+    if report.groups:
+        return report
+    lines = (rows_in(path).to_table(columns=["group_id"])["group_id"] for path in case.table_paths("event_row"))
+    return replace(report, groups_named=sorted({g for line in lines for g in line.unique().to_pylist() if g}))
 
 
 def _files_without_kafka(case: CaseLike) -> list[Row]:

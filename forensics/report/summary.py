@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from forensics.report import brief, collect, verdict
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
 from forensics.report.examined import EXPECTED, basis, is_without_group, is_without_kafka, why_not_examined
+from forensics.report.groups import rebalances
 from forensics.report.incidents import MERGED_CAUSES, ended, in_one
 from forensics.report.model import EARLIEST
 from forensics.report.resources import and_more, in_words
@@ -56,7 +57,7 @@ def compose(report: Report, names: Names, clock: Clock, window: str = "") -> lis
     if more := graver[_IN_FULL:]:
         blocks += [Heading(2, count(len(more), "more incident")), _others(report, more, dated)]
     if not is_without_group(report):
-        blocks += unsettled(report, names, graver)
+        blocks += unsettled(report, names, graver, clock)
     alone = without_incident(report)
     if alone and not graver:  # the first of them is the title
         labelled = (("Why", alone[0]["explanation"]), ("Next", alone[0]["advice"]))
@@ -187,7 +188,7 @@ def scope(report: Report, names: Names, shown_stories: Sequence[Story]) -> str:
     versions = sorted({p["kafka_version"] for p in processes if p["kafka_version"]})
     groups = list(dict.fromkeys(names.group(s.incident["kafka_cluster"], g) for s in shown_stories for g in s.incident["group_ids"]))
     named = report.groups or [*report.findings, *report.ownership]  # without a generation, a group is known by its name alone
-    groups = groups or list(dict.fromkeys(names.group(g["kafka_cluster"], g["group_id"]) for g in named if g["group_id"]))
+    groups = groups or list(dict.fromkeys(names.group(g["kafka_cluster"], g["group_id"]) for g in named if g["group_id"])) or report.groups_named
     read = [f"Kafka {and_more(versions, 3)}"] * bool(versions) + [count(n, role) for role, n in sorted(roles.items(), reverse=True)]
     # What followed may begin or end outside the cause's own time.
     steps = [at for s in shown_stories for step in s.steps for at in (step.lo, step.hi)]
@@ -307,7 +308,7 @@ def _in_short(story: Story) -> Iterator[str]:
             yield f"{label}: {shorten(text, _LONGEST)}"
 
 
-def unsettled(report: Report, names: Names, shown_stories: Sequence[Story]) -> list[Block]:
+def unsettled(report: Report, names: Names, shown_stories: Sequence[Story], clock: Clock) -> list[Block]:
     """Return what is undecided: what is known, what to collect, and what to do until then."""
     shown = {id(p) for s in shown_stories for p in s.pairs}
     undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]
@@ -315,6 +316,8 @@ def unsettled(report: Report, names: Names, shown_stories: Sequence[Story]) -> l
     if is_without_kafka(report):
         return [Heading(3, ""), Table(_LABELLED, (("Read", why_not_examined(report)), ("Expected", f"{EXPECTED}.")))]
     missing = report.examined["members_without_log"]
+    if not shown_stories:
+        rows += [("Rebalances" if not n else "", text) for n, text in enumerate(rebalances(report, names, clock))]
     if not report.examined["examined"]:
         rows.append(("Known", why_not_examined(report)))
     elif alone := [s for s in undecided if id(s) not in shown]:

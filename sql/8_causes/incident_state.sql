@@ -1,5 +1,5 @@
 -- One row per incident: whether it is over when the logs end, what is still open, and which process has to be stopped or started.
--- Reads: root_cause, occurrence, split_brain, incident_gap, open_rebalance, process_life, clock_offset, join_round
+-- Reads: root_cause, occurrence, split_brain, incident_gap, open_rebalance, process_life, clock_offset, client_event, lost_membership
 -- Grain: incident_id
 -- It is over when its cause is over, and so are all effects: one owner instead of two, an owner for every resource, a coordinator for every
 -- member. A log that simply ends shows no end. If both owners' logs continue until the last log ends, both are still running; if one ends
@@ -47,22 +47,30 @@ WITH run_end AS (
   SELECT p.*, s.processes, s.processes IS NOT NULL AND p.to_ms >= p.end_ms - coordinator_settled_ms AS is_last
   FROM owner_pair p LEFT JOIN shutdown_process s ON s.ownership_a = p.ownership_a AND s.ownership_b = p.ownership_b
 ), member_return AS (
-  -- A member that left because of its poll timeout is back when its process joins again.
-  SELECT r.incident_id, min(coalesce(j.joined_ms, j.synced_ms) - o.lo_ms) AS back_ms
+  -- A member that left because of its poll timeout is back when its process is a member again. If no clock places the end of another trouble, a
+  -- process that is a member again after every loss is back too, at an unknown time.
+  SELECT r.incident_id, min(j.at_ms - o.lo_ms) AS back_ms
   FROM (SELECT incident_id, to_hi_ms, group_ids, explode(process_ids) AS process_id FROM root_cause WHERE cause = 'poll_too_slow') r
-  JOIN join_round j ON j.process_id = r.process_id AND array_contains(r.group_ids, j.group_id)
+  JOIN client_event j ON j.process_id = r.process_id AND array_contains(r.group_ids, j.group_id)
+    AND j.event IN ('joined', 'synced', 'worker_assigned', 'partitions_assigned')
   JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
-  WHERE coalesce(j.joined_ms, j.synced_ms) - o.lo_ms > r.to_hi_ms GROUP BY r.incident_id
+  WHERE j.at_ms - o.lo_ms > r.to_hi_ms GROUP BY r.incident_id
+  UNION ALL
+  SELECT r.incident_id, NULL
+  FROM (SELECT incident_id, group_ids, explode(process_ids) AS process_id FROM root_cause WHERE to_hi_ms IS NULL AND cause <> 'poll_too_slow') r
+  JOIN lost_membership l ON l.process_id = r.process_id AND array_contains(r.group_ids, l.group_id)
+  GROUP BY r.incident_id HAVING count_if(l.back_ms IS NULL) = 0
 ), incident_part AS (
-  -- For each part of an incident: its end, or what is still open. If an open part leaves no lines, its state is unknown.
+  -- For each part of an incident: its end, or what is still open. If an open part leaves no lines, its state is unknown. NULL: over, at an unknown
+  -- time.
   SELECT r.incident_id,
     CASE WHEN r.cause = 'poll_too_slow' THEN b.back_ms
       WHEN r.cause NOT IN ('duplicate_declaration', 'group_id_collision', 'offsets_topic_impossible') THEN r.to_hi_ms END AS to_ms,
     CASE WHEN r.cause IN ('duplicate_declaration', 'group_id_collision') THEN 'declared'
       WHEN r.cause = 'offsets_topic_impossible' THEN 'offsets_topic'
       WHEN r.cause = 'clock_wrong' THEN 'clock'
-      WHEN r.cause = 'poll_too_slow' AND b.back_ms IS NULL THEN 'process_away'
-      WHEN r.to_hi_ms IS NOT NULL THEN NULL
+      WHEN r.cause = 'poll_too_slow' AND b.incident_id IS NULL THEN 'process_away'
+      WHEN r.to_hi_ms IS NOT NULL OR b.incident_id IS NOT NULL THEN NULL
       WHEN r.cause = 'broker_down' OR array_contains(r.alternatives, 'broker_down') THEN 'broker_away'
       WHEN size(r.process_ids) = 1 THEN 'process_away' END AS still,
     -- A connector that is stable for a while may change again.
@@ -70,14 +78,15 @@ WITH run_end AS (
       WHEN r.cause = 'clock_wrong' THEN r.from_lo_ms IS NOT NULL
       WHEN r.cause IN ('duplicate_declaration', 'group_id_collision', 'offsets_topic_impossible') THEN false
       -- A log that ends soon after the member left does not show that it stayed away.
-      WHEN r.cause = 'poll_too_slow' THEN b.back_ms IS NULL AND coalesce(e.last_ms - r.to_hi_ms < coordinator_settled_ms, true)
+      WHEN r.cause = 'poll_too_slow' THEN b.incident_id IS NULL AND coalesce(e.last_ms - r.to_hi_ms < coordinator_settled_ms, true)
+      WHEN b.incident_id IS NOT NULL THEN NULL
       ELSE r.to_hi_ms IS NULL AND (r.subject = '' OR array_contains(r.alternatives, 'lines_missing')
         OR r.cause = 'coordinator_moved'
         -- It is also unknown if a broker that was possibly down is back. Members without a coordinator are separate evidence.
         OR r.cause = 'unknown' AND array_contains(r.alternatives, 'broker_down')) END AS is_unknown,
     CAST(NULL AS BIGINT) AS shown_ms,
     CASE WHEN r.to_hi_ms IS NULL AND (r.cause = 'broker_down' OR array_contains(r.alternatives, 'broker_down')) THEN array(r.subject)
-      WHEN (r.to_hi_ms IS NULL OR r.cause = 'poll_too_slow' AND b.back_ms IS NULL) AND size(r.process_ids) = 1 THEN r.process_ids
+      WHEN (r.to_hi_ms IS NULL OR r.cause = 'poll_too_slow') AND b.incident_id IS NULL AND size(r.process_ids) = 1 THEN r.process_ids
       ELSE CAST(array() AS ARRAY<STRING>) END AS targets
   FROM root_cause r LEFT JOIN member_return b ON b.incident_id = r.incident_id
   CROSS JOIN (SELECT max(last_ms) AS last_ms FROM island_end) e
@@ -107,7 +116,8 @@ WITH run_end AS (
   FROM incident_occurrence CROSS JOIN (SELECT max(last_ms) AS last_ms FROM island_end) e
   WHERE rule NOT IN ('split-brain-task', 'split-brain-partition')
 ), incident_summary AS (
-  SELECT incident_id, max(to_ms) AS to_ms, bool_or(still IS NOT NULL AND NOT is_unknown) AS is_open, bool_or(is_unknown) AS is_unknown,
+  SELECT incident_id, CASE WHEN count(is_unknown) = count(*) THEN max(to_ms) END AS to_ms,
+    bool_or(coalesce(still IS NOT NULL AND NOT is_unknown, false)) AS is_open, bool_or(coalesce(is_unknown, false)) AS is_unknown,
     -- If something is known to be open, unknown parts are not reported as open.
     array_intersect(array('two_owners', 'broker_away', 'process_away', 'rebalance', 'offsets_topic', 'no_coordinator', 'declared',
       'clock', 'not_started', 'failed'), CASE WHEN bool_or(still IS NOT NULL AND NOT is_unknown)

@@ -710,6 +710,16 @@ CLIENTS = [p for p in rows()["process"] if p["role"] != "broker"]
             "no_assignments",
             "show neither assignments nor running tasks",
         ),
+        (
+            nothing(
+                source_file=rows()["source_file"],
+                generation=rows()["generation"],
+                member_generation=[m | {"assigned": []} for m in rows()["member_generation"]],
+                process=CLIENTS,
+            ),
+            "nothing_assigned",
+            "were given no task, connector or partition",
+        ),
     ],
 )
 def test_nothing_to_judge_is_no_all_clear(views: dict, why: str, said: str) -> None:
@@ -727,7 +737,7 @@ def test_nothing_to_judge_is_no_all_clear(views: dict, why: str, said: str) -> N
     # The first screen says what was read, and what is expected.
     assert first.startswith("NO KAFKA LOGS FOUND") == (why in ("no_files", "no_records", "not_kafka"))
     assert ("Expected logs of Kafka brokers (`server.log`" in first) == (why in ("no_files", "no_records", "not_kafka"))
-    levels_matter = why not in ("no_files", "no_records", "no_coordinator", "no_signs")
+    levels_matter = why not in ("no_files", "no_records", "no_coordinator", "no_signs", "nothing_assigned")
     assert [part for part in parts if part in written] == [*parts] * levels_matter
     if levels_matter:
         # A command is copied whole, also from a narrow terminal.

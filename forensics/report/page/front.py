@@ -150,7 +150,7 @@ def make(report: Report, names: Names, clock: Clock, journal: Journal, overlaps:
         tone=tone,
         scope=summary.scope(report, names, shown),
         incidents=tuple(map(incident, shown)),
-        unsettled=tuple(b for b in summary.unsettled(report, names, shown) if isinstance(b, Table)),
+        unsettled=tuple(b for b in summary.unsettled(report, names, shown, clock) if isinstance(b, Table)),
         also=tuple(Link(f["headline"], anchors.finding(f["finding_id"])) for f in summary.without_incident(report)),
         foot=tuple((row[0], row[1]) for row in foot.rows if row[0] in _FOOT),
     )
