@@ -65,7 +65,8 @@ def _members(report: Report) -> Iterator[str]:
 
 def _levels(report: Report) -> Iterator[str]:
     if report.examined.get("why") in _LEVELS:
-        yield f"the same logs with {', '.join(loggers.CLIENT[:2])} and {loggers.WORKER[0]} at INFO (`forensics report --full` prints the settings)"
+        text = f"the same logs with {', '.join(loggers.CLIENT[:2])} and {loggers.WORKER[0]} at INFO (`forensics report --full` prints the settings); "
+        yield text + "of other client libraries, the debug log of groups (librdkafka: `debug=cgrp`)"
 
 
 def _asked(undecided: Sequence[Row]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from forensics.case.integrity import rows_in
 from forensics.errors import CaseError, UsageError, did_you_mean
 from forensics.report.examined import examine
+from forensics.report.exceptions import KnownException, find_exceptions
 from forensics.report.incidents import by_incident
 from forensics.report.reference import Reference
 from forensics.report.window import PRINTED, CaseTime, RowTime, parse
@@ -56,6 +58,11 @@ VIEWS: Mapping[str, RowTime] = {
     "incident": RowTime(("from_lo",), ("to_hi",)),
     "incident_gap": RowTime(("from_ts",), ("to_ts",)),
 }
+#: Events that say why a request of a member, or of its producer, failed.
+_FAILED = (
+    "commit_failed", "coordinator_lookup_failed", "coordinator_lost", "generation_reset", "heartbeat_failed", "join_failed", "member_failed", "member_fenced",
+    "producer_failed", "rebalance_failed", "rejoin_requested", "sync_failed",
+)  # fmt: skip
 #: Views whose rows are added to their group unchanged.
 _PER_GROUP = ("rebalance_blame", "duplicate_ledger", "open_rebalance")
 #: Columns that a report keeps of each occurrence of a repeated finding.
@@ -102,6 +109,8 @@ class Report:
         filters: the selection, as printed in the report.
         examined: the basis of the answer about split brain, from `examined.examine`.
         groups_named: groups that only single lines name, if the logs show no generation, member, ownership or finding of any group.
+        errors: the errors of the group protocol that members printed, with `known` (its meaning), `said`, `times` and the first line, the most
+            frequent first, if no incident and no finding above a note reports them.
         zone: the reader's zone for times in texts; the rows are in UTC.
     """
 
@@ -119,6 +128,7 @@ class Report:
     filters: Row = field(default_factory=dict)
     examined: Row = field(default_factory=dict)
     groups_named: list[str] = field(default_factory=list)
+    errors: list[Row] = field(default_factory=list)
     zone: tzinfo = UTC
 
     @cached_property
@@ -171,10 +181,31 @@ def read(case: CaseLike, filters: Filters) -> Report:
     else:
         rows = {name: [] for name in VIEWS} | {"source_file": _files_without_kafka(case)}
     report = assemble(case.manifest, rows, filters, lambda ids: witnesses(case, ids))
-    if report.groups:
-        return report
-    lines = (rows_in(path).to_table(columns=["group_id"])["group_id"] for path in case.table_paths("event_row"))
-    return replace(report, groups_named=sorted({g for line in lines for g in line.unique().to_pylist() if g}))
+    if not report.groups:
+        lines = (rows_in(path).to_table(columns=["group_id"])["group_id"] for path in case.table_paths("event_row"))
+        report = replace(report, groups_named=sorted({g for line in lines for g in line.unique().to_pylist() if g}))
+    if not report.examined["examined"] and not any(f["severity"] != "note" for f in (*report.findings, *report.incidents)):
+        report = replace(report, errors=_errors(case))
+    return report
+
+
+def _errors(case: CaseLike) -> list[Row]:
+    """Return the known errors of the group protocol in members' lines: `known`, `said`, `times`, and the first line as `witnesses` returns it."""
+    import pyarrow.compute as pc
+
+    texts = ["error", "cause", "reason"]
+    times: Counter[KnownException] = Counter()
+    first: dict[KnownException, tuple[str, str]] = {}
+    for path in case.table_paths("event_row"):
+        table = rows_in(path).to_table(columns=["event_id", *texts], filter=pc.field("event").isin(_FAILED))
+        grouped = table.group_by(texts, use_threads=False).aggregate([("event_id", "first"), ("event_id", "count")])
+        for row in grouped.to_pylist():
+            said = " ".join(filter(None, (row[t] for t in texts)))
+            for known, _ in find_exceptions(said):
+                times[known] += row["event_id_count"]
+                first.setdefault(known, (row["event_id_first"], said))
+    lines = witnesses(case, (event_id for event_id, _ in first.values()))
+    return [lines[first[known][0]] | {"known": known, "said": first[known][1], "times": n} for known, n in times.most_common()]
 
 
 def _files_without_kafka(case: CaseLike) -> list[Row]:

@@ -319,6 +319,8 @@ def unsettled(report: Report, names: Names, shown_stories: Sequence[Story], cloc
     if not shown_stories:
         rows += [("Rebalances" if not n else "", text) for n, text in enumerate(rebalances(report, names, clock))]
     if not report.examined["examined"]:
+        if not shown_stories:
+            rows += _errors(report)
         rows.append(("Known", why_not_examined(report)))
     elif alone := [s for s in undecided if id(s) not in shown]:
         who = Counter(tuple(sorted((names.process(s["process_a"]), names.process(s["process_b"])))) for s in alone)
@@ -333,6 +335,17 @@ def unsettled(report: Report, names: Names, shown_stories: Sequence[Story], cloc
         until = collect.meanwhile(report)
         rows.append(("Until then", f"this is not an all-clear{'; ' * bool(until)}{until}"))
     return [Heading(3, ""), Table(_LABELLED, tuple(rows))] if rows else []
+
+
+def _errors(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield what the most frequent errors of members mean, and what to do about the first."""
+    for n, e in enumerate(report.errors[:_MERGED]):
+        text = e["text"].splitlines()[0]
+        text += f": {e['said']}" * (e["said"] not in e["text"])
+        where = f"{e['path']}:{e['line']}" + f" and {count(e['times'] - 1, 'more line')}" * (e["times"] > 1)
+        yield "Shown" if not n else "", f"{shorten(text, _LONGEST)} ({where})"
+        yield "", " ".join(f"{e['known'].proves} {e['known'].disproves}".split())
+    yield from [("Next", " ".join(e["known"].advice.split())) for e in report.errors[:1] if e["known"].advice]
 
 
 def foot(report: Report, clock: Clock) -> Table:

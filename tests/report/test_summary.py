@@ -11,6 +11,7 @@ import pytest
 from made_case import HOSTILE, LINES, at, finding, incident, made, rows
 
 from forensics.report import content, json_form, story, text
+from forensics.report.exceptions import exceptions
 from forensics.report.names import Names
 from forensics.report.page import front, journal
 from forensics.report.page.process_style import ProcessStyles
@@ -115,6 +116,16 @@ def test_what_was_not_examined_names_what_to_collect() -> None:
     assert written.startswith("SPLIT BRAIN NOT EXAMINED")
     assert "this is not an all-clear" in written
     assert "Known" in written
+
+
+def test_errors_that_no_finding_reports_are_explained() -> None:
+    """A line pasted from a bug report often has only the error: its meaning is the answer."""
+    (known,) = [e for e in exceptions() if "UnknownMemberIdException" in e.names]
+    views = {name: [] for name in rows()} | {"source_file": rows()["source_file"]}
+    error = {"path": "c.log", "line": 3, "text": "heartbeat errored", "said": "UNKNOWN_MEMBER_ID", "known": known, "times": 2}
+    written = flat(text.as_text(content.first_screen(replace(made(views), errors=[error])), 100))
+    assert "Shown heartbeat errored: UNKNOWN_MEMBER_ID (c.log:3 and 1 more line) The coordinator had removed this member before" in written
+    assert "Next Search the broker's log for" in written
 
 
 def test_undecided_pairs_are_no_proof_and_say_what_would_decide() -> None:
