@@ -6,16 +6,20 @@ import gc
 import json
 import os
 import pickle
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from typing import TYPE_CHECKING, BinaryIO
+from multiprocessing import get_context
+from typing import TYPE_CHECKING
 
 from forensics.catalogue.recogniser import Recogniser
 from forensics.errors import ForensicsError
 from forensics.evidence.objects import Location
 from forensics.extract.parquet_parts import PartWriter
-from forensics.extract.reading import RangeRow, Tools, read_splits
-from forensics.extract.reading_processes import collect_seldom, keep_memory
+from forensics.extract.reading import Tools, read_splits
+from forensics.extract.reading_processes import collect_seldom, ended, keep_memory
 from forensics.extract.row_builder import Schemas
 from forensics.extract.splits import FileSplit
 from forensics.pandas_import import hide
@@ -24,24 +28,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from forensics.catalogue.patterns import Catalogue
-    from forensics.extract.reading_processes import Pipe, Written
+    from forensics.extract.reading_processes import Written
+
+#: What forked children share with their parent: partitions, the tools for reading them, and the folder for their rows.
+_shared: tuple[Sequence[tuple[FileSplit, ...]], Tools, Path]
 
 
-def read_partition(splits: Iterable[FileSplit], tools: Tools, target: Location, done: Callable[[RangeRow], None] = lambda row: None) -> list[Written]:
+def read_partition(splits: Iterable[FileSplit], tools: Tools, target: Location) -> list[Written]:
     """Read splits, write their rows as Parquet files into a folder, and return a list of the files.
 
     Args:
         splits: splits to read; members of one archive are next to each other.
         tools: read the splits; a process has one for all partitions.
         target: a folder, created if missing, or a prefix of objects.
-        done: called with the statistics of each split after it has been read.
     """
     keep_memory()
     with PartWriter(target, tools.schemas) as writer:
         for part in read_splits(tuple(splits), tools):
             writer.write(part)
-            if isinstance(part, RangeRow):
-                done(part)
     return writer.written()
 
 
@@ -50,86 +54,58 @@ def range_rows(written: Sequence[Written]) -> list[dict[str, object]]:
     return [json.loads(text) for table, text, _ in written if table == "range_row"]
 
 
-def read_here(partitions: Sequence[tuple[FileSplit, ...]], catalogue: Catalogue, target: Path, done: Callable[[int], None]) -> list[Written]:
-    """Read partitions in this process, one after the other.
+def read_here(partitions: Sequence[tuple[FileSplit, ...]], catalogue: Catalogue, target: Path) -> Iterator[tuple[int, list[Written]]]:
+    """Read partitions in this process, one after the other; yield the number of each one and the files with its rows.
 
     Args:
         partitions: the return value of `splits.plan`.
         catalogue: the messages.
         target: folder for Parquet files.
-        done: called with the size in bytes of each split after it has been read.
     """
     tools = Tools(Recogniser(catalogue), Schemas.of(catalogue.fields.values()))
-    return [file for splits in partitions for file in read_partition(splits, tools, target, lambda row: done(_bytes_of(row)))]
+    for number, splits in enumerate(partitions):
+        yield number, read_partition(splits, tools, target)
 
 
-def serve(received: bytes) -> None:
-    """Run the parent of the reading processes: prepare what they share, fork them, and write to standard output how each of them ended.
+def serve() -> None:
+    """Run the parent of the reading processes: prepare what they share, fork them, and write to standard output what they have written.
 
-    Args:
-        received: the pickled catalogue, target folder and pipes of each reader, as the waiting process sends them; empty if there is no work.
+    Standard input has, pickled, the catalogue and the target folder, then the partitions and the number of processes; or nothing, if there is no work.
     """
-    if not received:
-        return
     hide()
     collect_seldom()
-    ends = os.fdopen(os.dup(1), "wb")
+    answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # other output goes to standard error
-    pipes: Sequence[Pipe]
-    catalogue, target, pipes = pickle.loads(received)  # noqa: S301  (what our own process wrote)
-    recogniser = Recogniser(catalogue)
-    recogniser.prepare()
-    tools = Tools(recogniser, Schemas.of(catalogue.fields.values()))
-    gc.freeze()  # otherwise the search for cycles would copy shared memory
-    numbers: dict[int, int] = {}
-    for number, (source, answers) in enumerate(pipes):
-        child = os.fork()
-        if not child:
-            code = 1
-            try:
-                for end in (end for other in pipes for end in other if other is not pipes[number]):
-                    os.close(end)
-                with suppress(BrokenPipeError), os.fdopen(source, "rb") as tasks, os.fdopen(answers, "wb") as out:
-                    _serve(tasks, out, lambda splits, done: read_partition(splits, tools, target, done))
-                    code = 0
-            finally:
-                os._exit(code)
-        numbers[child] = number
-    for end in (end for both in pipes for end in both):
-        os.close(end)
-    with suppress(BrokenPipeError), ends:
-        while numbers:
-            child, status = os.wait()
-            pickle.dump((numbers.pop(child), os.waitstatus_to_exitcode(status)), ends)
-            ends.flush()
+    with suppress(EOFError, BrokenPipeError):
+        catalogue, target = pickle.load(sys.stdin.buffer)  # noqa: S301  (what our own process wrote)
+        recogniser = Recogniser(catalogue)
+        recogniser.prepare()
+        tools = Tools(recogniser, Schemas.of(catalogue.fields.values()))
+        partitions, count = pickle.load(sys.stdin.buffer)  # noqa: S301
+        global _shared  # noqa: PLW0603  (children get it when they are forked)
+        _shared = partitions, tools, target
+        gc.freeze()  # otherwise the search for cycles would copy shared memory
+        with ProcessPoolExecutor(count, get_context("fork")) as pool:
+            futures = {pool.submit(_read, number): number for number in range(len(partitions))}
+            for future in as_completed(futures):
+                error = future.exception()
+                answer = (futures[future], future.result()) if error is None else _portable(error)
+                pickle.dump(answer, answers)
+                answers.flush()
 
 
-def _serve(tasks: BinaryIO, out: BinaryIO, read: Callable[[tuple[FileSplit, ...], Callable[[RangeRow], None]], list[Written]]) -> None:
-    """Read partitions as they arrive until there are no more, and report the files that were written."""
-
-    def send(what: object) -> None:
-        pickle.dump(what, out)
-        out.flush()
-
-    while True:
-        try:
-            splits = pickle.load(tasks)  # noqa: S301
-        except EOFError:
-            return
-        try:
-            send(read(splits, lambda row: send(_bytes_of(row))))
-        except Exception as e:  # the waiting process reports every error
-            send(_portable(e))
+def _read(number: int) -> list[Written]:
+    """Read one of the shared partitions."""
+    partitions, tools, target = _shared
+    return read_partition(partitions[number], tools, target)
 
 
-def _bytes_of(row: RangeRow) -> int:
-    return int(row.row["range_end"]) - int(row.row["range_start"])
-
-
-def _portable(error: Exception) -> Exception:
-    """Return the error, or a substitute if it cannot be pickled."""
+def _portable(error: BaseException) -> Exception:
+    """Return the error, or a substitute if a child has died or the error cannot be pickled."""
+    if isinstance(error, BrokenProcessPool):
+        return ended("It crashed or was killed (SIGKILL)")
     try:
-        pickle.loads(pickle.dumps(error))  # noqa: S301
+        found: Exception = pickle.loads(pickle.dumps(error))  # noqa: S301
     except Exception:  # whatever its class requires
         return ForensicsError("Evidence could not be read.", why=f"{type(error).__name__}: {error}")
-    return error
+    return found

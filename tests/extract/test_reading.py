@@ -41,19 +41,10 @@ def alone(tmp_path_factory) -> dict[str, list[str]]:
 def test_several_processes_give_the_rows_of_one(alone, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("forensics.extract.splits._MIN_BYTES", RANGE)
     told: list[tuple[int, int]] = []
-    started: list[reading._Reader] = []
-    begin = reading._Reader.__init__
-
-    def counted(self: reading._Reader, *args: object) -> None:
-        started.append(self)
-        begin(self, *args)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(reading._Reader, "__init__", counted)
     case = ingest(
         [SAMPLE], tmp_path / "case", jobs=2, range_bytes=RANGE, progress=lambda step, done, of: told.append((done, of)) if step == "reading" else None
     ).case
     assert all_rows(case) == alone
-    assert len(started) == 2
     assert [done for done, _ in told] == sorted(done for done, _ in told)
     assert told[-1][0] == told[-1][1] == sum(file.stat().st_size for file in SAMPLE.rglob("*.log"))
     assert len(told) > 4
@@ -63,17 +54,17 @@ def test_several_processes_give_the_rows_of_one(alone, tmp_path: Path, monkeypat
 def test_a_reading_process_that_is_killed_is_an_error(whom: str, tmp_path: Path, monkeypatch) -> None:
     """The system kills processes when memory is short: one that reads, or all of them and their parent."""
     monkeypatch.setattr("forensics.extract.splits._MIN_BYTES", RANGE)
-    work = reading._Reader.work
+    send = reading.Readers._send
 
-    def killed(self: reading._Reader, *args: object) -> object:
-        parent = self._family._parent.pid
-        if whom == "parent":
-            os.killpg(parent, signal.SIGKILL)
-        elif self._number == 0:
-            os.kill(children_of(parent)[0], signal.SIGKILL)
-        return work(self, *args)  # type: ignore[arg-type]
+    def killed(self: reading.Readers, what: object) -> None:
+        send(self, what)
+        if self._parent and isinstance(what, tuple) and what[1] == 2:
+            if whom == "parent":
+                os.killpg(self._parent.pid, signal.SIGKILL)
+            else:
+                os.kill(children_of(self._parent.pid)[0], signal.SIGKILL)
 
-    monkeypatch.setattr(reading._Reader, "work", killed)
+    monkeypatch.setattr(reading.Readers, "_send", killed)
     with pytest.raises(ForensicsError) as e:
         ingest([SAMPLE], tmp_path / "case", jobs=2, range_bytes=RANGE)
     assert "SIGKILL" in e.value.why
@@ -103,7 +94,8 @@ def test_what_goes_wrong_in_a_reading_process_is_said(tmp_path: Path) -> None:
 def test_processes_that_started_for_nothing_end_by_themselves(tmp_path: Path) -> None:
     with reading.Readers(2) as readers:
         readers.begin(2)
-    assert [family._parent.returncode for family in readers._families] == [0]
+    assert readers._parent is not None
+    assert readers._parent.returncode == 0
 
 
 @pytest.mark.whole
