@@ -171,8 +171,8 @@ def ingest(
             progress("writing", 0, 1)
             zoned = frozenset(e.origin.process_id or e.path for e in fresh if e.times.how == "layout")
             events, counted, others = (_named(written, table) for table in (EVENTS, COUNTED, UNRECOGNISED))
-            ordinals, newest_first = {e.path: e.origin.ordinal or 0 for e in fresh}, [e.path for e in fresh if e.format.profile.newest_first]
-            ranges = separate(staged, events, counted, others, range_rows(written), zoned, ordinals, newest_first)
+            newest_first = [e.path for e in fresh if e.format.profile.newest_first]
+            ranges = separate(staged, events, counted, others, range_rows(written), zoned, newest_first)
             for r in ranges:
                 mine = faults.setdefault(str(r["path"]), [])
                 mine.extend({str(r["error"])} - {"", *mine})

@@ -90,7 +90,6 @@ def separate(
     others: Sequence[str],
     ranges: list[dict[str, Any]],
     zoned: frozenset[str],
-    ordinals: Mapping[str, int],
     newest_first: Iterable[str] = (),
 ) -> list[dict[str, Any]]:
     """Find the repairs in the rows that were read, and give these rows their own times and processes.
@@ -103,7 +102,6 @@ def separate(
         ranges: rows of `range_row`, each with the `summaries` of its rows, the `runs` of its records and the records `doubled` in it, which are removed; their `gaps` include steps
             back in time.
         zoned: streams whose times include their offset from UTC, so their zone is known.
-        ordinals: for each path, its position among the files of its process.
         newest_first: paths of logs that begin with their newest lines.
 
     Returns:
@@ -117,7 +115,7 @@ def separate(
     for row in (*ranges, *doubled):
         row.pop("doubled")
     unordered = _sort(of_events, others_too, summaries, ranges)
-    ranges, mended = wrong_times.mend(of_events, others_too, ranges, ordinals)
+    ranges, mended = wrong_times.mend([*of_events, *others_too], of_events, ranges)
     found = find([*of_events, *of_counted], summaries, zoned)
     if found:
         ranges = apply(found, (*of_events, *others_too), ranges)

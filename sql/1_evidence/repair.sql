@@ -10,7 +10,7 @@ CREATE OR REPLACE TEMPORARY VIEW repair (
     process begin), earlier_part (parts of a log were joined in the wrong order), repeated (a part appears twice), doubled (single lines appear twice
     at the same time), unordered (lines are not in the order of their times) or wrong_time (a few have an impossible time)',
   action      COMMENT 'What was done: time_shifted, separated (made a process of its own), moved or sorted (read where their times belong),
-    left_out (only the first copy is read) or time_corrected (they get the time of the line before, or none)',
+    left_out (only the first copy is read) or time_corrected (they have no time)',
   shift_ms    COMMENT 'Added to the printed times, milliseconds; NULL if the lines are left out',
   printed_ts  COMMENT 'Printed time of the first of these lines',
   first_ts    COMMENT 'Earliest time of these lines, corrected',
