@@ -6,8 +6,7 @@
 -- consumer keeps its partitions while it joins, and lists them after its first sync, before it receives more. If the consumer's start is in
 -- the log, or lines are missing, the assignment may be among the missing lines; then there is no row.
 CREATE OR REPLACE TEMPORARY VIEW open_partition (
-  kafka_cluster, group_id, process_id, instance, client,
-  resource      COMMENT 'Topic partition',
+  kafka_cluster, group_id, process_id, instance, client, resource,
   member_id     COMMENT 'Member id; NULL: unknown',
   generation    COMMENT 'Generation in which it held the partition; NULL: unknown',
   before_generation COMMENT 'First generation in the log that it joined: it held the partition before; NULL: none',

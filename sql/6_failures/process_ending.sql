@@ -1,6 +1,6 @@
 -- One row per process run that another follows in the same log, with the way in which it ended.
 -- Reads: process_life, fact_line, client_event, member_place, removed_member, event, clock_offset, cluster_broker, shared_log
--- Reads: clock_step, broker_missed, process_cluster, worker_group
+-- Reads: clock_step, broker_absence, process_cluster, worker_group
 -- Grain: process_id, instance
 -- In every release a worker prints that it stops. From 2.4 on a client that closes leaves its group or prints that it was closed; in earlier releases
 -- only its coordinator can show whether it left. How: stopped (it printed so), left (it left its groups cleanly), failed (it gave up while starting),
@@ -83,9 +83,9 @@ WITH process_run AS (
   SELECT l.process_id, l.instance, min(m.event_id) AS event_id FROM process_run l
   JOIN cluster_broker n ON n.process_id = l.process_id
   JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
-  JOIN broker_missed m ON m.kafka_cluster = n.kafka_cluster AND m.broker_id = n.broker_id AND m.process_id <> l.process_id
+  JOIN broker_absence m ON m.how = 'reported' AND m.kafka_cluster = n.kafka_cluster AND m.broker_id = n.broker_id AND m.process_id <> l.process_id
     AND m.reference_process_id = o.reference_process_id
-  WHERE l.is_broker AND m.at_lo_ms > l.last_ms - o.lo_ms AND m.at_hi_ms < l.next_ms - o.hi_ms GROUP BY l.process_id, l.instance
+  WHERE l.is_broker AND m.from_lo_ms > l.last_ms - o.lo_ms AND m.from_hi_ms < l.next_ms - o.hi_ms GROUP BY l.process_id, l.instance
   UNION ALL
   SELECT l.process_id, l.instance, min(f.event_id) FROM process_run l
   JOIN fact_line f ON f.process_id = l.process_id AND f.instance = l.instance + 1 AND f.event = 'unclean_start'

@@ -1,6 +1,6 @@
 -- One row per failure of a Connect task or connector: why and when it failed, what came before, and who ran it afterwards.
 -- Reads: fact_line, task_line, event, process_life, worker_group, holding, clock_offset, process_resolution, clock_step, log_hole
--- Reads: quiet_log, ownership_gap, one_process
+-- Reads: quiet_log, unowned, one_process
 -- Grain: event_id
 -- Public: yes
 -- Consecutive lines about one failure are one row. Failures of a worker that is stopping have none. Work ends at the line of the failure; the task
@@ -192,7 +192,7 @@ WITH failure_line AS (
   LEFT JOIN owner own ON own.failure_id = f.event_id
   LEFT JOIN next_start s ON s.start_id = n.start_id
   LEFT JOIN one_process p ON p.process_id = f.process_id AND p.other_process_id = n.process_id
-  LEFT JOIN ownership_gap g ON g.may_be_owned AND g.previous.ownership_id = own.ownership_id AND g.next_ownership_id = n.ownership_id
+  LEFT JOIN unowned g ON g.may_be_owned AND g.previous_ownership_id = own.ownership_id AND g.next_ownership_id = n.ownership_id
   LEFT JOIN last_gap e ON e.process_id = f.process_id AND e.instance = f.instance
   LEFT JOIN quiet_log q ON q.process_id = f.process_id AND q.client IS NULL
   LEFT JOIN last_step t ON t.process_id = f.process_id

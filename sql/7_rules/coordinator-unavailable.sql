@@ -1,7 +1,7 @@
 -- One row per outage of a group's coordinator (one row for all members that lost it), one per process that never reached a broker, and one
 -- per broker that processes could not reach if their logs have no INFO lines.
 -- Reads: group_outage, join_round, process, clock_offset, worker_setting, broker_absence, cluster_broker
--- Reads: offsets_topic, offsets_replica, broker_generation, fact_line, broker_missed, client_event, filtered_log
+-- Reads: offsets_topic, offsets_replica, broker_generation, fact_line, client_event, filtered_log
 -- Times are on the reference clock. A member's own lines are compared with its own span of the outage, by its own clock.
 WITH unaffected_members AS (
   -- Members of the group in other processes whose logs continue through the outage, or that joined a generation during it. The end of the outage is
@@ -19,10 +19,11 @@ WITH unaffected_members AS (
   GROUP BY o.outage_id
 ), report_of_other_broker AS (
   -- Other brokers report that it was down.
-  SELECT o.outage_id, min_by(struct(m.process_id, m.event_id), struct(m.at_lo_ms IS NOT NULL, m.at_lo_ms, m.event_id)) AS word
+  SELECT o.outage_id, min_by(struct(m.process_id, m.event_id), struct(m.from_lo_ms IS NOT NULL, m.from_lo_ms, m.event_id)) AS word
   FROM group_outage o
-  JOIN broker_missed m ON m.kafka_cluster = o.kafka_cluster AND m.broker_id = o.broker_id AND m.reference_process_id = o.reference_process_id
-    AND m.at_lo_ms BETWEEN o.from_ms - broker_silent_ms AND coalesce(o.to_ms, o.last_lost_ms + outage_open_ms)
+  JOIN broker_absence m ON m.how = 'reported' AND m.kafka_cluster = o.kafka_cluster AND m.broker_id = o.broker_id
+    AND m.reference_process_id = o.reference_process_id
+    AND m.from_lo_ms BETWEEN o.from_ms - broker_silent_ms AND coalesce(o.to_ms, o.last_lost_ms + outage_open_ms)
   GROUP BY o.outage_id
 ), absence_by_outage AS (
   -- A loss is noticed immediately or at the next heartbeat. If a clock was set back, the broker may have printed its last line long after the loss
@@ -34,7 +35,7 @@ WITH unaffected_members AS (
     END AS is_near,
     a.is_steady AND a.how <> 'silent' OR a.from_hi_ms <= o.last_lost_lo_ms + broker_noticed_ms AS is_placed, a.is_steady
   FROM group_outage o
-  JOIN broker_absence a ON a.kafka_cluster = o.kafka_cluster AND a.broker_id = o.broker_id
+  JOIN broker_absence a ON a.how <> 'reported' AND a.kafka_cluster = o.kafka_cluster AND a.broker_id = o.broker_id
     AND a.reference_process_id = o.reference_process_id AND a.from_lo_ms <= o.last_lost_ms + broker_noticed_ms
   LEFT JOIN report_of_other_broker m ON m.outage_id = o.outage_id
 ), broker_absence_in_outage AS (

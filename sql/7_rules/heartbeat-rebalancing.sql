@@ -1,5 +1,5 @@
 -- One row per group whose members were notified that it is rebalancing, with the rebalances that caused these lines.
--- Reads: join_round, member_round, generation, storm_round, common_clock
+-- Reads: join_round, member_round, generation, rule_rebalance_storm, common_clock
 WITH notified_member AS (
   SELECT j.kafka_cluster, j.group_id, g.incarnation, j.generation, j.process_id, j.rejoin_ms - coalesce(k.ahead_ms, 0L) AS rejoin_ms, j.rejoin_id
   FROM join_round j
@@ -31,8 +31,7 @@ WITH notified_member AS (
     slice(array_distinct(filter(flatten(transform(rebalances, x -> array(x.cause_id, x.event_id))), e -> e IS NOT NULL)), 1, 12) AS event_ids
   FROM group_summary
 ), storm_group AS (
-  SELECT DISTINCT kafka_cluster, group_id
-  FROM (SELECT kafka_cluster, group_id FROM storm_round GROUP BY kafka_cluster, group_id, kind, subject HAVING count(*) >= storm_returns)
+  SELECT DISTINCT kafka_cluster, group_id FROM rule_rebalance_storm
 )
 SELECT 'note' AS severity, 'proved' AS verdict, s.kafka_cluster, s.group_id, s.group_id AS subject, s.from_ms, s.to_ms,
   CASE WHEN r.group_id IS NOT NULL THEN 'storm' ELSE 'effect' END AS code,

@@ -1,5 +1,6 @@
 -- One row per known bug that a process of an affected release shows in its log.
--- Reads: known_bug, process, fact_line, client_event, split_brain, worker_duty, worker_setting, worker_group, clock_offset, setting, join_round
+-- Reads: known_bug, process, fact_line, client_event, split_brain, rule_assigned_not_working, worker_setting, worker_group, clock_offset, setting
+-- Reads: join_round
 -- parsers/known_bugs.toml lists the affected releases of each bug. This rule finds the evidence in the log.
 WITH process_release AS (
   -- Apache Kafka's release as an array of numbers, which compare in order. The third number of a Confluent build counts Confluent's patch releases,
@@ -89,12 +90,14 @@ WITH process_release AS (
     AND c.at_ms - f.at_ms < bug_short_ms
   WHERE f.event = 'config_read_timeout' AND f.worker_group_id IS NOT NULL
   UNION ALL
-  SELECT 'KAFKA-9851' AS bug, d.process_id, d.kafka_cluster, d.group_id, d.task, d.assigned_ms - o.lo_ms, d.event_id,
+  SELECT 'KAFKA-9851' AS bug, d.process_id, d.kafka_cluster, d.group_id, d.task, d.from_ms, d.event_id,
     array(named_struct('role', 'revokes its tasks itself', 'event_id', c.event_id), named_struct('role', 'assigned again', 'event_id', d.event_id))
-  FROM worker_duty d
-  JOIN self_revocation c ON c.process_id = d.process_id AND c.instance = d.instance AND c.group_id = d.group_id AND c.at_ms <= d.assigned_ms
-  LEFT JOIN clock_offset o ON o.process_id = d.process_id AND o.is_island_reference
-  WHERE NOT d.started AND d.until_ms - d.assigned_ms >= not_started_ms
+  FROM (
+    SELECT kafka_cluster, group_id, facts.process_id AS process_id, explode(facts.tasks) AS task, from_ms, proof[0].event_id AS event_id
+    FROM rule_assigned_not_working WHERE code = 'never_started'
+  ) d
+  JOIN self_revocation c ON c.process_id = d.process_id AND c.group_id = d.group_id
+  JOIN clock_offset o ON o.process_id = d.process_id AND o.is_island_reference AND c.at_ms - (o.lo_ms + o.hi_ms) DIV 2 <= d.from_ms
   UNION ALL
   SELECT 'KAFKA-10763' AS bug, f.process_id, f.kafka_cluster, f.worker_group_id, f.process_id, f.reference_ms, f.event_id,
     array(named_struct('role', 'skips the revocations', 'event_id', f.event_id))

@@ -76,7 +76,7 @@ WITH outage AS (
   -- Brokers whose logs continue through the outage.
   SELECT DISTINCT o.group_id, o.kafka_cluster, o.from_ms FROM unexplained_outage o
   JOIN cluster_broker b ON b.kafka_cluster = o.kafka_cluster AND b.broker_id = o.broker_id AND b.process_id IS NOT NULL
-  JOIN broker_absence l ON l.process_id = b.process_id AND l.from_lo_ms > coalesce(o.to_ms, o.from_ms)
+  JOIN broker_absence l ON l.how <> 'reported' AND l.process_id = b.process_id AND l.from_lo_ms > coalesce(o.to_ms, o.from_ms)
 ), outage_cause AS (
   SELECT o.*,
     CASE WHEN o.code IN ('broker_down', 'only_broker_down', 'only_replica_down') THEN 'broker_down'

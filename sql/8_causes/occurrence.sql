@@ -1,5 +1,5 @@
 -- One row per occurrence that a rule found, with its finding and its cause.
--- Reads: occurrence_fact, occurrence_key, effect, root_cause
+-- Reads: occurrence_fact, effect, root_cause
 -- Grain: occurrence_id
 -- Words: by rule
 -- Public: yes
@@ -44,12 +44,12 @@ WITH occurrence_with_cause AS (
       WHEN o.rule IN ('unassigned-tasks', 'zombie-task', 'assigned-not-working', 'stuck-partition') THEN 5
       WHEN o.rule IN ('split-brain-task', 'split-brain-partition') THEN 6
       WHEN o.rule IN ('stale-commit', 'offset-reset') THEN 7 END AS level
-  FROM occurrence_fact o LEFT JOIN effect e ON e.occurrence_id = o.occurrence_id
+  FROM occurrence_fact o LEFT JOIN effect e ON e.occurrence_id = o.occurrence_id AND e.kind = 'whole'
   LEFT JOIN root_cause r ON r.incident_id = e.incident_id
 ), unexplained_loss AS (
   SELECT p.occurrence_id, p.rule, p.from_ms, coalesce(p.to_ms, p.from_ms) AS to_ms, k.begun_ms, k.kafka_cluster, k.group_id,
     k.name AS process_id, k.number AS instance
-  FROM occurrence_with_cause p JOIN occurrence_key k ON k.occurrence_id = p.occurrence_id AND k.kind = 'process'
+  FROM occurrence_with_cause p JOIN effect k ON k.occurrence_id = p.occurrence_id AND k.kind = 'process'
   WHERE p.incident_id IS NULL AND p.severity <> 'note' AND p.rule IN ('session-timeout', 'stale-commit')
 ), stale_commit_cause AS (
   SELECT c.occurrence_id, max_by(p.occurrence_id, struct(p.from_ms IS NOT NULL, p.from_ms, p.occurrence_id)) AS cause_id,
@@ -97,8 +97,8 @@ WITH occurrence_with_cause AS (
     CASE WHEN k.kind NOT IN ('process', 'connector') THEN coalesce(k.group_id, '') ELSE '' END AS common_group,
     CASE k.kind WHEN 'member' THEN 1 WHEN 'generation' THEN 2 WHEN 'resource' THEN 3 WHEN 'process' THEN 4 WHEN 'connector'
       THEN 5 WHEN 'group' THEN 6 END AS rank
-  FROM occurrence_finding p JOIN occurrence_key k ON k.occurrence_id = p.occurrence_id
-  WHERE p.incident_id IS NOT NULL AND p.level IS NOT NULL AND k.kind <> 'broker'
+  FROM occurrence_finding p JOIN effect k ON k.occurrence_id = p.occurrence_id
+  WHERE p.incident_id IS NOT NULL AND p.level IS NOT NULL AND k.kind NOT IN ('broker', 'whole')
 ), parent_finding AS (
   SELECT c.occurrence_id, p.finding_id AS caused_by, CASE c.kind WHEN 'process' THEN 'process_life' ELSE c.kind END AS caused_how,
     row_number() OVER (PARTITION BY c.occurrence_id ORDER BY p.level DESC, c.rank,

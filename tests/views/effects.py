@@ -23,7 +23,7 @@ def early(case: Case) -> list[str]:
     incidents = {i["incident_id"]: i for i in rows("incident")}
     findings = {f["finding_id"]: f for f in rows("finding")}
     begun: dict[str, datetime] = {}
-    for key in rows("occurrence_key"):
+    for key in rows("effect"):
         if key["begun_ms"] is not None:
             at = EPOCH + timedelta(milliseconds=key["begun_ms"])
             begun[key["occurrence_id"]] = max(at, begun.get(key["occurrence_id"], at))
