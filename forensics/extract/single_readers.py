@@ -23,7 +23,33 @@ _BLOCK = 64 << 10
 SNAPSHOT = "snapshot"
 
 
-class WrappedReader:
+class _SingleReader:
+    """A reader that collects records one by one.
+
+    Args:
+        in_order: see `Chunk`.
+    """
+
+    def __init__(self, *, in_order: bool) -> None:
+        self._in_order, self._found = in_order, SingleRecords()
+        self._chunk = Chunk()
+        self._begin()
+
+    def _begin(self) -> Chunk:
+        """Begin a chunk; return the one before."""
+        before = self._chunk
+        before.batch = self._found.batch()
+        self._found, self._times = SingleRecords(), list[int]()
+        self._chunk = Chunk(times=self._times, in_order=self._in_order)
+        return before
+
+    @property
+    def _is_full(self) -> bool:
+        noted = len(self._chunk.zero_runs) + len(self._chunk.cut) + len(self._chunk.broken)
+        return len(self._found) + noted >= _MAX_RECORDS or self._found.bytes >= _MAX_BYTES
+
+
+class WrappedReader(_SingleReader):
     """A reader of a text, or a range of one, in which lines of several processes may alternate.
 
     Args:
@@ -34,18 +60,9 @@ class WrappedReader:
     def __init__(self, reader: RecordReader, zone: Zone) -> None:
         self._reader, self._zone = reader, zone
         self._assembler, self._between = Assembler(reader), Between()
-        self._chunk, self._found = Chunk(), SingleRecords()
+        super().__init__(in_order=True)
         #: Time and content of the last record of each process.
         self._last: dict[str | None, tuple[object, ...]] = {}
-        self._begin()
-
-    def _begin(self) -> Chunk:
-        """Begin a chunk; return the one before."""
-        before = self._chunk
-        before.batch = self._found.batch()
-        self._found, self._times = SingleRecords(), list[int]()
-        self._chunk = Chunk(times=self._times)
-        return before
 
     def read(self, stream: Readable, at: int, line: int, start: int, end: int | None) -> Iterator[Chunk]:
         """Yield the records that begin at or after `start` and before `end`.
@@ -104,11 +121,6 @@ class WrappedReader:
         self._chunk.lines = document.lines - counted
         yield self._begin()
 
-    @property
-    def _is_full(self) -> bool:
-        noted = len(self._chunk.zero_runs) + len(self._chunk.cut) + len(self._chunk.broken)
-        return len(self._found) + noted >= _MAX_RECORDS or self._found.bytes >= _MAX_BYTES
-
     def _take(self, ended: Iterable[PlacedRecord], start: int, end: int | None) -> None:
         for placed in ended:
             record = placed.record
@@ -166,7 +178,7 @@ class WrappedReader:
             self._chunk.zero_runs.append((line, at, left))
 
 
-class SnapshotReader:
+class SnapshotReader(_SingleReader):
     """A reader of a snapshot.
 
     Args:
@@ -175,17 +187,8 @@ class SnapshotReader:
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
-        self._chunk, self._found = Chunk(), SingleRecords()
+        super().__init__(in_order=False)
         self._seen_at = (-1, 0)
-        self._begin()
-
-    def _begin(self) -> Chunk:
-        """Begin a chunk; return the one before."""
-        before = self._chunk
-        before.batch = self._found.batch()
-        self._found, self._times = SingleRecords(), list[int]()
-        self._chunk = Chunk(times=self._times, in_order=False)
-        return before
 
     def observations(self, stream: Readable) -> Iterator[Observation]:
         """Yield all observations."""
@@ -202,7 +205,7 @@ class SnapshotReader:
                         self._chunk.see_unfit(item.line, item.text.encode())
                     case Broken():
                         self._chunk.error = item.reason
-                if len(self._found) >= _MAX_RECORDS or self._found.bytes >= _MAX_BYTES:
+                if self._is_full:
                     yield self._begin()
         except Exception as e:  # observations before the fault are kept
             self._chunk.error = reason_of(e)

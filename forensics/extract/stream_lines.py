@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import islice
@@ -29,6 +30,11 @@ _WHO = (*NAMES, "member_id")
 _OF_OTHERS = frozenset({"leader_assigning", "leader_assigned", "leader_revocations_impossible", "assignment_conflict"})
 _COLUMNS = ("stream_pos", "ts", "event", "path", "category", "component", "group_id", "generation", *_WHO)
 _Bools = npt.NDArray[np.bool_]
+
+
+def _marked(column: str, values: AbstractSet[str]) -> cached_property[_Bools]:
+    """Return a property that is True for each line with one of these values."""
+    return cached_property(lambda lines: _is_in(lines.column(column), values))
 
 
 class StreamLines:
@@ -88,50 +94,24 @@ class StreamLines:
         rows = self._more(CONTENT_COLUMNS)
         return [joined(rows[name]) for name in CONTENT_COLUMNS]
 
-    @cached_property
-    def paths(self) -> pa.Array:
-        """Return the files that contain the lines."""
-        return self.column("path")
-
-    @cached_property
-    def generations(self) -> pa.Array:
-        """Return the generations in the lines."""
-        return self.column("generation")
-
-    @cached_property
-    def groups(self) -> pa.Array:
-        """Return the groups in the lines."""
-        return self.column("group_id")
-
-    @cached_property
-    def settings(self) -> _Bools:
-        """Return True for each line that begins the settings of a JVM or a client."""
-        return _is_in(self._rows["event"], {"config_dumped"})
-
-    @cached_property
-    def own_starts(self) -> _Bools:
-        """Return True for each line in which a process says that it starts."""
-        return _is_in(self._rows["event"], _STARTS)
+    paths = cached_property(lambda self: self.column("path"))
+    generations = cached_property(lambda self: self.column("generation"))
+    groups = cached_property(lambda self: self.column("group_id"))
+    #: Lines that begin the settings of a JVM or a client.
+    settings = _marked("event", {"config_dumped"})
+    #: Lines in which a process says that it starts.
+    own_starts = _marked("event", _STARTS)
+    #: Lines in which a broker prints its own ID.
+    broker_names = _marked("event", {"broker_starting", "broker_started"})
+    #: Lines about work that a process does only after it has started.
+    work = _marked("category", _WORK)
+    #: Lines in which a member says that it has joined.
+    memberships = _marked("event", {"joined", "synced"})
 
     @cached_property
     def start_lines(self) -> _Bools:
         """Return True for each line that only a starting process prints."""
         return _is_in(self._rows["category"], {"start"}) | self.own_starts | _is_in(self._rows["component"], _MAINS) & self.settings
-
-    @cached_property
-    def broker_names(self) -> _Bools:
-        """Return True for each line in which a broker prints its own ID."""
-        return _is_in(self._rows["event"], {"broker_starting", "broker_started"})
-
-    @cached_property
-    def work(self) -> _Bools:
-        """Return True for each line about work that a process does only after it has started."""
-        return _is_in(self._rows["category"], _WORK)
-
-    @cached_property
-    def memberships(self) -> _Bools:
-        """Return True for each line in which a member says that it has joined."""
-        return _is_in(self._rows["event"], {"joined", "synced"})
 
     @cached_property
     def rounds(self) -> _Bools:
@@ -152,12 +132,13 @@ class StreamLines:
 
     def names(self, part: tuple[int, int]) -> frozenset[tuple[str, int]]:
         """Return the names that the process of a part has."""
-        for column in NAMES:
-            values = self.who[column]
-            if values.any(*part):
-                # Brokers name each other, but most of a broker's lines are about itself.
-                return frozenset((column, name) for name in ([values.most_frequent(part)] if column == "broker_id" else values.kinds(part)))
-        return frozenset()
+        return next((frozenset((column, name) for name in self._named(column, part)) for column in NAMES if self.who[column].any(*part)), frozenset())
+
+    def _named(self, column: str, part: tuple[int, int]) -> frozenset[int]:
+        """Return the values of a column by which the process of a part is known."""
+        values = self.who[column]
+        # Brokers name each other, but most of a broker's lines are about itself.
+        return frozenset((values.most_frequent(part),)) if column == "broker_id" else values.kinds(part)
 
     def places(self, begin: int, end: int) -> tuple[int, int]:
         """Return the first position of a part, and the first position after it."""
@@ -174,16 +155,8 @@ class StreamLines:
 
     def named(self, one: tuple[int, int], other: tuple[int, int]) -> bool | None:
         """Return whether two parts of the stream have the same name; None if one of them has no name."""
-        for column in NAMES:
-            values = self.who[column]
-            if values.any(*one) and values.any(*other):
-                # Brokers name each other, but most of a broker's lines are about itself.
-                return (
-                    values.most_frequent(one) == values.most_frequent(other)
-                    if column == "broker_id"
-                    else not values.kinds(one).isdisjoint(values.kinds(other))
-                )
-        return None
+        shared = (column for column in NAMES if self.who[column].any(*one) and self.who[column].any(*other))
+        return next((not self._named(column, one).isdisjoint(self._named(column, other)) for column in shared), None)
 
     @cached_property
     def _ids(self) -> pa.ChunkedArray:
@@ -229,11 +202,11 @@ def _numbers(column: pa.ChunkedArray) -> Ints:
     return found
 
 
-def _is_in(column: pa.ChunkedArray, values: Iterable[str]) -> npt.NDArray[np.bool_]:
+def _is_in(column: pa.ChunkedArray | pa.Array, values: Iterable[str]) -> _Bools:
     """Return for each row whether it has one of these values."""
-    whole = joined(column)
+    whole = joined(column) if isinstance(column, pa.ChunkedArray) else column
     wanted = np.flatnonzero(np.isin(np.array(whole.dictionary.to_pylist(), object), sorted(values)))
-    found: npt.NDArray[np.bool_] = np.isin(codes_of(whole), wanted)
+    found: _Bools = np.isin(codes_of(whole), wanted)
     return found
 
 
