@@ -31,8 +31,9 @@ EXPECTED = (
 #: Reasons why nothing was examined, by code.
 _WHY = {
     "no_files": "No log was read{read}.",
-    "no_records": "No line of the {files}{read} has a known layout: describe it with `--layout`; `forensics sql source_file` lists the files.",
-    "not_kafka": "None of the {records} in {files}{read} is from a logger of Kafka.",
+    "no_records": "No line of the {files}{read} has a known layout: describe it with `--layout`; `forensics sql source_file` lists the files. "
+    "For messages without their times and loggers: `forensics explain - < FILE`.",
+    "not_kafka": "None of the {records} in {files}{read} is from a logger of Kafka. `forensics explain - < FILE` also finds messages inside other text.",
     "no_group_lines": "Kafka or its clients wrote these logs, but none of the {records} shows a generation or an assignment of a group: the loggers that write "
     "them were off, their level was too high, or such lines are not in this part of the logs.",
     "no_coordinator": "No group formed in these logs: members waited for a coordinator and found none (see Findings), so none of them got an assignment.",
