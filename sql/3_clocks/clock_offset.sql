@@ -1,8 +1,8 @@
 -- One row per process and the reference of its island, and per pair of processes with direct evidence: the offset between their clocks.
--- Reads: clock_closure, clock_bound, clock_suspect, process_life
+-- Reads: clock_bound, clock_setback, process_life
 -- Grain: process_id, reference_process_id
 -- Public: yes
--- The reference is a process whose clock did not step, if possible a broker. Nothing is compared across islands.
+-- The reference is a broker, if possible. Nothing is compared across islands. A process whose clock stepped is an island of its own.
 CREATE OR REPLACE TEMPORARY VIEW clock_offset (
   process_id,
   reference_process_id COMMENT 'Process that it is compared with',
@@ -16,14 +16,11 @@ CREATE OR REPLACE TEMPORARY VIEW clock_offset (
 AS
 WITH process_role AS (
   SELECT DISTINCT process_id, is_broker FROM process_life
-), linked_pair AS (
-  SELECT a.from_process_id AS p, a.to_process_id AS q FROM clock_closure a
-  JOIN clock_closure b ON b.from_process_id = a.to_process_id AND b.to_process_id = a.from_process_id
 ), process_island AS (
-  SELECT p, min(struct(d.process_id IS NOT NULL AS is_doubted, NOT coalesce(k.is_broker, false) AS not_broker, q)).q AS reference
-  FROM linked_pair LEFT JOIN process_role k ON k.process_id = q
-  LEFT JOIN clock_suspect d ON d.process_id = q
-  GROUP BY p
+  SELECT a.from_process_id AS p, min(struct(NOT coalesce(k.is_broker, false) AS not_broker, a.to_process_id AS q)).q AS reference FROM clock_bound a
+  JOIN clock_bound b ON b.from_process_id = a.to_process_id AND b.to_process_id = a.from_process_id AND b.hi_ms IS NOT NULL
+  LEFT JOIN process_role k ON k.process_id = a.to_process_id
+  WHERE a.hi_ms IS NOT NULL GROUP BY a.from_process_id
 ), island_pair AS (
   SELECT p AS process_id, reference AS reference_process_id, true AS is_island_reference FROM process_island
   UNION
@@ -31,23 +28,25 @@ WITH process_role AS (
   LEFT ANTI JOIN process_island i ON i.p = r.process_id
 ), direct_pair AS (
   SELECT DISTINCT greatest(from_process_id, to_process_id) AS process_id, least(from_process_id, to_process_id) AS reference_process_id, false
-  FROM clock_bound
+  FROM clock_bound WHERE constraints IS NOT NULL
 ), any_pair AS (
   SELECT * FROM island_pair
   UNION ALL
   SELECT d.* FROM direct_pair d
   LEFT ANTI JOIN island_pair p ON p.process_id = d.process_id AND p.reference_process_id = d.reference_process_id
     OR p.process_id = d.reference_process_id AND p.reference_process_id = d.process_id
+), stepped_process AS (
+  SELECT from_process_id AS process_id FROM clock_bound WHERE is_suspect
+  UNION
+  SELECT process_id FROM clock_setback
 ), pair_bound AS (
   SELECT e.process_id, e.reference_process_id, CASE WHEN e.process_id = e.reference_process_id THEN 0L ELSE -back.hi_ms END AS lo_ms,
     CASE WHEN e.process_id = e.reference_process_id THEN 0L ELSE forth.hi_ms END AS hi_ms,
-    coalesce(df.constraints, 0) + coalesce(db.constraints, 0) AS constraints, coalesce(df.impossible, false) OR s.process_id IS NOT NULL AS stepped,
-    e.is_island_reference
-  FROM any_pair e LEFT JOIN clock_closure forth ON forth.from_process_id = e.reference_process_id AND forth.to_process_id = e.process_id
-  LEFT JOIN clock_closure back ON back.from_process_id = e.process_id AND back.to_process_id = e.reference_process_id
-  LEFT JOIN clock_bound df ON df.from_process_id = e.reference_process_id AND df.to_process_id = e.process_id
-  LEFT JOIN clock_bound db ON db.from_process_id = e.process_id AND db.to_process_id = e.reference_process_id
-  LEFT JOIN clock_suspect s ON s.process_id = e.process_id
+    coalesce(forth.constraints, 0) + coalesce(back.constraints, 0) AS constraints,
+    coalesce(forth.impossible, false) OR s.process_id IS NOT NULL AS stepped, e.is_island_reference
+  FROM any_pair e LEFT JOIN clock_bound forth ON forth.from_process_id = e.reference_process_id AND forth.to_process_id = e.process_id
+  LEFT JOIN clock_bound back ON back.from_process_id = e.process_id AND back.to_process_id = e.reference_process_id
+  LEFT JOIN stepped_process s ON s.process_id = e.process_id
 )
 SELECT process_id, reference_process_id, lo_ms, hi_ms, constraints, stepped,
   CASE WHEN NOT stepped AND ceil(lo_ms / 900000) <= floor(hi_ms / 900000) AND ceil(lo_ms / 900000) % 96 <> 0

@@ -1,5 +1,5 @@
 -- One row per stretch of a process's log in which its clock was set, according to its own times and one other process.
--- Reads: clock_bound, clock_suspect, clock_setback, clock_edge, event_row
+-- Reads: clock_bound, clock_setback, clock_edge, event_row
 -- Grain: process_id, step
 -- Two processes whose lines contradict each other show a step between the first and the last line of the contradiction. Edges between the two before
 -- and after it bound the size of the step.
@@ -14,9 +14,8 @@ CREATE OR REPLACE TEMPORARY VIEW clock_step (
 AS
 WITH contradicting_event AS (
   -- No steady clock satisfies these lines: the clock stepped between the first and the last of them in its own log.
-  SELECT s.process_id, a.to_process_id AS partner, explode(concat(a.least_witness, b.least_witness)) AS event_id
-  FROM clock_suspect s JOIN clock_bound a ON a.from_process_id = s.process_id AND a.impossible
-  JOIN clock_bound b ON b.from_process_id = a.to_process_id AND b.to_process_id = a.from_process_id
+  SELECT a.from_process_id AS process_id, a.to_process_id AS partner, explode(concat(a.least_witness, b.least_witness)) AS event_id
+  FROM clock_bound a JOIN clock_bound b ON b.from_process_id = a.to_process_id AND b.to_process_id = a.from_process_id WHERE a.is_suspect
 ), step_range AS (
   SELECT c.process_id, c.partner, min(e.stream_pos) AS before_pos, max(e.stream_pos) AS after_pos
   FROM contradicting_event c JOIN event_row e ON e.event_id = c.event_id AND e.process_id = c.process_id GROUP BY c.process_id, c.partner

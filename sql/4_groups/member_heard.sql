@@ -1,5 +1,5 @@
 -- One row per member whose session expired at its coordinator: until when its process was certainly alive.
--- Reads: event, placed_event, member, member_setting, clock_closure, process_resolution
+-- Reads: event, placed_event, member, member_setting, clock_bound, process_resolution
 -- Grain: kafka_cluster, group_id, member_id
 -- A session expires one session timeout after the member's last request. But the coordinator itself restarts the timer when a join phase ends, an
 -- assignment arrives or the group is loaded. So the lines of the last generation must be in the log and be older than that request, and a later line
@@ -84,7 +84,7 @@ WITH coordinator_line AS (
     p.heard_ms, p.event_id, p.assigned.generation AS generation, p.process_id, p.broker, p.session_ms, p.at_ms, p.heard_ms - c.hi_ms AS alive_ms,
     array(p.assigned.stabilized.event_id, p.assigned.event_id, p.awake.event_id, p.event_id, p.still.event_id, p.session_id) || c.witness AS witness
   )) AS best
-  FROM valid_request p JOIN clock_closure c ON c.from_process_id = p.process_id AND c.to_process_id = p.broker
+  FROM valid_request p JOIN clock_bound c ON c.from_process_id = p.process_id AND c.to_process_id = p.broker AND c.hi_ms IS NOT NULL
   GROUP BY p.kafka_cluster, p.group_id, p.member_id
 )
 SELECT kafka_cluster, group_id, member_id, best.generation, best.process_id, best.broker, best.session_ms, best.heard_ms AS heard_lo_ms,

@@ -1,6 +1,6 @@
 -- One row per member and generation.
 -- Reads: member_round, join_round, epoch_member, placed_event, event, common_clock, log_hole, broker_generation, partition_holding, task_holding
--- Reads: client_event, clock_setback, clock_suspect, process_line, fact_line
+-- Reads: client_event, clock_setback, process_line, fact_line
 -- Grain: kafka_cluster, group_id, incarnation, generation, member_id, process_id
 -- Public: yes
 -- A pause is time in which a working member had nothing to do. Eager members revoke everything before they join; cooperative ones pause
@@ -91,7 +91,7 @@ WITH worker AS (
   ) p
   LEFT ANTI JOIN repeated_time b ON b.process_id = p.process_id AND p.from_ms <= b.to_ms AND p.to_ms >= b.from_ms
   -- For a clock step at an unknown position only a minimum size is known.
-  LEFT ANTI JOIN clock_suspect s ON s.process_id = p.process_id AND s.how = 'contradicted' AND p.to_ms - p.from_ms >= s.by_ms
+  LEFT ANTI JOIN common_clock s ON s.process_id = p.process_id AND p.to_ms - p.from_ms >= s.step_ms
   LEFT JOIN timed_round r ON r.kafka_cluster = p.kafka_cluster AND r.group_id = p.group_id AND r.process_id = p.process_id
     AND r.instance = p.instance AND r.client = p.client AND r.at_ms BETWEEN p.from_ms AND p.to_ms
   GROUP BY p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ms, p.to_ms, p.is_late, p.is_renewed

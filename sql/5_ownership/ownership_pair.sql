@@ -1,5 +1,5 @@
 -- One row per pair of ownerships of one resource that could be, or be mistaken for, two owners at the same time.
--- Reads: holding, clock_offset, process_resolution, clock_suspect, event_row, clock_closure, one_process, filtered_log
+-- Reads: holding, clock_offset, process_resolution, common_clock, event_row, clock_bound, one_process, filtered_log
 -- Grain: a_id, b_id
 -- Each ownership is paired with its next few and with every later one that it may outlast. `lo_ms` and `hi_ms` bound how far b's clock is ahead of
 -- a's. All comparisons of the pair use the same offset, so the uncertainty is counted only once. Times on unrelated clocks do not show which pairs
@@ -36,7 +36,7 @@ WITH owner AS (
       s.process_id IS NOT NULL OR h.resource_kind = 'partition' AND r.resolution_ms > 1 AS is_ordered_by_line
     FROM holding h JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
     JOIN process_resolution r ON r.process_id = h.process_id
-    LEFT JOIN (SELECT DISTINCT process_id FROM clock_suspect) s ON s.process_id = h.process_id
+    LEFT JOIN common_clock s ON s.process_id = h.process_id AND s.how IS NOT NULL
     WHERE h.group_id IS NOT NULL
   )
   WINDOW of_resource AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource),
@@ -187,5 +187,5 @@ SELECT p.a_id, p.b_id,
     ELSE 'none' END AS clock_how,
   CASE WHEN NOT p.is_one_process AND back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN concat(back.witness, forth.witness) END AS clock_witness,
   p.is_next, CASE WHEN row_number() OVER (PARTITION BY p.crowded_id ORDER BY p.a_id, p.b_id) = 1 THEN p.left_out END AS left_out
-FROM ordered_pair p LEFT JOIN clock_closure forth ON forth.from_process_id = p.a_process AND forth.to_process_id = p.b_process
-LEFT JOIN clock_closure back ON back.from_process_id = p.b_process AND back.to_process_id = p.a_process
+FROM ordered_pair p LEFT JOIN clock_bound forth ON forth.from_process_id = p.a_process AND forth.to_process_id = p.b_process
+LEFT JOIN clock_bound back ON back.from_process_id = p.b_process AND back.to_process_id = p.a_process

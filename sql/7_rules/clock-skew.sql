@@ -1,6 +1,6 @@
 -- One row per process whose clock stepped or differs from that of most others (from its island's reference if there is no majority), or
 -- whose log was read in the wrong time zone.
--- Reads: clock_offset, clock_bound, clock_closure, clock_suspect, clock_setback, clock_step, range_row
+-- Reads: clock_offset, clock_bound, common_clock, clock_setback, clock_step, range_row
 WITH clock_lead AS (
   SELECT process_id, reference_process_id AS island, lo_ms, hi_ms, suspect_time_zone FROM clock_offset
   WHERE is_island_reference AND NOT stepped AND process_id <> reference_process_id
@@ -31,13 +31,11 @@ WITH clock_lead AS (
 ), clock_finding AS (
   -- The lines that bound a clock on either side, through other processes if no message links the two directly.
   SELECT o.process_id, o.reference_process_id, o.lo_ms, o.hi_ms, o.suspect_time_zone, o.is_few, greatest(o.lo_ms, -o.hi_ms) AS apart_ms,
-    array_distinct(coalesce(forth.witness, df.witness, CAST(array() AS ARRAY<STRING>))) AS upper_ids,
-    array_distinct(coalesce(back.witness, db.witness, CAST(array() AS ARRAY<STRING>))) AS lower_ids
+    array_distinct(coalesce(forth.witness, forth.least_witness, CAST(array() AS ARRAY<STRING>))) AS upper_ids,
+    array_distinct(coalesce(back.witness, back.least_witness, CAST(array() AS ARRAY<STRING>))) AS lower_ids
   FROM offset_with_zone o
-  LEFT JOIN clock_closure forth ON forth.from_process_id = o.reference_process_id AND forth.to_process_id = o.process_id
-  LEFT JOIN clock_closure back ON back.from_process_id = o.process_id AND back.to_process_id = o.reference_process_id
-  LEFT JOIN clock_bound df ON df.from_process_id = o.reference_process_id AND df.to_process_id = o.process_id
-  LEFT JOIN clock_bound db ON db.from_process_id = o.process_id AND db.to_process_id = o.reference_process_id
+  LEFT JOIN clock_bound forth ON forth.from_process_id = o.reference_process_id AND forth.to_process_id = o.process_id
+  LEFT JOIN clock_bound back ON back.from_process_id = o.process_id AND back.to_process_id = o.reference_process_id
   WHERE o.suspect_time_zone IS NOT NULL OR o.lo_ms > clock_skew_ms OR o.hi_ms < -clock_skew_ms
 ), step_size AS (
   -- Messages before and after a clock step bound it better than its own log, which lacks the time between the two lines.
@@ -67,14 +65,14 @@ WITH clock_lead AS (
     CASE WHEN s.how = 'set_back' THEN 'set_back' WHEN o.process_id IS NOT NULL THEN 'contradict_each_other' ELSE 'contradicted' END AS code,
     s.process_id, coalesce(s.partner, substr(n.step.step, 9)), n.step.lo_ms, n.step.hi_ms, s.by_ms, NULL, s.times, NULL, NULL, NULL,
     transform(s.witness, x -> named_struct('role', 'cannot be true with a steady clock', 'event_id', x)) AS proof
-  FROM clock_suspect s
+  FROM common_clock s
   -- For a single step only: the combined effect of several steps describes none of them.
   LEFT JOIN step_size n ON n.process_id = s.process_id AND s.how = 'set_back' AND s.times = 1
-  LEFT JOIN clock_suspect o ON o.process_id = s.partner AND o.partner = s.process_id AND s.how = 'contradicted' AND o.how = 'contradicted'
+  LEFT JOIN common_clock o ON o.process_id = s.partner AND o.partner = s.process_id AND s.how = 'contradicted' AND o.how = 'contradicted'
   -- A clock that contradicts one that was set back is not suspect for that reason.
-  LEFT ANTI JOIN clock_suspect b ON s.how = 'contradicted' AND b.process_id = s.partner AND b.how = 'set_back'
+  LEFT ANTI JOIN common_clock b ON s.how = 'contradicted' AND b.process_id = s.partner AND b.how = 'set_back'
   -- If two clocks contradict only each other, either may have stepped: that is one finding.
-  WHERE o.process_id IS NULL OR s.process_id < o.process_id
+  WHERE s.how IS NOT NULL AND (o.process_id IS NULL OR s.process_id < o.process_id)
   UNION ALL
   SELECT CASE WHEN shift_why = 'time_zone' THEN 'warning' ELSE 'note' END, 'undecided', process_id, from_ms,
     CASE shift_why WHEN 'daylight_saving' THEN 'daylight_saving' WHEN 'time_zone' THEN 'time_zone_changed'

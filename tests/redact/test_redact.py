@@ -172,7 +172,7 @@ TOLD_OTHERWISE = {
     "event_id", "witness", "witness_role", "proof", "starts",
 }  # fmt: skip
 #: Of equally good chains of messages between clocks, any may be reported; settings contain paths, and files that are left out do not exist.
-OTHER_VIEWS = {"source_file", "config_value", "setting", "clock_closure", "clock_bound"}
+OTHER_VIEWS = {"source_file", "config_value", "setting", "clock_bound"}
 
 
 @pytest.mark.whole
