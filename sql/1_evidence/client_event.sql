@@ -1,5 +1,5 @@
 -- One row per event of a group member (a consumer or a Connect worker), with the client that printed it.
--- Reads: event, worker_group, process_cluster, shared_log
+-- Reads: event, process_cluster, shared_log
 -- Grain: event_id
 CREATE OR REPLACE TEMPORARY VIEW client_event (
   event_id, kafka_cluster, group_id, process_id, instance,
@@ -13,7 +13,11 @@ CREATE OR REPLACE TEMPORARY VIEW client_event (
 )
 AS
 WITH member_event AS (
-  SELECT e.*, e.client_kind <=> 'Worker' OR e.event LIKE 'worker\\_%' AS is_worker FROM event e
+  SELECT e.*, c.kafka_cluster, CASE WHEN e.is_worker THEN c.worker_group_id END AS worker_group_id,
+    CASE WHEN e.is_worker THEN c.worker_client_id END AS worker_client_id
+  FROM (SELECT *, client_kind <=> 'Worker' OR event LIKE 'worker\\_%' AS is_worker FROM event) e
+  JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
+    AND coalesce(e.stream_pos < c.to_pos, true)
   -- Lines of members that cannot be distinguished prove nothing about any one of them.
   LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND (s.is_worker OR s.client = coalesce(e.client_id, e.task, e.thread, '-'))
   WHERE e.event IN ('coordinator_discovered', 'coordinator_lost', 'coordinator_cleared', 'joining', 'joined', 'join_answered', 'join_failed',
@@ -41,30 +45,27 @@ WITH member_event AS (
 ), logged_assignment AS (
   SELECT DISTINCT process_id, instance, coalesce(client_id, task, thread, '-') AS who FROM member_event WHERE event = 'partitions_assigned'
 )
-SELECT e.event_id, coalesce(k.kafka_cluster, c.kafka_cluster) AS kafka_cluster, coalesce(e.group_id, w.group_id, o.only_one) AS group_id,
+SELECT e.event_id, coalesce(k.kafka_cluster, e.kafka_cluster) AS kafka_cluster, coalesce(e.group_id, e.worker_group_id, o.only_one) AS group_id,
   e.process_id, e.instance,
   -- Releases before 1.0 print no client id, so the task or the thread has to distinguish two consumers of one process.
-  coalesce(e.client_id, w.client_id, e.task, e.thread, '-') AS client, e.is_worker, e.stream_pos, unix_millis(e.ts) AS at_ms,
+  coalesce(e.client_id, e.worker_client_id, e.task, e.thread, '-') AS client, e.is_worker, e.stream_pos, unix_millis(e.ts) AS at_ms,
   -- If no line reports that a client joined or synced (0.9; later releases with INFO off), its DEBUG lines about the responses do. A KIP-848 consumer
   -- without a rebalance listener prints its assignment only in the line that compares it with the partitions that it owns.
   CASE e.event WHEN 'join_answered' THEN 'joined' WHEN 'sync_answered' THEN 'synced' WHEN 'reconciling' THEN 'partitions_assigned'
     ELSE e.event END AS event,
-  coalesce(e.client_id, w.client_id) AS client_id, e.group_instance_id, e.task, e.member_id, e.generation, e.protocol, e.coordinator,
+  coalesce(e.client_id, e.worker_client_id) AS client_id, e.group_instance_id, e.task, e.member_id, e.generation, e.protocol, e.coordinator,
   -- librdkafka prints the broker; Kafka's own clients print the node id of the coordinator connection.
   coalesce(e.coordinator_node, CASE WHEN e.event LIKE 'coordinator\\_%' AND e.broker_id >= 0 THEN 2147483647 - e.broker_id END) AS coordinator_node,
   e.leader_member_id, map_keys(e.assignment) AS roster, e.reason, e.cause, e.error,
   CASE e.event WHEN 'assignment_received' THEN coalesce(e.partitions, e.assigned_partitions) WHEN 'reconciling' THEN e.added_partitions
     ELSE e.partitions END AS partitions,
   e.assigned_tasks, e.assigned_connectors, e.revoked_tasks, e.revoked_connectors, e.delay_ms
-FROM member_event e
-JOIN process_cluster c ON c.process_id = e.process_id
-  AND c.instance = e.instance AND e.stream_pos >= c.from_pos AND coalesce(e.stream_pos < c.to_pos, true)
-LEFT JOIN worker_group w ON w.process_id = e.process_id AND w.instance = e.instance AND e.is_worker
-LEFT JOIN single_group o ON o.process_id = e.process_id AND o.instance = e.instance AND o.who = coalesce(e.task, e.thread, '-')
+FROM member_event e LEFT JOIN single_group o ON o.process_id = e.process_id AND o.instance = e.instance AND o.who = coalesce(e.task, e.thread, '-')
   AND e.client_id IS NULL AND NOT e.is_worker
-LEFT JOIN own_cluster k ON k.process_id = e.process_id AND k.instance = e.instance AND k.group_id = coalesce(e.group_id, w.group_id, o.only_one)
+LEFT JOIN own_cluster k ON k.process_id = e.process_id AND k.instance = e.instance
+  AND k.group_id = coalesce(e.group_id, e.worker_group_id, o.only_one)
 LEFT JOIN logged_join s ON s.process_id = e.process_id AND s.instance = e.instance AND s.is_worker = e.is_worker
   AND s.who = coalesce(e.client_id, e.task, e.thread, '-') AND e.event IN ('join_answered', 'sync_answered')
 LEFT JOIN logged_assignment n ON n.process_id = e.process_id AND n.instance = e.instance
   AND n.who = coalesce(e.client_id, e.task, e.thread, '-') AND e.event = 'reconciling'
-WHERE coalesce(e.group_id, w.group_id, o.only_one) IS NOT NULL AND s.who IS NULL AND n.who IS NULL
+WHERE coalesce(e.group_id, e.worker_group_id, o.only_one) IS NOT NULL AND s.who IS NULL AND n.who IS NULL

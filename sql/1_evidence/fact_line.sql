@@ -8,13 +8,14 @@ CREATE OR REPLACE TEMPORARY VIEW fact_line (
   task COMMENT 'Connect task',
   connector, broker_id, node_id, partition, replicas, replication_factor, required, brokers_alive, offset, config_offset,
   assigned_config_offset, worker_url, text,
+  worker_group_id COMMENT 'Group of the Connect worker of its process; NULL: it has none, or several',
   said COMMENT 'Error, cause or reason as printed',
   root_error
 )
 AS
 SELECT e.event_id, e.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.level, e.event, e.message, e.group_id,
   e.client_kind, e.client_id, e.member_id, e.members, e.group_instance_id, e.task, e.connector, e.broker_id, e.node_id, e.partition, e.replicas,
-  e.replication_factor, e.required, e.brokers_alive, e.offset, e.config_offset, e.assigned_config_offset, e.worker_url, e.text,
+  e.replication_factor, e.required, e.brokers_alive, e.offset, e.config_offset, e.assigned_config_offset, e.worker_url, e.text, e.worker_group_id,
   coalesce(e.error, e.cause, e.reason) AS said, e.root_error
 FROM placed_event e
 -- Without the lines of members that cannot be distinguished.

@@ -1,9 +1,10 @@
--- One row per stretch of a process run in which it belonged to one Kafka cluster.
+-- One row per stretch of a process run in which it belonged to one Kafka cluster, with the group of its Connect worker.
 -- Reads: event, process_line
 -- Grain: process_id, instance, from_pos
 -- A broker that lost its data, and a worker whose brokers did, belong to a new cluster afterwards. Groups of the same name in two clusters are
 -- unrelated. In a process run the first cluster id holds from the beginning, and a different id of the same client from that line on. A run without
 -- an id takes the id of the runs around it if they agree. A process without any id takes that of the case if there is only one.
+-- Lines of Worker and of tasks have no group id in any release, lines of the herder none before 2.3.
 CREATE OR REPLACE TEMPORARY VIEW process_cluster (
   process_id, instance,
   from_pos      COMMENT 'First position of the stretch; the minimum if it begins with the run',
@@ -12,7 +13,10 @@ CREATE OR REPLACE TEMPORARY VIEW process_cluster (
   cluster_ms    COMMENT 'When the run first printed it (milliseconds since 1970); NULL: it did not',
   cluster_event COMMENT 'Its event',
   is_life_last  COMMENT 'True for the last stretch of its run',
-  is_last       COMMENT 'True for the last stretch of its process'
+  is_last       COMMENT 'True for the last stretch of its process',
+  resolution_ms COMMENT 'A printed time of the process may be earlier than the true one by nearly this, milliseconds',
+  worker_group_id COMMENT 'Group of its Connect worker; NULL: it has none, or several (MirrorMaker 2), so the group of such a line is ambiguous',
+  worker_client_id COMMENT 'Its client.id; NULL: no line has it'
 )
 AS
 WITH cluster_id_line AS (
@@ -33,13 +37,22 @@ WITH cluster_id_line AS (
     CASE WHEN before IS NULL THEN -9223372036854775807L ELSE stream_pos END AS from_pos
   FROM cluster_id_sequence WHERE before IS NULL OR before <> kafka_cluster_id
 ), process_run AS (
-  SELECT DISTINCT process_id, instance FROM process_line
+  SELECT process_id, instance, coalesce(max(max(resolution_ms)) OVER (PARTITION BY process_id), 1) AS resolution_ms FROM process_line
+  GROUP BY process_id, instance
+), run_worker AS (
+  SELECT w.process_id, w.instance, max(w.group_id) AS group_id, max(w.client_id) AS client_id
+  FROM (
+    SELECT process_id, instance, group_id, client_id FROM event WHERE client_kind = 'Worker' AND group_id IS NOT NULL
+    UNION ALL
+    SELECT process_id, instance, config['group.id'], NULL FROM event WHERE event = 'config_dumped' AND component = 'DistributedConfig'
+  ) w
+  WHERE w.group_id IS NOT NULL GROUP BY w.process_id, w.instance HAVING count(DISTINCT w.group_id) = 1
 ), cluster_count AS (
   SELECT process_id, count(DISTINCT kafka_cluster) AS clusters FROM cluster_stretch GROUP BY process_id
 ), case_cluster AS (
   SELECT CASE WHEN count(DISTINCT kafka_cluster) = 1 THEN max(kafka_cluster) END AS kafka_cluster FROM cluster_stretch
 ), run_stretch AS (
-  SELECT l.process_id, l.instance, coalesce(s.from_pos, -9223372036854775807L) AS from_pos, s.kafka_cluster, s.at_ms, s.event_id,
+  SELECT l.process_id, l.instance, l.resolution_ms, coalesce(s.from_pos, -9223372036854775807L) AS from_pos, s.kafka_cluster, s.at_ms, s.event_id,
     coalesce(k.clusters, 0) AS clusters,
     lag(s.kafka_cluster) IGNORE NULLS OVER (PARTITION BY l.process_id ORDER BY l.instance, s.from_pos) AS earlier,
     lag(s.kafka_cluster) IGNORE NULLS OVER (PARTITION BY l.process_id ORDER BY -l.instance, -s.from_pos) AS later
@@ -51,5 +64,7 @@ SELECT p.process_id, p.instance, p.from_pos, lead(p.from_pos) OVER (PARTITION BY
     CASE WHEN p.clusters > 1 THEN concat('unknown (', p.process_id, ', life ', p.instance, ')') ELSE 'unknown' END) AS kafka_cluster,
   p.at_ms AS cluster_ms, p.event_id AS cluster_event,
   row_number() OVER (PARTITION BY p.process_id, p.instance ORDER BY p.from_pos DESC) = 1 AS is_life_last,
-  row_number() OVER (PARTITION BY p.process_id ORDER BY p.instance DESC, p.from_pos DESC) = 1 AS is_last
+  row_number() OVER (PARTITION BY p.process_id ORDER BY p.instance DESC, p.from_pos DESC) = 1 AS is_last, p.resolution_ms,
+  w.group_id AS worker_group_id, w.client_id AS worker_client_id
 FROM run_stretch p CROSS JOIN case_cluster o
+LEFT JOIN run_worker w ON w.process_id = p.process_id AND w.instance = p.instance

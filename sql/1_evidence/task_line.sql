@@ -1,5 +1,5 @@
 -- One row per line about one Connect task or connector in one worker, with the worker's next and previous marker lines.
--- Reads: placed_event, worker_group, shared_log, quiet_log
+-- Reads: placed_event, shared_log, quiet_log
 -- Grain: event_id
 -- `kind`: order (start requested), start (constructed), sign (the task's own thread or client was working), stop (stop requested), and the end lines.
 -- A start prints a dozen lines before its thread begins. The first of them that is in the log begins the run of the task, even if others are missing.
@@ -26,8 +26,8 @@ CREATE OR REPLACE TEMPORARY VIEW task_line (
 )
 AS
 WITH classified_line AS (
-  SELECT event_id, kafka_cluster, process_id, instance, stream_pos, unix_millis(ts) AS at_ms, event, app_kind, timeout_ms,
-    coalesce(context LIKE '%|offsets', false) AS by_schedule, member_id, generation, client_kind,
+  SELECT event_id, kafka_cluster, worker_group_id AS group_id, process_id, instance, stream_pos, unix_millis(ts) AS at_ms, event, app_kind,
+    timeout_ms, coalesce(context LIKE '%|offsets', false) AS by_schedule, member_id, generation, client_kind,
     CASE WHEN client_kind = 'Consumer' AND task IS NOT NULL THEN member_id END AS own_member_id,
     -- A sink reads and writes nothing before its consumer has a partition: neither its start nor its consumer's lines about joining the group are
     -- work. A client's lines about its network, or about leaving its group, are not either: one that is being closed prints them too.
@@ -102,8 +102,7 @@ WITH classified_line AS (
   WINDOW before AS (PARTITION BY process_id, instance ORDER BY stream_pos), after AS (PARTITION BY process_id, instance ORDER BY -stream_pos)
 )
 SELECT
-  m.event_id, m.kafka_cluster, w.group_id, m.process_id, m.instance, m.resource_kind, m.resource, m.stream_pos, m.at_ms, m.event, m.kind, m.app_kind,
+  m.event_id, m.kafka_cluster, m.group_id, m.process_id, m.instance, m.resource_kind, m.resource, m.stream_pos, m.at_ms, m.event, m.kind, m.app_kind,
   m.timeout_ms, m.own_member_id, m.kind = 'sign' AND coalesce(m.is_work, false) OR m.kind = 'closing' AND m.timeout_ms > 0 AS is_work, m.by_schedule,
   m.life, m.worker_member_id AS member_id, m.worker_generation AS generation, m.tasks_stopped, m.statuses_flushed, m.work_started, m.herder_stopped
-FROM line_with_markers m LEFT JOIN worker_group w ON w.process_id = m.process_id AND w.instance = m.instance
-WHERE m.kind <> 'making' AND m.resource IS NOT NULL
+FROM line_with_markers m WHERE m.kind <> 'making' AND m.resource IS NOT NULL

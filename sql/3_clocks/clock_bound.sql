@@ -43,8 +43,8 @@ WITH direct_bound AS (
       named_struct('f', t, 't', t, 'd', 0L, 'n', 0, 'k', '', 'w', CAST(array() AS ARRAY<STRING>)))) e AS f, t, d, n, k, w
   GROUP BY e.f, e.t
 ), path_2 AS (
-  -- The shortest chain of each pair, even if contradictory. Only chains found in the previous round grow, so the work is the number of pairs times the
-  -- links of one process, not a third power.
+  -- The shortest chain of each pair, even if contradictory. Only chains found in the previous round grow, so the work is the number of pairs times
+  -- the links of one process, not a third power.
   SELECT a.f, b.t,
     min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k, concat(a.best.w, b.best.w) AS w)) AS best
   FROM link a JOIN link b ON b.f = a.t AND (a.best.n = 1 OR b.best.n = 0) GROUP BY a.f, b.t

@@ -1,5 +1,5 @@
 -- One row per member id of a group.
--- Reads: member_round, join_round, epoch_member, event, placed_event, member_place, worker_group
+-- Reads: member_round, join_round, epoch_member, event, placed_event, member_place
 -- Grain: kafka_cluster, group_id, member_id
 -- Public: yes
 -- A Connect worker's member id has the address that it advertises (3.7 and later); for an earlier leader, others print it with the id. A process that
@@ -34,12 +34,14 @@ WITH own_identity AS (
     AND m.process_id IS NOT NULL
   WHERE e.event = 'reconciling' AND e.member_id IS NOT NULL AND e.group_id IS NOT NULL GROUP BY e.kafka_cluster, e.group_id, e.member_id
 ), worker_address AS (
-  SELECT w.group_id, u.address, max(u.process_id) AS process_id
-  FROM (SELECT DISTINCT process_id, regexp_extract(worker_url, '://([^/]+)', 1) AS address FROM event WHERE event = 'worker_url_advertised') u
-  JOIN (SELECT DISTINCT process_id, group_id FROM worker_group) w ON w.process_id = u.process_id
+  SELECT u.group_id, u.address, max(u.process_id) AS process_id
+  FROM (
+    SELECT DISTINCT process_id, worker_group_id AS group_id, regexp_extract(worker_url, '://([^/]+)', 1) AS address FROM placed_event
+    WHERE event = 'worker_url_advertised'
+  ) u
   LEFT JOIN (SELECT DISTINCT group_id, process_id FROM own_identity UNION SELECT DISTINCT group_id, process_id FROM member_place) o
-    ON o.group_id = w.group_id AND o.process_id = u.process_id
-  WHERE u.address <> '' AND NOT u.address RLIKE '^(localhost|127[.].*|0[.]0[.]0[.]0|\\[[0:]*1?\\]):' GROUP BY w.group_id, u.address
+    ON o.group_id = u.group_id AND o.process_id = u.process_id
+  WHERE u.address <> '' AND NOT u.address RLIKE '^(localhost|127[.].*|0[.]0[.]0[.]0|\\[[0:]*1?\\]):' GROUP BY u.group_id, u.address
   HAVING count(DISTINCT u.process_id) = 1 AND count(o.process_id) = 0
 ), addressed_worker AS (
   SELECT t.group_id, t.member_id, max(a.process_id) AS process_id

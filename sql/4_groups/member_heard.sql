@@ -1,5 +1,5 @@
 -- One row per member whose session expired at its coordinator: until when its process was certainly alive.
--- Reads: event, placed_event, member, member_setting, clock_bound, process_resolution
+-- Reads: placed_event, member, member_setting, clock_bound, process_cluster
 -- Grain: kafka_cluster, group_id, member_id
 -- A session expires one session timeout after the member's last request. But the coordinator itself restarts the timer when a join phase ends, an
 -- assignment arrives or the group is loaded. So the lines of the last generation must be in the log and be older than that request, and a later line
@@ -29,13 +29,13 @@ WITH coordinator_line AS (
     s.event_id AS session_id, m.process_id, r.resolution_ms, l.at_ms + r.resolution_ms - s.value_ms AS due_ms
   FROM coordinator_line l JOIN member m ON m.kafka_cluster = l.kafka_cluster AND m.group_id = l.group_id AND m.member_id = l.member_id
   JOIN member_setting s ON s.kafka_cluster = l.kafka_cluster AND s.group_id = l.group_id AND s.member_id = l.member_id
-  JOIN process_resolution r ON r.process_id = l.process_id
+  JOIN process_cluster r ON r.process_id = l.process_id AND r.is_last
   WHERE l.event = 'member_expired' AND l.message LIKE '%has failed, removing it from the group%'
     AND m.process_id IS NOT NULL AND m.group_instance_id IS NULL AND s.setting = 'session.timeout.ms' AND s.value_how IN ('config', 'broker')
 ), broker_moment AS (
   SELECT e.process_id, e.instance, unix_millis(e.ts) AS at_ms, 0 AS is_mark, e.stream_pos,
     named_struct('at_ms', unix_millis(e.ts), 'event_id', e.event_id) AS line, CAST(NULL AS STRING) AS removed_id
-  FROM event e
+  FROM placed_event e
   LEFT SEMI JOIN (SELECT DISTINCT broker, instance FROM session_removal) r ON r.broker = e.process_id AND r.instance = e.instance
   WHERE e.ts IS NOT NULL
   UNION ALL

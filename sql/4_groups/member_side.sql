@@ -1,5 +1,5 @@
 -- One row per generation of a classic group according to its members: when they asked, joined and synced, and whom they waited for.
--- Reads: member_round, join_round, clock_offset, common_clock, process_resolution
+-- Reads: member_round, join_round, clock_offset, common_clock, process_cluster
 -- Grain: kafka_cluster, group_id, incarnation, generation
 -- Times are on the members' common clock (middle of its bounds). Clocks can only be compared within an island: the island with the most members of
 -- the generation gives its times. A static member that returns to a stable group, perhaps in another member's place, receives the current generation.
@@ -43,7 +43,7 @@ WITH round_on_common_clock AS (
   LEFT JOIN common_clock c ON c.process_id = r.process_id
   LEFT JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference AND NOT o.stepped
   LEFT JOIN clock_offset k ON k.process_id = r.broker AND k.is_island_reference AND NOT k.stepped AND k.reference_process_id = o.reference_process_id
-  LEFT JOIN process_resolution s ON s.process_id = r.broker
+  LEFT JOIN process_cluster s ON s.process_id = r.broker AND s.is_last
 ), timed_round AS (
   SELECT *, CASE WHEN NOT is_late THEN joining_first.at_ms - ahead_ms END AS asked_ms,
     CASE WHEN NOT is_late THEN joining_last.at_ms - ahead_ms END AS joining_ms, CASE WHEN NOT is_late THEN joined.at_ms - ahead_ms END AS joined_ms,

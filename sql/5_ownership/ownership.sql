@@ -1,5 +1,5 @@
 -- One row per ownership: an unbroken time in which one instance in one process held one task, connector or partition.
--- Reads: holding, clock_offset, process_resolution
+-- Reads: holding, clock_offset, process_cluster
 -- Grain: ownership_id
 -- Public: yes
 -- Two spans: work (user code may read or write) ends at the latest when its client leaves or closes; the thread, or the ownership of a partition,
@@ -32,4 +32,4 @@ SELECT h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource,
   timestamp_millis(h.stop_hi_ms + r.resolution_ms - o.lo_ms) AS stop_hi, h.phase_end, h.stop_how, o.reference_process_id,
   filter(array_distinct(array(h.start_id, h.start_sign_id, h.stop_asked_id, h.last_sign_id, h.stop_id)), e -> e IS NOT NULL) AS witness
 FROM holding h JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
-JOIN process_resolution r ON r.process_id = h.process_id
+JOIN process_cluster r ON r.process_id = h.process_id AND r.is_last

@@ -1,5 +1,5 @@
 -- One row per pair of ownerships of one resource that could be, or be mistaken for, two owners at the same time.
--- Reads: holding, clock_offset, process_resolution, common_clock, event_row, clock_bound, one_process, filtered_log
+-- Reads: holding, clock_offset, common_clock, event_row, clock_bound, one_process, filtered_log, process_cluster
 -- Grain: a_id, b_id
 -- Each ownership is paired with its next few and with every later one that it may outlast. `lo_ms` and `hi_ms` bound how far b's clock is ahead of
 -- a's. All comparisons of the pair use the same offset, so the uncertainty is counted only once. Times on unrelated clocks do not show which pairs
@@ -35,7 +35,7 @@ WITH owner AS (
       -- and receives again immediately.
       s.process_id IS NOT NULL OR h.resource_kind = 'partition' AND r.resolution_ms > 1 AS is_ordered_by_line
     FROM holding h JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
-    JOIN process_resolution r ON r.process_id = h.process_id
+    JOIN process_cluster r ON r.process_id = h.process_id AND r.is_last
     LEFT JOIN common_clock s ON s.process_id = h.process_id AND s.how IS NOT NULL
     WHERE h.group_id IS NOT NULL
   )

@@ -1,6 +1,5 @@
 -- One row per ownership pair: for how long both owned the resource, over every clock offset that the edges allow, and whether both worked.
--- Reads: ownership_pair, holding, process_resolution, clock_offset, member_round, event_row, task_line, event
--- Reads: filtered_log
+-- Reads: ownership_pair, holding, clock_offset, member_round, event_row, task_line, event, filtered_log, process_cluster
 -- Grain: a_id, b_id
 -- For a fixed offset the overlap is the earlier end minus the later start. Over all offsets it has no inner minimum, so the minimum is at one of the
 -- two bounds, and the maximum is at a bound or where two starts or two ends coincide. An ownership without a known start is not certain at all, and a
@@ -39,7 +38,7 @@ WITH owner AS (
       h.start_lo_ms - o.hi_ms AS from_lo_ms, h.start_hi_ms + r.resolution_ms - o.lo_ms AS from_hi_ms, h.stop_lo_ms - o.hi_ms AS to_lo_ms,
       h.stop_hi_ms + r.resolution_ms - o.lo_ms AS to_hi_ms, h.work_stop_hi_ms + r.resolution_ms - o.lo_ms AS work_to_hi_ms
     FROM holding h LEFT SEMI JOIN (SELECT a_id AS id FROM ownership_pair UNION SELECT b_id FROM ownership_pair) p ON p.id = h.ownership_id
-    JOIN process_resolution r ON r.process_id = h.process_id
+    JOIN process_cluster r ON r.process_id = h.process_id AND r.is_last
     JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
     LEFT JOIN filtered_log u ON u.process_id = h.process_id AND u.why IN ('unordered', 'sorted')
   )

@@ -1,6 +1,6 @@
 -- One row per process run that another follows in the same log, with the way in which it ended.
--- Reads: process_life, fact_line, client_event, member_place, removed_member, event, clock_offset, cluster_broker, shared_log
--- Reads: clock_step, broker_absence, process_cluster, worker_group
+-- Reads: process_life, fact_line, client_event, member_place, removed_member, event, clock_offset, cluster_broker, shared_log, clock_step
+-- Reads: broker_absence, process_cluster
 -- Grain: process_id, instance
 -- In every release a worker prints that it stops. From 2.4 on a client that closes leaves its group or prints that it was closed; in earlier releases
 -- only its coordinator can show whether it left. How: stopped (it printed so), left (it left its groups cleanly), failed (it gave up while starting),
@@ -134,16 +134,13 @@ WITH process_run AS (
   FROM ended_run_on_old_clock j JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
 ), consumer_group AS (
   SELECT process_id, instance, min(group_id) AS group_id FROM client_event WHERE group_id IS NOT NULL GROUP BY process_id, instance
-), process_run_cluster AS (
-  SELECT process_id, instance, max(kafka_cluster) AS kafka_cluster FROM process_cluster WHERE is_life_last GROUP BY process_id, instance
 ), cluster_of_broker AS (
   SELECT process_id, max(kafka_cluster) AS kafka_cluster FROM cluster_broker WHERE process_id IS NOT NULL GROUP BY process_id
 ), run_end_of_group AS (
   SELECT e.*, coalesce(b.kafka_cluster, c.kafka_cluster) AS kafka_cluster,
-    CASE WHEN NOT e.is_broker THEN coalesce(w.group_id, g.group_id) END AS group_id
-  FROM run_end e LEFT JOIN worker_group w ON w.process_id = e.process_id AND w.instance = e.instance
-  LEFT JOIN consumer_group g ON g.process_id = e.process_id AND g.instance = e.instance
-  LEFT JOIN process_run_cluster c ON c.process_id = e.process_id AND c.instance = e.instance
+    CASE WHEN NOT e.is_broker THEN coalesce(c.worker_group_id, g.group_id) END AS group_id
+  FROM run_end e LEFT JOIN consumer_group g ON g.process_id = e.process_id AND g.instance = e.instance
+  LEFT JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND c.is_life_last
   LEFT JOIN cluster_of_broker b ON b.process_id = e.process_id
 ), restart AS (
   -- It printed that it stops, or left its group, and came back.

@@ -1,6 +1,6 @@
 -- One row per time that one process by itself was paused, cut off, killed or too slow to poll, including cases in which these cannot be
 -- distinguished.
--- Reads: lost_membership, cut_off, process_ending, process_life, worker_group, generation, clock_offset
+-- Reads: lost_membership, cut_off, process_ending, process_life, generation, clock_offset, process_cluster
 -- Grain: trouble_id
 -- The evidence is the lost memberships of its members, or connections that fail for long while members in other processes keep theirs.
 CREATE OR REPLACE TEMPORARY VIEW process_trouble (
@@ -55,10 +55,10 @@ WITH loss_on_clock AS (
     j.reference_process_id, filter(array(j.removed_id, j.noticed_id, j.refused_id, j.back_id), x -> x IS NOT NULL) AS witness
   FROM loss_on_clock j WHERE j.kind IN ('paused', 'cut_off', 'paused_or_cut_off', 'silent', 'silent_unsure', 'slow', 'slow_or_paused')
   UNION ALL
-  SELECT a.kafka_cluster, w.group_id, a.process_id, a.instance, CAST(NULL AS STRING), 'cut_off', false, a.from_ms, a.to_ms,
+  SELECT a.kafka_cluster, w.worker_group_id, a.process_id, a.instance, CAST(NULL AS STRING), 'cut_off', false, a.from_ms, a.to_ms,
     -- A connection that fails was attempted some time before.
     a.before_lo_ms, a.from_hi_ms, a.to_lo_ms - unreachable_ms, a.after_hi_ms, a.reference_process_id, array(a.first_id, a.last_id)
-  FROM cut_off a LEFT JOIN worker_group w ON w.process_id = a.process_id AND w.instance = a.instance
+  FROM cut_off a LEFT JOIN process_cluster w ON w.process_id = a.process_id AND w.instance = a.instance AND w.is_life_last
 ), usable_evidence AS (
   -- Evidence without a time in its own clock has one in its coordinator's.
   SELECT kafka_cluster, group_id, process_id, instance, member_id, kind, is_late, own_from_ms IS NOT NULL AS is_placed,
@@ -131,14 +131,14 @@ SELECT left(sha2(concat_ws('|', 'trouble', e.process_id, e.instance, CAST(e.own_
 FROM episode e
 UNION ALL
 SELECT left(sha2(concat_ws('|', 'over', o.process_id, o.instance), 256), 12) AS trouble_id, o.kafka_cluster,
-  array_sort(coalesce(o.group_ids, filter(array(w.group_id), g -> g IS NOT NULL))) AS group_ids, o.process_id, o.instance,
+  array_sort(coalesce(o.group_ids, filter(array(w.worker_group_id), g -> g IS NOT NULL))) AS group_ids, o.process_id, o.instance,
   coalesce(array_sort(o.member_ids), CAST(array() AS ARRAY<STRING>)) AS member_ids, CAST(NULL AS STRING) AS of_group_id,
   CASE WHEN o.how = 'died' THEN 'process_killed' ELSE 'unknown' END AS cause,
   -- A worker that is shut down prints so.
   CASE WHEN o.how = 'died' THEN CAST(array() AS ARRAY<STRING>) WHEN o.is_worker THEN array('lines_missing', 'process_killed')
     ELSE array('process_killed', 'process_restarted') END AS alternatives,
   o.from_lo_ms, o.from_hi_ms, o.to_lo_ms, o.to_hi_ms, o.reference_process_id, array_distinct(concat(o.witness, slice(o.removed, 1, 12))) AS witness
-FROM ended_process o LEFT JOIN worker_group w ON w.process_id = o.process_id AND w.instance = o.instance
+FROM ended_process o LEFT JOIN process_cluster w ON w.process_id = o.process_id AND w.instance = o.instance AND w.is_life_last
 UNION ALL
 -- Its process is unknown, because only its coordinator's log shows it. A member that its group was not waiting for would have announced its
 -- departure, unless it is static or belongs to Kafka Streams. A sink's member was lost with the worker that had its task.

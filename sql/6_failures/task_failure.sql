@@ -1,6 +1,6 @@
 -- One row per failure of a Connect task or connector: why and when it failed, what came before, and who ran it afterwards.
--- Reads: fact_line, task_line, event, process_life, worker_group, holding, clock_offset, process_resolution, clock_step, log_hole
--- Reads: quiet_log, unowned, one_process
+-- Reads: fact_line, task_line, event, process_life, holding, clock_offset, clock_step, log_hole, quiet_log, unowned, one_process
+-- Reads: process_cluster
 -- Grain: event_id
 -- Public: yes
 -- Consecutive lines about one failure are one row. Failures of a worker that is stopping have none. Work ends at the line of the failure; the task
@@ -44,10 +44,9 @@ CREATE OR REPLACE TEMPORARY VIEW task_failure (
 )
 AS
 WITH failure_line AS (
-  SELECT f.*, w.group_id AS worker_group_id, l.last_ms, CASE WHEN f.task IS NOT NULL THEN 'task' ELSE 'connector' END AS resource_kind,
+  SELECT f.*, l.last_ms, CASE WHEN f.task IS NOT NULL THEN 'task' ELSE 'connector' END AS resource_kind,
     coalesce(f.task, f.connector) AS resource, coalesce(regexp_replace(f.task, '-[0-9]+$', ''), f.connector) AS of_connector
   FROM fact_line f JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
-  LEFT JOIN worker_group w ON w.process_id = f.process_id AND w.instance = f.instance
   WHERE f.event IN ('task_failed', 'task_start_failed', 'task_init_failed', 'connector_start_failed', 'connector_failed')
     AND (l.stopping_ms IS NULL OR f.at_ms < l.stopping_ms)
 ), event_line AS (
@@ -103,7 +102,7 @@ WITH failure_line AS (
 ), placed_failure AS (
   SELECT f.*, r.resolution_ms, o.reference_process_id, f.at_ms - o.hi_ms AS lo_ms, f.at_ms + r.resolution_ms - o.lo_ms AS hi_ms
   FROM failure f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
-  JOIN process_resolution r ON r.process_id = f.process_id
+  JOIN process_cluster r ON r.process_id = f.process_id AND r.is_last
 ), owner AS (
   -- Each run of a resource that failed, on the reference clock; one that failed ends there.
   SELECT h.kafka_cluster, h.group_id, h.resource_kind, h.resource, o.reference_process_id, h.ownership_id, h.process_id, h.generation, h.start_id,
@@ -113,7 +112,7 @@ WITH failure_line AS (
     coalesce(least(f.at_ms, h.work_stop_hi_ms, h.stop_hi_ms) + r.resolution_ms - o.lo_ms, 9000000000000000) AS to_hi_ms
   FROM holding h LEFT SEMI JOIN failure s ON s.resource_kind = h.resource_kind AND s.resource = h.resource
   JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
-  JOIN process_resolution r ON r.process_id = h.process_id
+  JOIN process_cluster r ON r.process_id = h.process_id AND r.is_last
   LEFT JOIN (
     SELECT process_id, concat_ws('/', instance, life) AS owner, resource_kind, resource, max(event_id) AS event_id, min(at_ms) AS at_ms
     FROM failure GROUP BY process_id, instance, life, resource_kind, resource

@@ -1,12 +1,11 @@
 -- One row per worker whose assigned tasks do not work: tasks failed or never started, the herder died, or a sink task has no partitions.
--- Reads: task_failure, fact_line, worker_group, client_event, join_round, holding, process_life, clock_setback, clock_offset, log_hole
+-- Reads: task_failure, fact_line, client_event, join_round, holding, process_life, clock_setback, clock_offset, log_hole
 WITH clock_lead AS (
   -- How far each process's clock is ahead of its island's reference clock.
   SELECT process_id, (lo_ms + hi_ms) DIV 2 AS ahead_ms FROM clock_offset WHERE is_island_reference
 ), herder_failure AS (
-  SELECT f.kafka_cluster, w.group_id, f.process_id, f.instance, f.message, f.event_id, f.at_ms - k.ahead_ms AS reference_ms
+  SELECT f.kafka_cluster, f.worker_group_id AS group_id, f.process_id, f.instance, f.message, f.event_id, f.at_ms - k.ahead_ms AS reference_ms
   FROM fact_line f JOIN clock_lead k ON k.process_id = f.process_id
-  LEFT JOIN worker_group w ON w.process_id = f.process_id AND w.instance = f.instance
   WHERE f.event = 'herder_failed'
 ), resource_failure AS (
   SELECT f.*, unix_millis(f.failed_ts) - k.ahead_ms AS reference_ms,

@@ -1,13 +1,12 @@
 -- One row per pair of connectors that are declared to do the same work.
--- Reads: config_value, process_cluster, worker_group, fact_line, holding, clock_offset
+-- Reads: config_value, process_cluster, fact_line, holding, clock_offset
 WITH printed_line AS (
   -- Workers print two views of a connector: Connect's own, and the connector class's in the connector's context.
-  SELECT c.kafka_cluster, g.group_id AS place, g.group_id, v.connector,
+  SELECT c.kafka_cluster, c.worker_group_id AS place, c.worker_group_id AS group_id, v.connector,
     v.component RLIKE '^(Source|Sink)?ConnectorConfig$|EnrichedConnectorConfig$' AS by_connect,
     v.component, v.key, v.value, v.ts, v.event_id, unix_millis(v.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms
   FROM config_value v LEFT JOIN clock_offset o ON o.process_id = v.process_id AND o.is_island_reference
-  JOIN worker_group g ON g.process_id = v.process_id AND g.instance = v.instance
-  JOIN process_cluster c ON c.process_id = v.process_id AND c.instance = v.instance AND c.is_life_last
+  JOIN process_cluster c ON c.process_id = v.process_id AND c.instance = v.instance AND c.is_life_last AND c.worker_group_id IS NOT NULL
   WHERE v.source = 'log' AND v.connector IS NOT NULL AND v.task IS NULL
     AND NOT v.component RLIKE '(Producer|Consumer|AdminClient|Task|Distributed|Converter|Transformation|Transforms|Predicate)Config$'
 ), printed_setting AS (
@@ -40,9 +39,7 @@ WITH printed_line AS (
     array_sort(collect_set(event_id)) AS event_ids, CAST(NULL AS BIGINT) AS first_ms
   FROM stored_setting GROUP BY place, connector
 ), deleted_connector AS (
-  SELECT DISTINCT g.group_id, f.connector FROM fact_line f
-  JOIN worker_group g ON g.process_id = f.process_id AND g.instance = f.instance
-  WHERE f.event = 'connector_config_removed' AND f.connector IS NOT NULL
+  SELECT DISTINCT f.worker_group_id AS group_id, f.connector FROM fact_line f WHERE f.event = 'connector_config_removed' AND f.connector IS NOT NULL
 ), current_declaration AS (
   SELECT d.* FROM declaration d
   LEFT ANTI JOIN deleted_connector x ON x.group_id = d.group_id AND x.connector = d.connector
@@ -60,7 +57,7 @@ WITH printed_line AS (
     -- Sinks of the same name in one Kafka cluster share a group, so no record goes to both.
     AND NOT (a.is_sink AND a.connector = b.connector AND a.kafka_cluster <=> b.kafka_cluster)
 ), worker_process AS (
-  SELECT DISTINCT process_id, group_id FROM worker_group
+  SELECT DISTINCT process_id, worker_group_id AS group_id FROM process_cluster
 ), connector_with_work AS (
   SELECT DISTINCT w.group_id, regexp_replace(h.resource, '-[0-9]+$', '') AS connector FROM holding h
   JOIN worker_process w ON w.process_id = h.process_id

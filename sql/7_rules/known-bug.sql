@@ -1,5 +1,5 @@
 -- One row per known bug that a process of an affected release shows in its log.
--- Reads: known_bug, process, fact_line, client_event, split_brain, rule_assigned_not_working, worker_setting, worker_group, clock_offset, setting
+-- Reads: known_bug, process, fact_line, client_event, split_brain, rule_assigned_not_working, worker_setting, clock_offset, setting
 -- Reads: join_round
 -- parsers/known_bugs.toml lists the affected releases of each bug. This rule finds the evidence in the log.
 WITH process_release AS (
@@ -19,9 +19,8 @@ WITH process_release AS (
   FROM split_brain WHERE verdict = 'proved'
 ), bug_line AS (
   SELECT f.event_id, f.kafka_cluster, f.group_id, f.process_id, f.instance, f.stream_pos, f.event, f.message, f.task, f.partition,
-    f.group_instance_id, f.at_ms, f.at_ms - o.lo_ms AS reference_ms, g.group_id AS worker_group_id
+    f.group_instance_id, f.at_ms, f.at_ms - o.lo_ms AS reference_ms, f.worker_group_id
   FROM fact_line f LEFT JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
-  LEFT JOIN worker_group g ON g.process_id = f.process_id AND g.instance = f.instance
 ), worker_line AS (
   SELECT * FROM client_event WHERE is_worker
 ), connector_restart AS (

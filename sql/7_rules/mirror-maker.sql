@@ -1,6 +1,6 @@
 -- One row per period in which periodic work of MirrorMaker 2 failed or fell behind, and per two connectors that copied the same partitions
 -- at the same time.
--- Reads: event, config_value, process_life, process_cluster, worker_group, filtered_log, clock_offset
+-- Reads: event, config_value, process_life, process_cluster, filtered_log, clock_offset
 -- A flow is `source->target`, by the aliases of the two clusters; only cluster ids prove that two flows of this name are the same. MirrorMaker's own
 -- driver runs a herder for each flow in one JVM, in the group `source-mm2` of the target cluster, and its connectors have the same names in all
 -- flows. A task copies from the line with its partitions until it reports that it stopped, or as long as its process prints.
@@ -19,7 +19,7 @@ WITH mirror_line AS (
   GROUP BY process_id, instance, connector, key
   HAVING count(DISTINCT value) = 1
 ), mirror_process AS (
-  SELECT l.process_id, l.instance, max(c.kafka_cluster) AS kafka_cluster, max(g.group_id) AS group_id, max(f.flow) AS flow,
+  SELECT l.process_id, l.instance, max(c.kafka_cluster) AS kafka_cluster, max(c.worker_group_id) AS group_id, max(f.flow) AS flow,
     max(o.reference_process_id) AS island, max(o.lo_ms) AS lo_ms, max(o.hi_ms) AS hi_ms, max(l.last_ms) AS last_ms,
     max(l.stopping_ms) AS stopping_ms, bool_or(o.stepped OR q.process_id IS NOT NULL) AS is_unsure
   FROM process_life l
@@ -27,7 +27,6 @@ WITH mirror_line AS (
     WHERE event LIKE 'mirror\\_%' GROUP BY process_id, instance) f ON f.process_id = l.process_id AND f.instance = l.instance
   JOIN process_cluster c ON c.process_id = l.process_id AND c.instance = l.instance AND c.is_life_last
   JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
-  LEFT JOIN worker_group g ON g.process_id = l.process_id AND g.instance = l.instance
   LEFT JOIN filtered_log q ON q.process_id = l.process_id
   GROUP BY l.process_id, l.instance
 ), work_interval AS (

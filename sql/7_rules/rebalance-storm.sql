@@ -1,5 +1,5 @@
 -- One row per cause that made a group rebalance again and again.
--- Reads: generation, member_generation, member, fact_line, worker_group, clock_offset, process_life, member_setting
+-- Reads: generation, member_generation, member, fact_line, clock_offset, process_life, member_setting
 -- The cause is a member or a connector. Rounds without any change are one storm, whichever member asked for them. A group that rebalances
 -- continuously for none of these causes is a storm with an unknown cause. A member is identified by its process and client, by its
 -- group.instance.id, or by its client id and host. A member known only by its id can never return.
@@ -41,11 +41,11 @@ WITH group_round AS (
   WINDOW w AS (PARTITION BY kafka_cluster, group_id, place ORDER BY at_ms, is_end, member_id)
 ), reporting_worker AS (
   -- All workers read the changes, so only the worker with the most lines counts.
-  SELECT f.kafka_cluster, w.group_id, f.process_id,
-    row_number() OVER (PARTITION BY f.kafka_cluster, w.group_id ORDER BY count(*) DESC, f.process_id) AS nth
-  FROM fact_line f JOIN worker_group w ON w.process_id = f.process_id AND w.instance = f.instance
-  WHERE f.event IN ('connector_config_updated', 'connector_config_removed', 'connector_target_state_changed')
-  GROUP BY f.kafka_cluster, w.group_id, f.process_id
+  SELECT f.kafka_cluster, f.worker_group_id AS group_id, f.process_id,
+    row_number() OVER (PARTITION BY f.kafka_cluster, f.worker_group_id ORDER BY count(*) DESC, f.process_id) AS nth
+  FROM fact_line f
+  WHERE f.worker_group_id IS NOT NULL AND f.event IN ('connector_config_updated', 'connector_config_removed', 'connector_target_state_changed')
+  GROUP BY f.kafka_cluster, f.worker_group_id, f.process_id
 ), round_signature AS (
   SELECT g.kafka_cluster, g.group_id, g.incarnation, g.generation, count(*) AS seen, bool_and(g.state = 'synced' AND g.assigned IS NOT NULL) AS whole,
     coalesce(max(size(g.revoked)), 0) > 0 AS revokes,

@@ -1,11 +1,11 @@
 -- One row per worker, target and kind of failure: REST requests that a Connect worker could not forward to its leader or another worker.
--- Reads: placed_event, worker_group, worker_setting, member, clock_offset, process_life
+-- Reads: placed_event, worker_setting, member, clock_offset, process_life
 WITH clock_lead AS (
   SELECT process_id, reference_process_id, (lo_ms + hi_ms) DIV 2 AS ahead_ms FROM clock_offset WHERE is_island_reference
 ), worker_line AS (
   SELECT e.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event, e.event_id, e.message, e.http_status,
     lower(concat_ws(' ', e.error, e.root_error)) AS cause_text, e.error, regexp_extract(e.url, '^([a-z]+://[^/]+)', 1) AS url, e.leader_url,
-    e.leader_member_id, e.generation,
+    e.leader_member_id, e.generation, e.worker_group_id,
     CASE WHEN e.event IN ('rest_forward_failed', 'rest_no_leader') THEN true
       WHEN e.event = 'connector_reconfigure_failed' THEN coalesce(e.message LIKE 'Request to leader%'
         OR e.error RLIKE 'forward REST request|leader.s REST interface is empty', false)
@@ -25,8 +25,9 @@ WITH clock_lead AS (
   )
   WHERE is_failure
 ), failure AS (
-  SELECT f.kafka_cluster, w.group_id, f.process_id, k.reference_process_id, f.at_ms - k.ahead_ms AS reference_ms, f.event_id, f.message, f.error,
-    coalesce(nullif(f.url, ''), regexp_extract(f.leader.url, '^([a-z]+://[^/]+)', 1)) AS target, f.url IS NOT NULL AND f.url <> '' AS is_named,
+  SELECT f.kafka_cluster, f.worker_group_id AS group_id, f.process_id, k.reference_process_id, f.at_ms - k.ahead_ms AS reference_ms, f.event_id,
+    f.message, f.error, coalesce(nullif(f.url, ''), regexp_extract(f.leader.url, '^([a-z]+://[^/]+)', 1)) AS target,
+    f.url IS NOT NULL AND f.url <> '' AS is_named,
     f.leader.member_id AS leader_member_id, f.leader.url AS leader_url, f.leader.generation AS leader_generation, f.leader.event_id AS leader_id,
     coalesce(f.last_step <> 'worker_assigned', false) AS is_rebalancing,
     CASE WHEN f.event IN ('rest_request', 'rest_no_leader') OR f.cause_text RLIKE 'conflicting operation|rebalance|409' THEN 'conflict'
@@ -37,7 +38,6 @@ WITH clock_lead AS (
       WHEN f.cause_text RLIKE 'interface is empty' THEN 'no_url'
       ELSE 'other' END AS kind
   FROM failure_line f JOIN clock_lead k ON k.process_id = f.process_id
-  LEFT JOIN worker_group w ON w.process_id = f.process_id AND w.instance = f.instance
 ), worker_address AS (
   SELECT kafka_cluster, group_id, process_id, regexp_extract(worker_url, '^([a-z]+://[^/]+)', 1) AS address FROM worker_setting
   WHERE worker_url IS NOT NULL

@@ -1,12 +1,13 @@
 -- One row per sink group that two Connect clusters share.
--- Reads: join_round, worker_group
+-- Reads: join_round, process_cluster
 WITH cluster_part AS (
   -- The members of one Connect cluster in a sink's group.
-  SELECT j.kafka_cluster, j.group_id, w.group_id AS worker_group_id, array_sort(collect_set(j.process_id)) AS processes,
+  SELECT j.kafka_cluster, j.group_id, w.worker_group_id, array_sort(collect_set(j.process_id)) AS processes,
     min(coalesce(j.joined_ms, j.synced_ms)) AS from_ms, max(regexp_replace(j.task, '-[0-9]+$', '')) AS connector,
     collect_set(coalesce(j.synced_id, j.joined_id)) AS event_ids
-  FROM join_round j JOIN worker_group w ON w.process_id = j.process_id AND w.instance = j.instance WHERE j.task IS NOT NULL
-  GROUP BY j.kafka_cluster, j.group_id, w.group_id
+  FROM join_round j JOIN process_cluster w ON w.process_id = j.process_id AND w.instance = j.instance AND w.is_life_last
+  WHERE j.task IS NOT NULL AND w.worker_group_id IS NOT NULL
+  GROUP BY j.kafka_cluster, j.group_id, w.worker_group_id
 ), shared_group AS (
   SELECT kafka_cluster, group_id, min(from_ms) AS from_ms, max(connector) AS connector,
     sort_array(collect_list(struct(worker_group_id, processes))) AS clusters,
