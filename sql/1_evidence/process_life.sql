@@ -1,5 +1,5 @@
 -- One row per process run: from its first to its last line in the log, and how it ended.
--- Reads: event, process_line, range_row, process_start, clock_setback
+-- Reads: event, process_line, range_row, process_start
 -- Grain: process_id, instance
 -- A log that simply ends does not show that the process died; a later start in the same log does.
 CREATE OR REPLACE TEMPORARY VIEW process_life (
@@ -47,9 +47,7 @@ WITH run_span AS (
   )
   GROUP BY process_id, instance
 ), log_range AS (
-  -- For a clock that was set back, the earliest and latest times are not those of the first and last lines.
-  SELECT r.process_id, unix_millis(max(r.last_ts)) AS last_ms, unix_millis(min(r.first_ts)) AS first_ms
-  FROM range_row r LEFT ANTI JOIN clock_setback s ON s.process_id = r.process_id GROUP BY r.process_id
+  SELECT process_id, unix_millis(max(last_ts)) AS last_ms, unix_millis(min(first_ts)) AS first_ms FROM range_row GROUP BY process_id
 ), run_start AS (
   SELECT process_id, start.instance, start FROM process_start LATERAL VIEW explode(starts) x AS start
 ), run_with_next AS (

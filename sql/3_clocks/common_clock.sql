@@ -1,5 +1,5 @@
 -- One row per process with the clock on which its times are comparable with those of others, and the evidence if its own clock stepped.
--- Reads: clock_offset, clock_bound, clock_setback
+-- Reads: clock_offset, clock_bound, clock_setback, event_row
 -- Grain: process_id
 -- This is the clock of its island's reference if the offset is known to within `clock_skew_ms`. A process with a less certain clock, for example one
 -- that stepped, keeps its own clock: otherwise a duration between its lines and another's would consist of the uncertainty alone. Of two processes
@@ -12,6 +12,7 @@ CREATE OR REPLACE TEMPORARY VIEW common_clock (
   is_steady  COMMENT 'False if that clock stepped',
   set_back   COMMENT 'Positions in its own log before which its own clock was set back; NULL: none',
   step_ms    COMMENT 'Its own clock stepped by at least this at an unknown position, milliseconds; NULL: no such step is known',
+  steps      COMMENT 'Its own clock was set after the line at before_pos and before the one at after_pos, by at most hi_ms (NULL: unknown)',
   how        COMMENT 'set_back: its own times go back; contradicted: no steady offset to another process fits; NULL: its clock did not step',
   partner    COMMENT 'The other process, if the contradiction needs two',
   by_ms      COMMENT 'How far the times go back, or by how much the bounds contradict each other, milliseconds',
@@ -28,6 +29,15 @@ WITH reference_offset AS (
   FROM clock_bound a JOIN clock_bound b ON b.from_process_id = a.to_process_id AND b.to_process_id = a.from_process_id WHERE a.is_suspect
   UNION ALL
   SELECT process_id, 'set_back', NULL, by_ms, filter(array(before_id, event_id), x -> x IS NOT NULL), stream_pos FROM clock_setback
+), step AS (
+  -- No steady clock satisfies the lines of a contradiction: the clock stepped between the first and the last of them in its own log.
+  SELECT s.process_id, min(e.stream_pos) AS before_pos, max(e.stream_pos) AS after_pos, CAST(NULL AS BIGINT) AS hi_ms
+  FROM (SELECT process_id, partner, explode(witness) AS event_id FROM suspicion WHERE how = 'contradicted') s
+  JOIN event_row e ON e.event_id = s.event_id AND e.process_id = s.process_id GROUP BY s.process_id, s.partner
+  UNION ALL
+  SELECT process_id, stream_pos - 1, stream_pos, -by_ms FROM clock_setback
+), process_step AS (
+  SELECT process_id, collect_list(struct(before_pos, after_pos, hi_ms)) AS steps FROM step GROUP BY process_id
 ), worst_suspicion AS (
   SELECT process_id, max(struct(how, by_ms IS NOT NULL AS is_known, by_ms, array_join(witness, ',') AS ids, witness, partner)) AS worst,
     CASE WHEN max(how) = 'set_back' THEN count(stream_pos) ELSE count(*) END AS times,
@@ -37,7 +47,8 @@ WITH reference_offset AS (
 SELECT o.process_id, CASE WHEN o.is_close THEN o.reference_process_id ELSE o.process_id END AS clock_id,
   CASE WHEN o.is_close THEN (o.lo_ms + o.hi_ms) DIV 2 ELSE 0L END AS ahead_ms,
   NOT CASE WHEN o.is_close THEN coalesce(r.stepped, false) ELSE o.stepped END AS is_steady, d.set_back,
-  CASE WHEN d.worst.how = 'contradicted' THEN d.worst.by_ms END AS step_ms, d.worst.how AS how, d.worst.partner AS partner, d.worst.by_ms AS by_ms,
-  d.times, d.worst.witness AS witness
+  CASE WHEN d.worst.how = 'contradicted' THEN d.worst.by_ms END AS step_ms, p.steps, d.worst.how AS how, d.worst.partner AS partner,
+  d.worst.by_ms AS by_ms, d.times, d.worst.witness AS witness
 FROM reference_offset o LEFT JOIN reference_offset r ON r.process_id = o.reference_process_id
 LEFT JOIN worst_suspicion d ON d.process_id = o.process_id
+LEFT JOIN process_step p ON p.process_id = o.process_id

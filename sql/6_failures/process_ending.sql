@@ -1,6 +1,6 @@
 -- One row per process run that another follows in the same log, with the way in which it ended.
--- Reads: process_life, fact_line, client_event, member_place, removed_member, event, clock_offset, cluster_broker, shared_log, clock_step
--- Reads: broker_absence, process_cluster
+-- Reads: process_life, fact_line, client_event, member_place, removed_member, event, clock_offset, cluster_broker, shared_log
+-- Reads: broker_absence, process_cluster, common_clock
 -- Grain: process_id, instance
 -- In every release a worker prints that it stops. From 2.4 on a client that closes leaves its group or prints that it was closed; in earlier releases
 -- only its coordinator can show whether it left. How: stopped (it printed so), left (it left its groups cleanly), failed (it gave up while starting),
@@ -114,15 +114,14 @@ WITH process_run AS (
   WHERE l.next_ms IS NOT NULL
 ), clock_step_while_down AS (
   -- Its clock was set after a line of this run or an earlier one, and before a line of a later one, so perhaps while it was down.
-  SELECT l.process_id, l.instance, CASE WHEN count(c.lo_ms) > 0 THEN least(min(c.lo_ms), 0L) END AS lo_ms,
-    CASE WHEN count(c.hi_ms) = count(*) THEN greatest(max(c.hi_ms), 0L) END AS hi_ms
-  FROM process_run l
-  JOIN clock_step c ON c.process_id = l.process_id AND c.before_pos < l.next_start_pos AND c.after_pos >= l.next_start_pos
+  SELECT l.process_id, l.instance, CASE WHEN count(c.step.hi_ms) = count(*) THEN greatest(max(c.step.hi_ms), 0L) END AS hi_ms
+  FROM process_run l JOIN (SELECT process_id, explode(steps) AS step FROM common_clock) c
+    ON c.process_id = l.process_id AND c.step.before_pos < l.next_start_pos AND c.step.after_pos >= l.next_start_pos
   GROUP BY l.process_id, l.instance
 ), ended_run_on_old_clock AS (
   -- Between its own lines and another clock the bounds of the offset already allow for a clock step.
   SELECT j.*, CASE WHEN m.process_id IS NULL THEN j.next_ms ELSE greatest(j.next_ms - m.hi_ms, j.running_ms) END AS next_lo_ms,
-    CASE WHEN m.process_id IS NULL THEN j.next_ms WHEN m.lo_ms IS NOT NULL THEN greatest(j.next_ms - m.lo_ms, j.running_ms) END AS next_hi_ms
+    CASE WHEN m.process_id IS NULL THEN j.next_ms END AS next_hi_ms
   FROM ended_run j
   LEFT JOIN clock_offset o ON o.process_id = j.process_id AND o.reference_process_id = j.process_id AND o.is_island_reference
   LEFT JOIN clock_step_while_down m ON m.process_id = o.process_id AND m.instance = j.instance

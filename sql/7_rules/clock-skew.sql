@@ -1,6 +1,6 @@
 -- One row per process whose clock stepped or differs from that of most others (from its island's reference if there is no majority), or
 -- whose log was read in the wrong time zone.
--- Reads: clock_offset, clock_bound, common_clock, clock_setback, clock_step, range_row
+-- Reads: clock_offset, clock_bound, common_clock, range_row
 WITH clock_lead AS (
   SELECT process_id, reference_process_id AS island, lo_ms, hi_ms, suspect_time_zone FROM clock_offset
   WHERE is_island_reference AND NOT stepped AND process_id <> reference_process_id
@@ -37,13 +37,6 @@ WITH clock_lead AS (
   LEFT JOIN clock_bound forth ON forth.from_process_id = o.reference_process_id AND forth.to_process_id = o.process_id
   LEFT JOIN clock_bound back ON back.from_process_id = o.process_id AND back.to_process_id = o.reference_process_id
   WHERE o.suspect_time_zone IS NOT NULL OR o.lo_ms > clock_skew_ms OR o.hi_ms < -clock_skew_ms
-), step_size AS (
-  -- Messages before and after a clock step bound it better than its own log, which lacks the time between the two lines.
-  SELECT b.process_id, min(struct(p.hi_ms - p.lo_ms AS width_ms, p.step, p.lo_ms, p.hi_ms)) AS step
-  FROM clock_setback b
-  JOIN clock_step p ON p.process_id = b.process_id AND p.step LIKE 'partner %' AND p.before_pos < b.stream_pos
-    AND p.after_pos >= b.stream_pos AND p.lo_ms IS NOT NULL AND p.hi_ms <= -b.by_ms
-  GROUP BY b.process_id
 ), time_jump AS (
   SELECT process_id, path, unix_millis(first_ts) AS from_ms, shift_ms, shift_why, shift_ids, repeats,
     date_format(timestamp_millis(unix_millis(first_ts) - shift_ms), 'yyyy-MM-dd HH:mm:ss') AS printed_time,
@@ -63,11 +56,9 @@ WITH clock_lead AS (
   UNION ALL
   SELECT 'warning', 'proved', CASE WHEN o.process_id IS NOT NULL THEN concat(s.process_id, ' or ', s.partner) ELSE s.process_id END, NULL,
     CASE WHEN s.how = 'set_back' THEN 'set_back' WHEN o.process_id IS NOT NULL THEN 'contradict_each_other' ELSE 'contradicted' END AS code,
-    s.process_id, coalesce(s.partner, substr(n.step.step, 9)), n.step.lo_ms, n.step.hi_ms, s.by_ms, NULL, s.times, NULL, NULL, NULL,
+    s.process_id, s.partner, NULL, NULL, s.by_ms, NULL, s.times, NULL, NULL, NULL,
     transform(s.witness, x -> named_struct('role', 'cannot be true with a steady clock', 'event_id', x)) AS proof
   FROM common_clock s
-  -- For a single step only: the combined effect of several steps describes none of them.
-  LEFT JOIN step_size n ON n.process_id = s.process_id AND s.how = 'set_back' AND s.times = 1
   LEFT JOIN common_clock o ON o.process_id = s.partner AND o.partner = s.process_id AND s.how = 'contradicted' AND o.how = 'contradicted'
   -- A clock that contradicts one that was set back is not suspect for that reason.
   LEFT ANTI JOIN common_clock b ON s.how = 'contradicted' AND b.process_id = s.partner AND b.how = 'set_back'
