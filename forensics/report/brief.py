@@ -43,11 +43,13 @@ _TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
 _MISSING = {
     "truncated": "log without its beginning",
     "cut_lines": "log whose lines are cut",
+    "damaged": "log with damaged lines",
     "no_info": "log without Kafka's lines about tasks and assignments",
 }
 _SEVERAL = {
     "truncated": "logs without their beginnings",
     "cut_lines": "logs whose lines are cut",
+    "damaged": "logs with damaged lines",
     "no_info": "logs without Kafka's lines about tasks and assignments",
 }
 #: Reason for missing lines after the last line of a log.

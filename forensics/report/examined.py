@@ -76,7 +76,7 @@ def examine(
     Returns:
         `examined`: also false if everything known about a group's members comes from one of them, and no coordinator shows that there were no others;
         `why`: a code, None if examined; `resources` by kind; numbers of `groups`, `owners` (processes), `members_without_log`, `members_unheard`
-        (their log lacks their INFO lines), `logs_cut` (with truncated lines), `files_unread` (not, or not completely), `ownerships` (of the whole case),
+        (their log lacks their INFO lines), `logs_cut` (with truncated lines), `logs_damaged`, `files_unread` (not, or not completely), `ownerships` (of the whole case),
         `files`, `records`;
         `from_ts` and `to_ts` of the time that their logs cover; `gaps` and `gap_ms` in it; `groups_not_examined`;
         `groups_not_counted`: the logs do not show how many members they had;
@@ -99,11 +99,12 @@ def examine(
     seen = {o["group_id"] for o in rows["ownership"] if o.get("group_id")}
     files = [f for f in rows["source_file"] if f.get("status", "read") == "read" and f.get("kind", "log") == "log"]
     one_log = bool(owned) and _one_log(rows, owned)
-    # Missing from filtered lines does not mean missing from the log.
-    filtered = any(c["kind"] == "filtered" for c in coverage) and not any(_number(splits, v) for v in ("proved", "undecided"))
-    why = "filtered" if filtered else ("one_log" if one_log else None) if owned else _why(rows, files, window, bool(list(groups)))
+    # Missing from filtered lines does not mean missing from the log; lines of members that cannot be distinguished are not compared.
+    found = any(_number(splits, v) for v in ("proved", "undecided"))
+    left_out = None if found else next((kind for kind in ("filtered", "several_members") if any(c["kind"] == kind for c in coverage)), None)
+    why = (left_out or ("one_log" if one_log else None)) if owned else _why(rows, files, window, bool(list(groups)))
     return {
-        "examined": bool(owned) and not one_log and not filtered,
+        "examined": bool(owned) and why is None,
         "why": why,
         "resources": dict(Counter(kind for kind, _, _ in {(o["resource_kind"], o.get("group_id"), o["resource"]) for o in owned})),
         "groups": len({o.get("group_id") for o in owned}),
@@ -111,6 +112,7 @@ def examine(
         "members_without_log": sum(members_of(c) for c in coverage if _is_member(c)),
         "members_unheard": sum(c["facts"]["client_count"] for c in coverage if c.get("code") == "no_client_info"),
         "logs_cut": sum(c["kind"] == "cut_lines" for c in coverage),
+        "logs_damaged": sum(c["kind"] == "damaged" for c in coverage),
         "files_unread": len(unread(rows["source_file"])),
         "ownerships": len(rows["ownership"]),
         "files": len(files),
@@ -327,6 +329,8 @@ def basis(report: Report, clock: Clock, *, but: bool = True) -> str:
         text += f" The number of members of {and_more(uncounted, 6)} is unknown: there may have been more."
     if cut := facts["logs_cut"]:
         text += f" The lines of {count(cut, 'log')} are truncated: the text after the cut is unknown."
+    if damaged := facts["logs_damaged"]:
+        text += f" {count(damaged, 'log')} {'has' if damaged == 1 else 'have'} damaged lines, which prove nothing."
     if others := facts["groups_not_examined"]:
         text += f" Not examined, because no line shows ownership: {'group' if len(others) == 1 else 'groups'} {and_more(others, 6)}."
     return text

@@ -168,7 +168,7 @@ def clocks(report: Report, names: Names) -> list[Block]:
 def section(report: Report, names: Names, clock: Clock) -> list[Block]:
     """Describe what was not seen: missing logs, gaps, unread evidence, unrecognised records, assumed time zones."""
     blocks: list[Block] = []
-    for c in [c for c in report.coverage if c["kind"] in ("filtered", "unordered")][:_ROWS]:
+    for c in [c for c in report.coverage if c["kind"] in ("filtered", "unordered", "damaged")][:_ROWS]:
         blocks.append(Para(f"{names.process(c['process_id'])}: {c['note']}.", tone="bad"))
     blocks += _missing([c for c in report.coverage if c["kind"] == "missing_process"], clock)
     if ended := end_too_soon(report):

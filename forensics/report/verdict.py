@@ -157,12 +157,13 @@ def _one(row: Row) -> tuple[str, str]:
 
 
 def limits_of(examined: Row) -> str:
-    """Describe the members without a log or without INFO lines in it, truncated logs, and files that could not be read; return an empty text if there are none."""
+    """Describe the members without a log or without INFO lines in it, truncated and damaged logs, and files that could not be read; return an empty text if there are none."""
     members, unheard, cut, uncounted = (examined[name] for name in ("members_without_log", "members_unheard", "logs_cut", "groups_not_counted"))
-    unread = examined["files_unread"]
+    unread, damaged = examined["files_unread"], examined["logs_damaged"]
     none = [f"{members:,} more {'has' if members == 1 else 'have'} none"] * bool(members)
     silent = [f"the {'log' if unheard == 1 else 'logs'} of {unheard:,} {'does' if unheard == 1 else 'do'} not show ownership"] * bool(unheard)
     ends = [f"{count(cut, 'log')} {'has' if cut == 1 else 'have'} truncated lines"] * bool(cut)
+    ends += [f"{count(damaged, 'log')} {'has' if damaged == 1 else 'have'} damaged lines"] * bool(damaged)
     more = [f"the number of members of {and_more(uncounted, 3)} is unknown"] * bool(uncounted and not members)
     partly = [f"{count(unread, 'file')} could not be read completely"] * bool(unread)
     return "; ".join(none + silent + ends + more + partly)

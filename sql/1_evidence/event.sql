@@ -1,5 +1,5 @@
 -- One row per recognised record: its process, time, name and fields.
--- Reads: event_row, process_start, copied_log
+-- Reads: event_row, process_start, copied_log, damaged_line
 -- Grain: event_id
 -- Kept: no
 -- Public: yes
@@ -12,4 +12,6 @@ SELECT
 FROM event_row r LEFT JOIN process_start s ON s.process_id = r.process_id AND s.piece = r.stream_pos DIV 1048576
 -- A copy of a log is not counted.
 LEFT ANTI JOIN copied_log c ON c.process_id = r.process_id
+-- A damaged line proves nothing.
+LEFT ANTI JOIN damaged_line d ON d.event_id = r.event_id
 WHERE r.category <> 'snapshot'

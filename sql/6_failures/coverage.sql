@@ -1,6 +1,6 @@
 -- One row for each period of a process's time that the evidence covers or lacks, and per process that others name but whose log is missing.
 -- Reads: range_row, unrecognised_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log
--- Reads: filtered_log, log_hole, event, placed_event, client_event, common_clock, ownership_pair, ownership
+-- Reads: damaged_line, filtered_log, log_hole, event, placed_event, client_event, common_clock, ownership_pair, ownership
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
 -- Public: yes
@@ -9,8 +9,8 @@ CREATE OR REPLACE TEMPORARY VIEW coverage (
   process_id COMMENT 'Process, or a name for the missing one',
   from_ts    COMMENT 'From, by its own clock',
   to_ts      COMMENT 'To, by its own clock',
-  kind       COMMENT 'covered, gap, missing_lines, truncated, unreadable, filtered, unordered, several_members, several_brokers, cut_lines, no_info,
-    copy, many_owners or missing_process',
+  kind       COMMENT 'covered, gap, missing_lines, truncated, unreadable, filtered, unordered, several_members, several_brokers, cut_lines, damaged,
+    no_info, copy, many_owners or missing_process',
   note       COMMENT 'Description',
   code       COMMENT 'Same as kind; for a missing process, whether it is a member or the coordinator of a group',
   facts      COMMENT 'Facts of the description: process runs, length of a gap, why lines must be missing, a file and its fault, a group and its
@@ -225,6 +225,15 @@ WITH file_range AS (
   GROUP BY process_id
   HAVING count_if(is_longest) >= greatest(10, count(*) / 2) AND count(DISTINCT CASE WHEN is_longest THEN first_word END) >= 4
   UNION ALL
+  SELECT process_id, NULL, NULL, 'damaged' AS code, count(*), NULL, NULL
+  FROM (
+    SELECT process_id FROM damaged_line
+    UNION ALL
+    -- Bytes that are not text.
+    SELECT process_id FROM unrecognised_row WHERE text RLIKE '[\\x00-\\x08\\x0E-\\x1A\\uFFFD]'
+  )
+  GROUP BY process_id
+  UNION ALL
   SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'no_info' AS code, NULL, NULL, NULL
   FROM quiet_log q LEFT ANTI JOIN filtered_log f ON f.process_id = q.process_id WHERE q.client IS NULL
   UNION ALL
@@ -252,7 +261,7 @@ SELECT process_id, from_ts, to_ts,
     'path', CASE WHEN code = 'unreadable' THEN name END, 'reason', CASE WHEN code = 'unreadable' THEN detail END,
     'client', CASE WHEN code = 'several_members' THEN detail END, 'members', CASE WHEN code IN ('several_members', 'missing_member') THEN number END,
     'brokers', CASE WHEN code = 'several_brokers' THEN number END, 'broker_ids', CASE WHEN code = 'several_brokers' THEN name END,
-    'line_count', CASE WHEN code = 'cut_lines' THEN number END,
+    'line_count', CASE WHEN code IN ('cut_lines', 'damaged') THEN number END,
     'group_id', CASE WHEN code IN ('missing_member', 'missing_coordinator', 'several_members', 'many_owners') THEN name END,
     'clients', CASE WHEN code = 'no_client_info' THEN name END, 'client_count', CASE WHEN code = 'no_client_info' THEN number END,
     'of_process', CASE WHEN code = 'copy' THEN name END, 'equal_lines', CASE WHEN code = 'copy' THEN number END,

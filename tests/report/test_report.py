@@ -794,6 +794,37 @@ def test_logs_whose_lines_are_cut_stand_in_the_title() -> None:
     assert "2 logs whose lines are cut" in written
 
 
+def test_damaged_logs_are_named_in_the_title() -> None:
+    views = rows() | {"split_brain": []}
+    note = "2 lines are damaged"
+    views["coverage"].append(
+        {
+            "process_id": "w1/connect.log",
+            "from_ts": None,
+            "to_ts": None,
+            "kind": "damaged",
+            "code": "damaged",
+            "note": note,
+            "facts": {"line_count": 2},
+        }
+    )
+    written = flat(as_text(views=views))
+    assert "Split brain: NONE FOUND among the members with logs (1 log has damaged lines)" in written
+    assert "w1: 2 lines are damaged." in written
+    assert "1 log with damaged lines" in written
+
+
+def test_nothing_is_examined_if_lines_of_several_members_are_left_out() -> None:
+    views = rows() | {"split_brain": []}
+    facts = {"group_id": "g", "client": None, "members": 2}
+    views["coverage"].append(
+        {"process_id": "w9", "from_ts": None, "to_ts": None, "kind": "several_members", "code": "several_members", "note": "x", "facts": facts}
+    )
+    written = flat(as_text(views=views))
+    assert "Split brain: NOT EXAMINED" in written
+    assert "NONE FOUND" not in written
+
+
 def test_what_had_two_threads_is_counted_by_its_kind() -> None:
     views = rows()
     split = views["split_brain"][0] | {"kind": "thread", "verdict": "proved"}

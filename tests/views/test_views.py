@@ -117,7 +117,7 @@ def test_open_sql_has_the_public_views_and_rules_and_reads_no_file(sample_case):
     text = (sample_case(SAMPLES[0]).root / "open.sql").read_text()
     opened = created_by(sample_case(SAMPLES[0]).root / "open.sql")
     saved = {name for name, view in VIEWS.items() if view.kind != "step"}
-    assert opened.keys() - saved == {"event_row", "evidence_file", "process_start", "copied_log"}, "what event and snapshot read"
+    assert opened.keys() - saved == {"event_row", "evidence_file", "process_start", "copied_log", "damaged_line"}, "what event and snapshot read"
     assert saved <= opened.keys()
     assert "parquet.`" not in text
     assert len(view_files.statements(text)) == len(opened), "no thresholds: no view of them is computed by a query"
