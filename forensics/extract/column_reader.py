@@ -420,7 +420,7 @@ def _again(page: _Page, which: Ints, places: _Places) -> Flags:
     sizes, sizes_before = buffer.without_breaks(begins, stops) - begins, buffer.without_breaks(begins_before, stops_before) - begins_before
     alike = (which[some] == 0) | (sizes == sizes_before)
     # Most records of one time and size differ in one of these places.
-    for part in (0.4, 0.6, 0.8, 0.95):
+    for part in np.linspace(0.3, 0.95, 8).tolist():
         at = (part * sizes).astype(np.int64)
         alike &= (which[some] == 0) | (buffer.words(begins + at) == buffer.words(begins_before + at))
     found: Flags = np.zeros(len(which), bool)

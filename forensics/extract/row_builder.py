@@ -42,7 +42,7 @@ _OVERLAP = 500
 _OURS = {"event_id", "file_id", "process_id", "path", "event", "category", "releases"}
 _ID_BYTES = 12
 #: Rows, and bytes of records, that are collected into one batch.
-MAX_ROWS = 16_384
+MAX_ROWS = 32_768
 MAX_BYTES = 16 << 20
 
 
@@ -262,9 +262,11 @@ class RowBuilder:
         buffer, begins = items.buffer, items.begins[which]
         stops = buffer.without_breaks(begins, items.stops[which])
         data, salt, blake2b = buffer.view, self._split.head_id, hashlib.blake2b
+        persons = np.zeros((len(which), 2), "<u8")
+        persons[:, 0] = items.offsets[which]
         digests = [
-            blake2b(data[begin:stop], digest_size=_ID_BYTES, salt=salt, person=offset.to_bytes(16, "little")).digest()
-            for begin, stop, offset in zip(begins.tolist(), stops.tolist(), items.offsets[which].tolist(), strict=True)
+            blake2b(data[begin:stop], digest_size=_ID_BYTES, salt=salt, person=person).digest()
+            for begin, stop, person in zip(begins.tolist(), stops.tolist(), persons.view("S16").ravel().tolist(), strict=True)
         ]
         text = b"".join(digests).hex().encode()
         borders = np.arange(0, len(text) + 1, 2 * _ID_BYTES, dtype=np.int32)
