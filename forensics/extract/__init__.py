@@ -8,7 +8,7 @@ rows and counts.
     bulk_classification  classifies many messages together
     column_reader        reads logs in their original form, as columns
     single_readers       reads wrapped logs and snapshots, one record at a time
-    stream_summaries     summarises the times and rows of each stream, and finds repeated ones
+    stream_summaries     summarises the times and names of each stream
     row_builder          converts classified records to Arrow
     reading              converts splits to rows, and counts their contents
     parquet_parts        writes rows to files

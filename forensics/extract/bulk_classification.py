@@ -382,7 +382,7 @@ class CountedRecords:
             if not plain.all():
                 which, texts = which[plain], texts.filter(pa.array(plain))
             for number, block in enumerate(self._texts[logger]):
-                mine = np.flatnonzero(_matching(texts, block.expression))
+                mine = np.flatnonzero(matching(texts, block.expression))
                 mine = mine[~self._doubtful(texts if len(mine) == len(texts) else texts.take(pa.array(mine)), block)]
                 at = which[mine]
                 found[at] = (tails[at] * len(keys) + key[at]) * _MAX_BLOCKS + number
@@ -393,8 +393,8 @@ class CountedRecords:
         # An expression for a whole text usually fails early, so it is faster than a word search; one combined expression is faster than several.
         whole = [rival.expression for rival in block.rivals if rival.expression]
         words = [re.escape(word) for rival in block.rivals if not rival.expression for word in rival.words]
-        found = _matching(texts, "|".join((*whole, self._prefixed)))
-        return found | _matching(texts, "|".join(words)) if words else found
+        found = matching(texts, "|".join((*whole, self._prefixed)))
+        return found | matching(texts, "|".join(words)) if words else found
 
     def _learn(self) -> None:
         """Look up tails that were added since the last call."""
@@ -425,6 +425,7 @@ def _whole(texts: pa.LargeBinaryArray) -> tuple[Octets, Ints]:
     return np.frombuffer(data, np.uint8)[: places[-1]], places
 
 
-def _matching(texts: pa.Array, expression: str) -> Flags:
+def matching(texts: pa.Array, expression: str) -> Flags:
+    """Return for each text whether it contains the expression."""
     found: Flags = np.array(pc.match_substring_regex(texts, expression).to_numpy(zero_copy_only=False), bool)
     return found

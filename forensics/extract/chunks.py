@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from forensics.catalogue.pattern_files import EventPattern
 from forensics.catalogue.recogniser import Recognised, Recogniser
 from forensics.catalogue.releases import releases_of
 from forensics.errors import reason_of
@@ -96,17 +95,13 @@ class Classifier:
                 fault = f"{found.event}: {found.fault}"
             elif found is not None:
                 kind = COUNT if self._recogniser.is_counted(found, record.level) else EVENT
-                return Classification(kind, found, self._releases(found.pattern, record.logger, record.source_line, record.level))
+                kafka = "" if found.category == "other" else found.pattern.kafka
+                return Classification(kind, found, releases_of(record.logger, record.source_line, record.level, kafka))
         except Exception as e:
             fault = reason_of(e)
         if fault:
             return Classification(OTHER, fault=fault)
         return Classification(OTHER) if self._recogniser.needs_row(record.logger, record.level, record.message) else NOTHING
-
-    @staticmethod
-    def _releases(block: EventPattern, logger: str | None, source_line: int | None, level: str | None) -> str | None:
-        """Return the releases that can have printed a record."""
-        return releases_of(logger, source_line, level, "" if block.category == "other" else block.kafka)
 
 
 def array_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:

@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from forensics.catalogue.recogniser import Recogniser
 from forensics.evidence.streams import Readable
-from forensics.extract.bulk_classification import CountedRecords, MessageTemplates
+from forensics.extract.bulk_classification import CountedRecords, MessageTemplates, matching
 from forensics.extract.chunks import BulkClassification, Chunk, Classifier, Content, RecordBatch
 from forensics.records.line_reader import MAX_RECORD_BYTES, Line, Record, RecordReader, decode
 from forensics.records.timestamps import Zone
@@ -85,7 +84,7 @@ class ColumnReader:
     """
 
     def __init__(self, reader: RecordReader, zone: Zone, recogniser: Recogniser, classifier: Classifier) -> None:
-        self._reader, self._recogniser = reader, recogniser
+        self.reader, self.zone, self._recogniser = reader, zone, recogniser
         self._finder = RecordStartFinder(reader.layouts, reader, zone)
         self._tails = Tails(self._understand)
         self._counted = CountedRecords(recogniser, self._tails.found, self._finder.headers)
@@ -206,8 +205,8 @@ class ColumnReader:
         for i in which[self._dated[page.records.layouts[which]]].tolist():
             line = int(page.records.lines[i])
             text = decode(page.buffer.slice(int(page.starts[line]), int(page.ends[line])))
-            start = self._reader.start(Line(text))
-            if start is not None and self._reader.moment(start, text)[1]:
+            start = self.reader.start(Line(text))
+            if start is not None and self.reader.moment(start, text)[1]:
                 found.append(page.line + line)
         return found
 
@@ -373,8 +372,8 @@ class ColumnReader:
     def _one(self, raw: bytes) -> Record | None:
         """Return a record as the slow reader reads it; None if no record begins here."""
         lines = _decode_lines(raw)
-        start = self._reader.start(Line(lines[0]))
-        return None if start is None else self._reader.finish(start, lines)
+        start = self.reader.start(Line(lines[0]))
+        return None if start is None else self.reader.finish(start, lines)
 
     def _search(self, buffer: Buffer, begins: Ints, which: Ints, named: Flags) -> Flags:
         """Return for each given record whether it contains a name or literal of the catalogue."""
@@ -394,13 +393,13 @@ class ColumnReader:
         """Return for each given record whether it contains the pattern."""
         found: Flags = np.zeros(len(which), bool)
         if len(which):
-            found[:] = _matching(buffer.segments(begins).take(pa.array(which)), pattern)
+            found[:] = matching(buffer.segments(begins).take(pa.array(which)), pattern)
         return found
 
     def _understand(self, line: str) -> Tail:
         """Return the tail of a line of the fixed layout."""
         layout = self._finder.fixed
-        match = self._reader.layouts.find_tail(layout, line) if layout else None
+        match = self.reader.layouts.find_tail(layout, line) if layout else None
         if match is None or "\ufffd" in match[0]:  # the text does not show its size in bytes
             return NO_TAIL
         found = match.groupdict()
@@ -433,12 +432,6 @@ def _again(page: _Page, which: Ints, places: _Places) -> Flags:
 
 def _content(record: Record | None) -> Content | None:
     return None if record is None else Content(record)
-
-
-def _matching(texts: pa.Array, pattern: str) -> Flags:
-    """Return for each text whether it contains the pattern."""
-    found: Flags = pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False)
-    return found
 
 
 @lru_cache(maxsize=4)

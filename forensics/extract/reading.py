@@ -22,7 +22,7 @@ from forensics.extract.splits import FileSplit
 from forensics.extract.stream_summaries import Run, StreamSummary, gaps_between, merged
 from forensics.inventory.evidence import LOG
 from forensics.records.layouts import packaged
-from forensics.records.line_reader import MAX_RECORD_BYTES, MIN_ZERO_RUN, Profile, RecordReader, decode
+from forensics.records.line_reader import MAX_RECORD_BYTES, MIN_ZERO_RUN, RecordReader, decode
 from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer
 from forensics.records.vectorized.record_starts import RecordStartFinder
@@ -157,38 +157,6 @@ def read_splits(splits: Sequence[FileSplit], tools: Tools) -> Iterator[Part]:
             yield from _read_archive([p for p in splits if p.place.location == split.place.location and not p.text.plain], tools)
 
 
-class _Kind:
-    """The readers for logs with one format.
-
-    Args:
-        split: the split of one of these logs.
-        recogniser, classifier: know the messages.
-    """
-
-    def __init__(self, split: FileSplit, recogniser: Recogniser, classifier: Classifier) -> None:
-        pattern = split.format.pattern
-        self._knowing, self._pattern, self._profile, self._zone = (recogniser, classifier), pattern, _how_written(split), split.zone
-        self.reader = RecordReader(packaged().with_pattern(pattern) if pattern else packaged(), split.format.profile)
-        self.zone = Zone(split.zone)
-        self._quick: ColumnReader | None = None
-
-    def fits(self, split: FileSplit) -> bool:
-        """Return True if the log of a split has this format."""
-        return (split.format.pattern, split.zone, _how_written(split)) == (self._pattern, self._zone, self._profile)
-
-    @property
-    def quick(self) -> ColumnReader:
-        """Return the reader of lines in their original form, which reads many lines at a time."""
-        if self._quick is None or self._quick.full:
-            self._quick = ColumnReader(self.reader, self.zone, *self._knowing)
-        return self._quick
-
-
-def _how_written(split: FileSplit) -> Profile:
-    """Return a log's profile without the amount of text that was sampled."""
-    return replace(split.format.profile, lines=0, fitting=0, filtered="", literal="")
-
-
 class Tools:
     """A reader of splits, one after the other. Knowledge about one log is used for later logs with the same format.
 
@@ -200,14 +168,18 @@ class Tools:
     def __init__(self, recogniser: Recogniser, schemas: Schemas) -> None:
         self._recogniser, self.schemas = recogniser, schemas
         self.classifier = Classifier(recogniser)
-        self._kinds: list[_Kind] = []
+        self._kinds: list[tuple[object, ColumnReader]] = []
 
-    def kind(self, split: FileSplit) -> _Kind:
-        """Return the readers for logs with the format of this one."""
-        found = next((kind for kind in self._kinds if kind.fits(split)), None)
+    def reader(self, split: FileSplit) -> ColumnReader:
+        """Return the reader for logs with the format of this one."""
+        # A log's profile without the amount of text that was sampled.
+        profile = replace(split.format.profile, lines=0, fitting=0, filtered="", literal="")
+        kind = split.format.pattern, split.zone, profile
+        found = next((reader for of, reader in self._kinds if of == kind and not reader.full), None)
         if found is None:
-            found = _Kind(split, self._recogniser, self.classifier)
-            self._kinds = [found, *self._kinds[: _MAX_KINDS - 1]]
+            layouts = packaged().with_pattern(split.format.pattern) if split.format.pattern else packaged()
+            found = ColumnReader(RecordReader(layouts, split.format.profile), Zone(split.zone), self._recogniser, self.classifier)
+            self._kinds = [(kind, found), *[known for known in self._kinds if known[0] != kind][: _MAX_KINDS - 1]]
         return found
 
 
@@ -326,10 +298,10 @@ class _Task:
         split = self._split
         if split.format.kind != LOG:
             return SnapshotReader(split.format.kind).read(stream)
-        kind = self._tools.kind(split)
-        reader, zone = kind.reader, kind.zone
+        columns = self._tools.reader(split)
+        reader, zone = columns.reader, columns.zone
         if split.format.profile.plain:
-            return kind.quick.read(stream, place, split.end, line, _open_before(reader, zone, place, behind))
+            return columns.read(stream, place, split.end, line, _open_before(reader, zone, place, behind))
         if split.format.profile.document is not None:
             return WrappedReader(reader, zone).read_document(stream)
         ahead = behind[behind.find(b"\n") + 1 :] if len(behind) < place else behind

@@ -43,6 +43,8 @@ _NEAR = 900 * SECOND
 _MIN_PAIRS, _TIMES_AS_MANY = 5, 2
 #: No line has these times.
 _LATEST, _NEVER = np.iinfo(np.int64).max, np.iinfo(np.int64).min
+#: First and last time of each repair (process and position), and of the rest of each file that has a repair (its path, and -1).
+_Spans = dict[tuple[str, int], tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,7 @@ def apply(found: Sequence[Repair], files: Iterable[Path], ranges: Sequence[Mappi
         The rows of `range_row`, and one more row for each repair.
     """
     with ThreadPoolExecutor() as pool:
-        return _ranges(ranges, found, _Spans.of_all(pool.map(lambda file: _rewrite(file, found), files)))
+        return _ranges(ranges, found, list(pool.map(lambda file: _rewrite(file, found), files)))
 
 
 def silences(gaps: Sequence[Mapping[str, int]]) -> list[dict[str, int]]:
@@ -196,45 +198,26 @@ def silences(gaps: Sequence[Mapping[str, int]]) -> list[dict[str, int]]:
     return [{"from_ts": begin, "to_ts": end} for begin, end in dict.fromkeys(intervals) if end - begin > GAP_US]
 
 
-class _Spans:
-    """First and last time of each repair, and of the rest of each file that has a repair."""
+def _span(parts: Iterable[_Spans], key: tuple[str, int]) -> tuple[int, int] | None:
+    """Return the first and the last time of a repair, or of the rest of a file, in all files; None if there is none."""
+    known = [part[key] for part in parts if key in part]
+    return (min(first for first, _ in known), max(last for _, last in known)) if known else None
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, int], tuple[int, int]] = {}
 
-    @classmethod
-    def of_all(cls, parts: Iterable[_Spans]) -> _Spans:
-        """Return the times in all parts."""
-        whole = cls()
-        for part in parts:
-            for key, (first, last) in part._known.items():
-                whole._add(key, first, last)
-        return whole
-
-    def _add(self, key: tuple[str, int], first: int, last: int) -> None:
-        known = self._known.get(key, (_LATEST, -_LATEST))
-        self._known[key] = min(known[0], first), max(known[1], last)
-
-    def see(self, keys: Sequence[tuple[str, int]], which: Ints, times: Ints) -> None:
-        """Record times, each with the index of its key."""
-        low, high = np.full(len(keys), _LATEST), np.full(len(keys), -_LATEST)
-        np.minimum.at(low, which, times)
-        np.maximum.at(high, which, times)
-        for n in np.unique(which).tolist():
-            self._add(keys[n], int(low[n]), int(high[n]))
-
-    def of(self, name: str, place: int) -> tuple[int, int] | None:
-        """Return the first and the last time; None if there is none."""
-        return self._known.get((name, place))
+def _spans(keys: Sequence[tuple[str, int]], which: Ints, times: Ints) -> _Spans:
+    """Return the first and the last of the times that have each key, given the index of each one's key."""
+    low, high = np.full(len(keys), _LATEST), np.full(len(keys), -_LATEST)
+    np.minimum.at(low, which, times)
+    np.maximum.at(high, which, times)
+    return {keys[n]: (int(low[n]), int(high[n])) for n in np.unique(which).tolist()}
 
 
 def _rewrite(file: Path, found: Sequence[Repair]) -> _Spans:
     """Move the rows of repairs in one file, and remove repeated ones; return their times. A file is only rewritten if one of its rows changes."""
-    spans = _Spans()
     with pq.ParquetFile(file, read_dictionary=["process_id", "path"]) as opened:
         rows = opened.read(["process_id", "path", "stream_pos", "ts"]).unify_dictionaries()
     if not rows.num_rows:
-        return spans
+        return {}
     processes, paths = (rows[name].combine_chunks() for name in ("process_id", "path"))
     pos, printed = rows["stream_pos"].to_numpy(), rows["ts"].cast(pa.int64()).fill_null(_NEVER).to_numpy()
     timed = printed != _NEVER
@@ -243,9 +226,9 @@ def _rewrite(file: Path, found: Sequence[Repair]) -> _Spans:
     repair = np.maximum(moved, again)
     shifts, moves = (np.append([getattr(s, name) for s in found], 0).astype(np.int64) for name in ("shift_us", "moved"))
     inside, outside = (np.flatnonzero(timed & here) for here in (repair >= 0, repair < 0))
-    spans.see([(s.process_id, s.from_pos) for s in found], repair[inside], printed[inside] + shifts[repair[inside]])
+    spans = _spans([(s.process_id, s.from_pos) for s in found], repair[inside], printed[inside] + shifts[repair[inside]])
     names = paths.dictionary.to_pylist()
-    spans.see([(name, -1) for name in names], paths.indices.to_numpy()[outside].astype(np.int64), printed[outside])
+    spans |= _spans([(name, -1) for name in names], paths.indices.to_numpy()[outside].astype(np.int64), printed[outside])
     is_new = np.append([s.owner != s.process_id or s.shift_us != 0 or s.moved != 0 for s in found], False)  # noqa: FBT003  (for lines without a repair)
     owners, at = pa.array([s.owner for s in found], pa.string()), 0
 
@@ -282,7 +265,7 @@ def _repair_of(processes: pa.DictionaryArray, pos: Ints, found: Sequence[Repair 
     return which
 
 
-def _ranges(ranges: Sequence[Mapping[str, Any]], found: Sequence[Repair], spans: _Spans) -> list[dict[str, Any]]:
+def _ranges(ranges: Sequence[Mapping[str, Any]], found: Sequence[Repair], spans: Sequence[_Spans]) -> list[dict[str, Any]]:
     """Return rows of `range_row` in which each repair has its own times and silences, and the way in which it was found."""
     result: list[dict[str, Any]] = []
     for row in sorted(ranges, key=lambda r: (r["path"], r["range_start"])):
@@ -295,12 +278,12 @@ def _ranges(ranges: Sequence[Mapping[str, Any]], found: Sequence[Repair], spans:
         earlier = [s for s in mine if s.begin <= row["range_start"]][-1:]
         here = [s for s in mine if row["range_start"] < s.begin <= row["range_end"]]
         quiet = _by_repair(row["gaps"] or [], earlier, here, repeated)
-        left = spans.of(earlier[0].process_id, earlier[0].from_pos) if earlier else spans.of(row["path"], -1)
+        left = _span(spans, (earlier[0].process_id, earlier[0].from_pos) if earlier else (row["path"], -1))
         first, last = (max(row["first_ts"], left[0]), min(row["last_ts"], left[1])) if left else (1, 0)
         times = {"first_ts": first, "last_ts": last} if first <= last else {"first_ts": None, "last_ts": None}
         result.append({**row, **times, "process_id": earlier[0].owner if earlier else row["process_id"], "gaps": quiet.pop(0)})
         for s, gaps in (*zip(here, quiet, strict=True), *((s, []) for s in repeated)):
-            span = spans.of(s.process_id, s.from_pos)
+            span = _span(spans, (s.process_id, s.from_pos))
             if span is not None:
                 ended = s.since if s.since is not None else span[1]
                 if s.until is not None and s.until - ended > GAP_US:
