@@ -354,7 +354,10 @@ def _advised(report: Report) -> tuple[str, str]:
 
 def _gives_cause(findings: Sequence[Row]) -> bool:
     """Return True if a finding itself names its cause: the exception that it quotes, or a worker that was shut down."""
-    return any(facts.get("error") or facts.get("is_shut_down") for facts in (json.loads(f.get("facts") or "{}") for f in findings))
+    return any(
+        facts.get("error") or facts.get("is_shut_down")
+        for facts in (json.loads(f.get("facts") or "{}") for f in findings if f.get("code") not in ("not_named", "not_stored"))
+    )
 
 
 def how_sure(report: Report) -> str:

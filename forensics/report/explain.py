@@ -128,7 +128,7 @@ def _captures(items: list[Item]) -> list[str]:
 
 def _add_exception(known: KnownException, matches: list[str], out: Document) -> None:
     times = f", {len(matches)} times" if len(matches) > 1 else ""
-    out.add(Heading(3, f"{known.names[0]} (exception){times}", "good"))
+    out.add(Heading(3, f"{known.names[0]} (exception){times}" if known.names else f"{known.says[0]}{times}", "good"))
     others = ", ".join(known.names[1:])
     rows = [("releases", releases(known.kafka)), ("recognised by", f"“{matches[0]}”"), *([("also called", others)] if others else [])]
     out.add(Table((Column("", fixed=True), Column("")), tuple(rows)))

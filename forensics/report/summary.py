@@ -53,7 +53,9 @@ def compose(report: Report, names: Names, clock: Clock, window: str = "") -> lis
             text = shorten(story.headline, _LONGEST) + after(story)
             text = f"{number} of {len(graver)}{day}" + f": {text}" * (text not in words)  # the title may have it already
             blocks.append(Heading(2, text, _TONES[story.incident["severity"]]))
-        blocks += _incident(report, story, dated, recurrence(report, names, story, by_cause(graver)))
+        alike = next((n for n, s in enumerate(graver[: number - 1], 1) if story.next and _impersonal(s, names) == _impersonal(story, names)), 0)
+        shown = replace(story, next=f"as in {alike} of {len(graver)}") if alike else story
+        blocks += _incident(report, shown, dated, recurrence(report, names, story, by_cause(graver)))
     if more := graver[_IN_FULL:]:
         blocks += [Heading(2, count(len(more), "more incident")), _others(report, more, dated)]
     if not is_without_group(report):
@@ -68,6 +70,12 @@ def compose(report: Report, names: Names, clock: Clock, window: str = "") -> lis
         rows += [("", f"and {len(alone) - _LISTED} more: `forensics report --full`", "")] * (len(alone) > _LISTED)
         blocks += [Heading(3, "Also"), Table((Column("", fixed=True), Column(""), Column("", fixed=True)), tuple(rows))]
     return [*blocks, Heading(3, ""), foot(report, clock)]
+
+
+def _impersonal(story: Story, names: Names) -> str:
+    """Return the advice of an incident without the name of its process."""
+    subject = story.incident["subject"]
+    return story.next.replace(names.process(subject), "") if subject else story.next
 
 
 def without_incident(report: Report) -> list[Row]:

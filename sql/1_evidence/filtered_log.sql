@@ -18,12 +18,13 @@ CREATE OR REPLACE TEMPORARY VIEW filtered_log (
 )
 AS
 WITH classified_line AS (
-  SELECT process_id, unix_millis(ts) AS at_ms, event, category, client_kind, logger, group_id,
+  SELECT process_id, unix_millis(ts) AS at_ms, event, category, client_kind, logger, group_id, reason,
     CASE WHEN event = 'rebalance_preparing' AND old_generation > lag(old_generation) OVER in_group THEN 'rebalances_unended'
       WHEN event = 'group_stabilized' AND generation > lag(generation) OVER in_group THEN 'rebalances_unprepared'
       -- Each member's own next round, because an excerpt may begin in the middle of a round.
       WHEN (event IN ('joined', 'synced') AND client_kind IN ('Consumer', 'Worker') OR event = 'worker_assigned')
         AND generation > lag(generation) OVER of_client THEN 'rounds_unasked'
+      WHEN event = 'partitions_assigned' AND client_kind <=> 'Consumer' AND lag(event) OVER of_client IS NOT NULL THEN 'assigned_unjoined'
       WHEN event = 'worker_rebalance_started' AND lag(event) OVER of_client IS NOT NULL THEN 'rounds_unasked'
       -- A client without a coordinator is also asked to join but cannot. Only members send heartbeats.
       WHEN event = 'heartbeat_failed' AND coalesce(error, cause, reason, '') RLIKE '(?i)rebalanc' THEN 'answers_unasked'
@@ -50,6 +51,8 @@ WITH classified_line AS (
     -- librdkafka prints its requests next to the responses.
     count_if(event IN ('joined', 'join_failed') AND logger = 'JOINGROUP') AS join_answers,
     count_if(event = 'heartbeat_failed' AND logger = 'HEARTBEAT' AND group_id IS NOT NULL) AS heartbeat_answers,
+    count_if(sign = 'assigned_unjoined') AS assigned, count_if(event IN ('joined', 'synced')) AS joined,
+    count_if(event = 'rejoin_requested' AND reason LIKE '%already rebalancing') AS asked_again,
     count_if(event = 'heartbeat_sent') AS heartbeats, count_if(event = 'joining') AS asked, count_if(is_given_work) AS given_work,
     count_if(category IN ('task', 'connector') OR event IN ('work_starting', 'work_started', 'tasks_stopped', 'config_behind')) AS work_lines,
     count_if(sign = 'starts_unmade') AS starts, count_if(event IN ('task_creating', 'task_started', 'task_executing', 'task_start_failed')) AS made,
@@ -87,7 +90,8 @@ WITH classified_line AS (
     CASE
       WHEN prepared >= 2 AND ended = 0 THEN 'rebalances_unended'
       WHEN stabilized >= 2 AND preparing = 0 THEN 'rebalances_unprepared'
-      WHEN rounds >= 2 AND asked = 0 THEN 'rounds_unasked'
+      -- A KIP-848 consumer is never asked to join again.
+      WHEN asked = 0 AND (rounds >= 2 OR assigned >= 2 AND asked_again >= 1 AND joined = 0) THEN 'rounds_unasked'
       WHEN greatest(answers, join_answers) >= 2 AND asked = 0 THEN 'answers_unasked'
       WHEN heartbeat_answers >= 2 AND heartbeats = 0 THEN 'heartbeats_unsent'
       WHEN given_work >= 2 AND work_lines = 0 THEN 'assignments_unstarted'

@@ -36,7 +36,7 @@ CREATE OR REPLACE TEMPORARY VIEW incident (
   over_how          COMMENT 'ended; shut_down: it lasted until one of its processes was shut down (open: with which the logs end); else NULL',
   shown_until       COMMENT 'Time up to which the logs show it (reference clock); NULL: it is over',
   still             COMMENT 'Conditions that are not over, the most severe first: two_owners, broker_away, process_away, rebalance, offsets_topic,
-    no_coordinator, declared, clock, not_started, failed',
+    no_coordinator, not_stored, declared, clock, not_started, failed',
   targets           COMMENT 'Processes or brokers to stop or start; if a shutdown ended it, those that were shut down',
   outcome           COMMENT 'Whether it is over and since when, or which condition is not',
   stop_now          COMMENT 'Action that ends it now; NULL: it is over',

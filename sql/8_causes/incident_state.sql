@@ -11,7 +11,7 @@ CREATE OR REPLACE TEMPORARY VIEW incident_state (
   over_how      COMMENT 'ended; shut_down: it lasted until one of its processes was shut down (open: at the end of the logs); else NULL',
   shown_ms      COMMENT 'The logs show it until this time; NULL: it is over',
   still         COMMENT 'What is not over, the most serious first: two_owners, broker_away, process_away, rebalance, offsets_topic,
-    no_coordinator, declared, clock, not_started, failed',
+    no_coordinator, not_stored, declared, clock, not_started, failed',
   targets       COMMENT 'Processes or brokers to stop or start; for an incident that ended with a shutdown, those that were shut down'
 )
 AS
@@ -105,7 +105,7 @@ WITH run_end AS (
   UNION ALL
   SELECT incident_id, coalesce(to_ms, from_ms),
     CASE WHEN rule = 'coordinator-unavailable' AND coalesce(try_cast(get_json_object(facts, '$.is_open') AS BOOLEAN), to_ms IS NULL)
-        THEN 'no_coordinator'
+        THEN CASE WHEN code = 'not_stored' THEN code ELSE 'no_coordinator' END
       WHEN rule = 'assigned-not-working' AND to_ms IS NULL THEN CASE WHEN code LIKE 'failed%' THEN 'failed' ELSE 'not_started' END END,
     -- If the cause of a member's removal is unknown, so is its whereabouts, unless it returned. A log that ends soon after a refused commit does not
     -- show that the next one succeeded. A stuck partition may have moved on without a line.
@@ -120,7 +120,7 @@ WITH run_end AS (
     bool_or(coalesce(still IS NOT NULL AND NOT is_unknown, false)) AS is_open, bool_or(coalesce(is_unknown, false)) AS is_unknown,
     -- If something is known to be open, unknown parts are not reported as open.
     array_intersect(array('two_owners', 'broker_away', 'process_away', 'rebalance', 'offsets_topic', 'no_coordinator', 'declared',
-      'clock', 'not_started', 'failed'), CASE WHEN bool_or(still IS NOT NULL AND NOT is_unknown)
+      'clock', 'not_started', 'failed', 'not_stored'), CASE WHEN bool_or(still IS NOT NULL AND NOT is_unknown)
       THEN collect_set(CASE WHEN NOT is_unknown THEN still END) ELSE collect_set(still) END) AS still,
     min(shown_ms) AS shown_ms, array_sort(array_distinct(flatten(collect_list(targets)))) AS targets
   FROM incident_part GROUP BY incident_id
