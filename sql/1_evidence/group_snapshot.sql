@@ -1,6 +1,6 @@
 -- One row per group, member, or committed offset of a partition in the output of kafka-consumer-groups --describe or in a dump of
 -- __consumer_offsets.
--- Reads: snapshot, topic_name
+-- Reads: snapshot
 -- Grain: event_id
 -- Public: yes
 -- A dump's rows are its records in their order: a group's row is a stored generation, its members' rows have its line. Of commits, only the last of
@@ -42,7 +42,8 @@ CREATE OR REPLACE TEMPORARY VIEW group_snapshot (
 AS
 WITH topic_names AS (
   -- KIP-848 records name topics by their ids.
-  SELECT map_from_entries(sort_array(collect_list(struct(topic_id, topic)))) AS names FROM topic_name
+  SELECT map_from_entries(sort_array(collect_list(struct(topic_id, topic)))) AS names
+  FROM (SELECT topic_id, max(topic) AS topic FROM snapshot WHERE event = 'topic_described' AND topic_id IS NOT NULL GROUP BY topic_id)
 )
 SELECT
   CASE WHEN event LIKE 'group\\_offset%' OR event LIKE 'offset\\_%' THEN 'offset' WHEN event LIKE 'member\\_%' THEN 'member' ELSE 'group' END AS what,

@@ -1,7 +1,9 @@
 -- One row per process run: from its first to its last line in the log, and how it ended.
--- Reads: event, process_line, range_row, process_start
+-- Reads: event, process_line, range_row, process_start, shared_log
 -- Grain: process_id, instance
--- A log that simply ends does not show that the process died; a later start in the same log does.
+-- A log that simply ends does not show that the process died; a later start in the same log does. Threads print slightly out of order, so only a jump
+-- back of more than two seconds plus `clock_jitter_ms` shows that a clock was set back. A single line does not: a clock that was set back stays back,
+-- whereas an isolated line was only printed late.
 CREATE OR REPLACE TEMPORARY VIEW process_life (
   process_id,
   instance      COMMENT 'Which run of the process; 0 began before the log',
@@ -17,7 +19,9 @@ CREATE OR REPLACE TEMPORARY VIEW process_life (
   next_start_ms COMMENT 'First line of the next run in the same log; NULL: there is none',
   next_start_id COMMENT 'Its event',
   next_start_pos COMMENT 'Its position',
-  is_broker, is_worker
+  is_broker, is_worker,
+  setbacks      COMMENT 'Lines before which its printed time went back because its clock was set back: position, event (NULL: only counted), the event
+    before, by how many milliseconds; NULL: none'
 )
 AS
 WITH run_span AS (
@@ -50,6 +54,18 @@ WITH run_span AS (
   SELECT process_id, unix_millis(max(last_ts)) AS last_ms, unix_millis(min(first_ts)) AS first_ms FROM range_row GROUP BY process_id
 ), run_start AS (
   SELECT process_id, start.instance, start FROM process_start LATERAL VIEW explode(starts) x AS start
+), adjacent_line AS (
+  SELECT p.process_id, p.instance, p.stream_pos, p.event_id, p.at_ms, lag(p.at_ms) OVER lines AS before_ms, lead(p.at_ms) OVER lines AS next_ms,
+    lag(p.at_ms, 2) OVER lines AS second_before_ms, lag(p.event_id) IGNORE NULLS OVER lines AS before_id
+  FROM process_line p
+  -- In a log of several members or processes, times go back without a clock step.
+  LEFT ANTI JOIN shared_log s ON s.process_id = p.process_id
+  WHERE p.at_ms IS NOT NULL
+  WINDOW lines AS (PARTITION BY p.process_id ORDER BY p.stream_pos)
+), run_setback AS (
+  SELECT process_id, instance, sort_array(collect_list(struct(stream_pos, event_id, before_id, before_ms - at_ms AS by_ms))) AS setbacks
+  FROM adjacent_line
+  WHERE least(before_ms - at_ms, second_before_ms - at_ms, before_ms - next_ms) > clock_setback_ms + clock_jitter_ms GROUP BY process_id, instance
 ), run_with_next AS (
   SELECT s.process_id, s.instance, s.first_ms, s.last_ms, f.last_work_ms, f.stopping_ms, f.ending_ms, f.ending_id, f.ending_lo_ms, f.is_broker,
     f.is_worker, a.start, b.start AS next_start, row_number() OVER (PARTITION BY s.process_id ORDER BY s.instance) AS nth
@@ -64,5 +80,6 @@ SELECT o.process_id, o.instance, CASE WHEN o.nth = 1 THEN least(o.first_ms, r.fi
   o.stopping_ms, o.ending_ms, o.ending_id, o.ending_lo_ms, o.start.at_ms AS start_ms, o.start.event_id AS start_id,
   o.next_start.at_ms AS next_start_ms, o.next_start.event_id AS next_start_id, o.next_start.stream_pos AS next_start_pos,
   bool_or(coalesce(o.is_broker, false)) OVER (PARTITION BY o.process_id) AS is_broker,
-  bool_or(coalesce(o.is_worker, false)) OVER (PARTITION BY o.process_id) AS is_worker
+  bool_or(coalesce(o.is_worker, false)) OVER (PARTITION BY o.process_id) AS is_worker, b.setbacks
 FROM run_with_next o LEFT JOIN log_range r ON r.process_id = o.process_id
+LEFT JOIN run_setback b ON b.process_id = o.process_id AND b.instance = o.instance

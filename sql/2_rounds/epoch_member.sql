@@ -1,5 +1,5 @@
 -- One row per member and epoch of a group whose broker assigns partitions (KIP-848), from the log of the member or the coordinator.
--- Reads: placed_event, epoch_generation, topic_name
+-- Reads: placed_event, epoch_generation
 -- Grain: kafka_cluster, group_id, incarnation, generation, member_id
 -- A member reaches the group epoch after it has revoked what it must. Up to 3.8 its own log prints no epoch at INFO, and from 4.0 on the
 -- coordinator's log does not, so either may be missing. The coordinator prints partitions by topic id, which other lines may resolve.
@@ -27,6 +27,15 @@ WITH member_line AS (
     e.event IN ('member_state_changed', 'reconciling', 'member_fenced') AND e.member_id IS NOT NULL
     OR e.event IN ('partitions_revoked', 'partitions_assigned') AND e.client_kind = 'Consumer'
     OR e.event = 'member_assignment_changed' AND e.broker_id IS NOT NULL)
+), topic_name AS (
+  -- The subscription of a group contains several.
+  SELECT topic_id, max(topic) AS topic
+  FROM (
+    SELECT topic_id, topic FROM placed_event WHERE event = 'topic_named'
+    UNION ALL
+    SELECT x.topic_ids, x.topics FROM placed_event LATERAL VIEW explode(arrays_zip(topic_ids, topics)) p AS x WHERE event = 'topic_named'
+  )
+  WHERE topic_id IS NOT NULL AND topic IS NOT NULL GROUP BY topic_id
 ), client_line AS (
   SELECT *, coalesce(own_member, lag(own_member) IGNORE NULLS OVER w) AS at_member,
     coalesce(own_epoch, lag(own_epoch) IGNORE NULLS OVER w) AS at_epoch, coalesce(own_joining, lag(own_joining) IGNORE NULLS OVER w) AS last_joining,

@@ -1,6 +1,6 @@
 -- One row per ordered pair of processes connected by lines, or by a chain of up to four such pairs: how far the second clock can be ahead
 -- of the first.
--- Reads: clock_edge, clock_setback
+-- Reads: clock_edge, process_life
 -- Grain: from_process_id, to_process_id
 -- If no constant offset satisfies all lines of a pair, a clock stepped. A clock that stepped, or was set back, is compared with no other.
 -- Contradictions within `clock_jitter_ms` come from drift, not steps: they only widen the bound. Chains through a cycle of bounds that no clocks can
@@ -30,7 +30,7 @@ WITH direct_bound AS (
 ), stepped_process AS (
   SELECT f FROM suspect_pair
   UNION
-  SELECT process_id FROM clock_setback
+  SELECT process_id FROM process_life WHERE setbacks IS NOT NULL
 ), link AS (
   -- Of equally short chains the first by its lines is chosen. The lines are joined to a text because not every engine compares an array inside a
   -- struct. Each process is linked to itself.

@@ -1,5 +1,5 @@
 -- One row per process and the reference of its island, and per pair of processes with direct evidence: the offset between their clocks.
--- Reads: clock_bound, clock_setback, process_life
+-- Reads: clock_bound, process_life
 -- Grain: process_id, reference_process_id
 -- Public: yes
 -- The reference is a broker, if possible. Nothing is compared across islands. A process whose clock stepped is an island of its own.
@@ -38,7 +38,7 @@ WITH process_role AS (
 ), stepped_process AS (
   SELECT from_process_id AS process_id FROM clock_bound WHERE is_suspect
   UNION
-  SELECT process_id FROM clock_setback
+  SELECT process_id FROM process_life WHERE setbacks IS NOT NULL
 ), pair_bound AS (
   SELECT e.process_id, e.reference_process_id, CASE WHEN e.process_id = e.reference_process_id THEN 0L ELSE -back.hi_ms END AS lo_ms,
     CASE WHEN e.process_id = e.reference_process_id THEN 0L ELSE forth.hi_ms END AS hi_ms,

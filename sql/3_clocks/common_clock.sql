@@ -1,5 +1,5 @@
 -- One row per process with the clock on which its times are comparable with those of others, and the evidence if its own clock stepped.
--- Reads: clock_offset, clock_bound, clock_setback, event_row
+-- Reads: clock_offset, clock_bound, event_row, process_life
 -- Grain: process_id
 -- This is the clock of its island's reference if the offset is known to within `clock_skew_ms`. A process with a less certain clock, for example one
 -- that stepped, keeps its own clock: otherwise a duration between its lines and another's would consist of the uncertainty alone. Of two processes
@@ -28,14 +28,15 @@ WITH reference_offset AS (
     array_distinct(concat(a.least_witness, b.least_witness)) AS witness, CAST(NULL AS BIGINT) AS stream_pos
   FROM clock_bound a JOIN clock_bound b ON b.from_process_id = a.to_process_id AND b.to_process_id = a.from_process_id WHERE a.is_suspect
   UNION ALL
-  SELECT process_id, 'set_back', NULL, by_ms, filter(array(before_id, event_id), x -> x IS NOT NULL), stream_pos FROM clock_setback
+  SELECT process_id, 'set_back', NULL, b.by_ms, filter(array(b.before_id, b.event_id), x -> x IS NOT NULL), b.stream_pos FROM process_life
+  LATERAL VIEW explode(setbacks) s AS b
 ), step AS (
   -- No steady clock satisfies the lines of a contradiction: the clock stepped between the first and the last of them in its own log.
   SELECT s.process_id, min(e.stream_pos) AS before_pos, max(e.stream_pos) AS after_pos, CAST(NULL AS BIGINT) AS hi_ms
   FROM (SELECT process_id, partner, explode(witness) AS event_id FROM suspicion WHERE how = 'contradicted') s
   JOIN event_row e ON e.event_id = s.event_id AND e.process_id = s.process_id GROUP BY s.process_id, s.partner
   UNION ALL
-  SELECT process_id, stream_pos - 1, stream_pos, -by_ms FROM clock_setback
+  SELECT process_id, stream_pos - 1, stream_pos, -by_ms FROM suspicion WHERE how = 'set_back'
 ), process_step AS (
   SELECT process_id, collect_list(struct(before_pos, after_pos, hi_ms)) AS steps FROM step GROUP BY process_id
 ), worst_suspicion AS (

@@ -1,6 +1,6 @@
 -- One row per member and generation.
--- Reads: member_round, join_round, epoch_member, placed_event, event, common_clock, log_hole, broker_generation, partition_holding, task_holding
--- Reads: client_event, clock_setback, process_line, fact_line
+-- Reads: member_round, join_round, epoch_member, placed_event, event, common_clock, log_hole, broker_generation, partition_holding
+-- Reads: task_holding, client_event, process_line, fact_line
 -- Grain: kafka_cluster, group_id, incarnation, generation, member_id, process_id
 -- Public: yes
 -- A pause is time in which a working member had nothing to do. Eager members revoke everything before they join; cooperative ones pause
@@ -72,8 +72,8 @@ WITH worker AS (
   SELECT process_id, instance, client_id, collect_list(at_ms) AS times FROM fact_line
   WHERE event IN ('client_closed', 'subscribed') AND client_id IS NOT NULL GROUP BY process_id, instance, client_id
 ), repeated_time AS (
-  SELECT b.process_id, l.at_ms AS from_ms, l.at_ms + b.by_ms AS to_ms FROM clock_setback b
-  JOIN process_line l ON l.process_id = b.process_id AND l.stream_pos = b.stream_pos
+  SELECT l.process_id, l.at_ms AS from_ms, l.at_ms - c.step.hi_ms AS to_ms FROM (SELECT process_id, explode(steps) AS step FROM common_clock) c
+  JOIN process_line l ON l.process_id = c.process_id AND l.stream_pos = c.step.after_pos AND c.step.hi_ms IS NOT NULL
 ), timed_round AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, round, coalesce(worker_assigned_ms, synced_ms, joined_ms) AS at_ms,
     -- The member released partitions again before its next generation, or printed its sync: the line of its assignment is missing.
