@@ -1,6 +1,6 @@
 -- One row per membership that a client lost against its will, and how: its coordinator removed it, or refused it when it returned.
 -- Reads: removed_member, membership_end, process_line, broker_generation, process_ending, process_life, coordinator_outage, clock_offset
--- Reads: event, client_event, fact_line, common_clock, namesake, filtered_log, member_place, evidence_file
+-- Reads: event, client_event, fact_line, common_clock, filtered_log, member_place, evidence_file
 -- Grain: kafka_cluster, group_id, loss_id
 -- A running member of the classic protocol notices the expiry of its session at the same moment as its coordinator. A member that reports it much
 -- later did not run in between. The same is true if several of its clients, each with its own thread, cancel requests long after their timeouts. A
@@ -42,7 +42,8 @@ CREATE OR REPLACE TEMPORARY VIEW lost_membership (
   refused_id     COMMENT 'Event that refuses it; NULL: none',
   again_ms       COMMENT 'A member of its name that has no log joined at this time at the latest (reference clock); NULL: none did',
   back_ms        COMMENT 'Member again at this time',
-  back_id        COMMENT 'Its event'
+  back_id        COMMENT 'Its event',
+  candidates     COMMENT 'abandoned: the processes of the clients that it may have been; NULL: another kind'
 )
 AS
 WITH covered_generation AS (
@@ -130,6 +131,32 @@ WITH covered_generation AS (
   JOIN later_join j ON j.broker = r.broker AND j.group_id = r.group_id AND j.pos > x.stream_pos
     AND j.name = regexp_replace(r.member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '')
   JOIN clock_offset o ON o.process_id = j.broker AND o.is_island_reference
+), removal_by_name AS (
+  -- A coordinator makes a member id from the client id and a UUID. Old clients do not print the id; later ones print it after the response.
+  SELECT *, count(*) OVER (PARTITION BY kafka_cluster, group_id, client_id ORDER BY removed_lo_ms RANGE UNBOUNDED PRECEDING) AS members
+  FROM (
+    SELECT kafka_cluster, group_id, loss_id, removed_lo_ms, removed_hi_ms, reference_process_id, left(member_id, length(member_id) - 37) AS client_id
+    FROM any_loss
+    WHERE process_id IS NULL AND how = 'session' AND protocol = 'classic' AND member_id RLIKE '.-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+  )
+), namesake AS (
+  -- The clients of its name with an unknown id that asked to join before the removal, and printed nothing more in that process run. None was in
+  -- trouble if all ran on, and there are at least as many of them as members.
+  SELECT n.loss_id, max(n.client_id) AS client_id, array_sort(collect_set(c.process_id)) AS processes
+  FROM removal_by_name n
+  JOIN (
+    SELECT c.kafka_cluster, c.group_id, c.client_id, c.process_id, c.instance, min(CASE WHEN c.event = 'joining' THEN c.at_ms END) AS asked_ms,
+      max_by(struct(c.at_ms, c.event), c.stream_pos) AS last
+    FROM client_event c
+    -- A client with a known id is another member, and a client that left was not removed.
+    LEFT ANTI JOIN member_place p ON p.group_id = c.group_id AND p.process_id = c.process_id AND p.instance = c.instance AND p.client = c.client
+    GROUP BY c.kafka_cluster, c.group_id, c.client_id, c.process_id, c.instance, c.client HAVING NOT bool_or(c.event = 'leaving')
+  ) c ON c.kafka_cluster = n.kafka_cluster AND c.group_id = n.group_id AND c.client_id = n.client_id
+  JOIN clock_offset o ON o.process_id = c.process_id AND o.is_island_reference AND o.reference_process_id = n.reference_process_id
+  JOIN process_life l ON l.process_id = c.process_id AND l.instance = c.instance
+  WHERE c.asked_ms - o.hi_ms <= n.removed_hi_ms AND c.last.at_ms - o.lo_ms < n.removed_lo_ms GROUP BY n.loss_id
+  HAVING count(*) >= max(n.members) AND bool_and((l.ending_ms IS NOT NULL OR coalesce(l.last_ms - o.hi_ms > n.removed_hi_ms, false))
+    AND c.last.event NOT IN ('coordinator_lost', 'heartbeat_failed', 'join_failed', 'member_fenced', 'poll_timeout', 'sync_failed'))
 ), coordinator_loss AS (
   SELECT group_id, process_id, lost_lo_ms, lost_hi_ms, lost_hi_ms - lost_lo_ms <= coordinator_together_ms AS is_close, reference_process_id
   FROM coordinator_outage WHERE was_member
@@ -166,11 +193,11 @@ WITH covered_generation AS (
   JOIN process_ending b ON b.is_broker AND b.process_id = p.broker AND b.reference_process_id = p.reference_process_id
     AND b.to_lo_ms <= p.removed_hi_ms AND b.to_hi_ms >= p.removed_lo_ms - coalesce(p.session_ms, 0) - coordinator_settled_ms
 )
-SELECT r.kafka_cluster, r.group_id, r.loss_id, r.member_id, r.process_id, r.instance, r.client, r.is_worker, r.how, r.protocol, r.removed_id,
-  r.removed_lo_ms, r.removed_hi_ms, r.heard_ms, r.reference_process_id, r.session_ms, r.own_lo_ms, r.own_hi_ms, r.broker, r.worker_group_id,
-  r.worker_member_id,
+SELECT r.kafka_cluster, r.group_id, r.loss_id, r.member_id, r.process_id, r.instance, coalesce(r.client, n.client_id) AS client, r.is_worker,
+  r.how, r.protocol, r.removed_id, r.removed_lo_ms, r.removed_hi_ms, r.heard_ms, r.reference_process_id, r.session_ms, r.own_lo_ms, r.own_hi_ms,
+  r.broker, r.worker_group_id, r.worker_member_id,
   CASE
-    WHEN r.process_id IS NULL THEN CASE WHEN n.removed_id IS NULL THEN 'nobody' ELSE 'abandoned' END
+    WHEN r.process_id IS NULL THEN CASE WHEN n.loss_id IS NULL THEN 'nobody' ELSE 'abandoned' END
     -- A member that runs returns to a coordinator that is back. One that prints nothing afterwards may have died.
     WHEN s.loss_id IS NOT NULL AND coalesce(a.after_ms, r.refused_ms) IS NOT NULL THEN 'coordinator'
     WHEN r.was_closed THEN 'closed'
@@ -199,7 +226,7 @@ SELECT r.kafka_cluster, r.group_id, r.loss_id, r.member_id, r.process_id, r.inst
   END AS kind,
   r.answered_ms, coalesce(a.before_ms, d.sent_ms) AS before_ms, coalesce(a.after_ms, r.refused_ms) AS after_ms, r.noticed_ms,
   r.noticed.event_id AS noticed_id, r.noticed_event AS noticed, r.last_lost_ms, r.found_ms, r.first_found_ms, r.refused.event_id AS refused_id,
-  g.again_ms, r.back_ms, r.back_id
+  g.again_ms, r.back_ms, r.back_id, n.processes AS candidates
 FROM loss_on_clock r LEFT JOIN surrounding_line a ON a.loss_id = r.loss_id
 LEFT JOIN late_cancellation d ON d.loss_id = r.loss_id
 LEFT JOIN coordinator_trouble_loss s ON s.loss_id = r.loss_id
@@ -207,7 +234,7 @@ LEFT JOIN process_ending e ON e.process_id = r.process_id AND e.instance = r.ins
 LEFT JOIN process_life p ON p.process_id = r.process_id AND p.instance = r.instance
 LEFT JOIN client_close c ON c.loss_id = r.loss_id
 LEFT JOIN common_clock k ON k.process_id = r.process_id
-LEFT JOIN (SELECT DISTINCT removed_id, member_id FROM namesake WHERE all_went_on) n ON n.removed_id = r.removed_id AND n.member_id = r.member_id
+LEFT JOIN namesake n ON n.loss_id = r.loss_id
 LEFT JOIN later_namesake g ON g.loss_id = r.loss_id
 LEFT JOIN (SELECT DISTINCT process_id FROM evidence_file WHERE status = 'read' AND note IS NOT NULL) u ON u.process_id = r.process_id
 LEFT JOIN filtered_log q ON q.process_id = r.process_id

@@ -1,6 +1,6 @@
 -- One row per member that its coordinator removed against its will, with its process.
--- Reads: placed_event, member_place, broker_generation, member_setting, worker_setting, setting
--- Reads: client_event, clock_offset, fact_line, task_life, join_round, member_generation
+-- Reads: placed_event, member_place, broker_generation, member_setting, setting, client_event, clock_offset, fact_line, task_life
+-- Reads: join_round, member_round
 -- Grain: kafka_cluster, group_id, member_id, removed_id
 -- The process is known from the member's own lines, from the refusal that names the id when it returns, or from the task that only one worker had. A
 -- sink's consumer is named after its task (connector-consumer-orders-1, since 2.3), and a generation of workers assigns each task to one worker: the
@@ -66,10 +66,13 @@ WITH coordinator_line AS (
     AND n.stabilized_ms < r.at_ms
   LEFT JOIN member_place p ON p.group_id = r.group_id AND p.member_id = r.member_id
   GROUP BY r.kafka_cluster, r.group_id, r.member_id, r.removed_id, r.removed_lo_ms, r.removed_hi_ms, r.reference_process_id
+), worker_share AS (
+  SELECT r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.member_id, r.process_id, j.assigned, j.revoked FROM member_round r
+  JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round WHERE j.is_worker
 ), last_assignment AS (
   -- Up to 2.5 only the process of a member is known.
   SELECT w.removed_id, w.member_id, max(struct(m.generation, m.assigned)) AS had FROM removed_worker w
-  JOIN member_generation m ON m.kafka_cluster = w.kafka_cluster AND m.group_id = w.group_id AND m.incarnation = w.last.incarnation
+  JOIN worker_share m ON m.kafka_cluster = w.kafka_cluster AND m.group_id = w.group_id AND m.incarnation = w.last.incarnation
     AND m.generation <= w.last.generation AND coalesce(m.member_id = w.member_id, m.process_id = w.process_id)
   WHERE m.assigned IS NOT NULL GROUP BY w.removed_id, w.member_id
 ), known_share AS (
@@ -78,7 +81,7 @@ WITH coordinator_line AS (
     h.had.assigned AS own, flatten(collect_list(concat(coalesce(m.assigned, m.revoked), coalesce(m.revoked, m.assigned)))) AS others,
     count_if(m.assigned IS NOT NULL AND m.generation = w.last.generation) AS known
   FROM removed_worker w LEFT JOIN last_assignment h ON h.removed_id = w.removed_id AND h.member_id = w.member_id
-  JOIN member_generation m ON m.kafka_cluster = w.kafka_cluster AND m.group_id = w.group_id AND m.incarnation = w.last.incarnation
+  JOIN worker_share m ON m.kafka_cluster = w.kafka_cluster AND m.group_id = w.group_id AND m.incarnation = w.last.incarnation
     AND m.generation BETWEEN coalesce(h.had.generation, w.last.generation) AND w.last.generation
   WHERE NOT coalesce(m.member_id = w.member_id, m.process_id = w.process_id, false)
   GROUP BY w.kafka_cluster, w.group_id, w.member_id, w.removed_id, w.removed_lo_ms, w.removed_hi_ms, w.reference_process_id, w.last, h.had
@@ -101,18 +104,19 @@ WITH coordinator_line AS (
   SELECT k.kafka_cluster, k.group_id, k.member_id, k.how, k.protocol, k.broker, k.removed_id, k.removed_lo_ms, k.removed_hi_ms, k.heard_ms,
     k.reference_process_id, k.process_id, k.instance, k.client, k.worker_group_id, k.worker_member_id,
     CASE WHEN k.protocol = 'consumer' THEN bs.session_ms
-      ELSE coalesce(s.value_ms, CASE WHEN w.client IS NOT NULL THEN ws.session_ms END, cs.session_ms) END AS session_ms,
+      ELSE coalesce(s.value_ms, cs.session_ms) END AS session_ms,
     CASE WHEN o.reference_process_id = k.reference_process_id THEN k.removed_lo_ms + o.lo_ms END AS own_lo_ms,
     CASE WHEN o.reference_process_id = k.reference_process_id THEN k.removed_hi_ms + o.hi_ms END AS own_hi_ms
   FROM identified_removal k LEFT JOIN clock_offset o ON o.process_id = k.process_id AND o.is_island_reference
   LEFT JOIN member_setting s ON s.kafka_cluster = k.kafka_cluster AND s.group_id = k.group_id AND s.setting = 'session.timeout.ms'
     AND s.member_id = k.member_id
   LEFT JOIN (SELECT DISTINCT process_id, client FROM client_event WHERE is_worker) w ON w.process_id = k.process_id AND w.client = k.client
-  LEFT JOIN (SELECT process_id, max(session_ms) AS session_ms FROM worker_setting GROUP BY process_id) ws ON ws.process_id = k.process_id
   LEFT JOIN (
-    SELECT process_id, client_id, max(try_cast(value AS BIGINT)) AS session_ms FROM setting
-    WHERE component = 'ConsumerConfig' AND key = 'session.timeout.ms' GROUP BY process_id, client_id
-  ) cs ON cs.process_id = k.process_id AND cs.client_id = k.client
+    SELECT process_id, CASE WHEN component = 'ConsumerConfig' THEN client_id END AS client_id, component, max(try_cast(value AS BIGINT)) AS session_ms
+    FROM setting WHERE component IN ('ConsumerConfig', 'DistributedConfig') AND key = 'session.timeout.ms'
+    GROUP BY process_id, CASE WHEN component = 'ConsumerConfig' THEN client_id END, component
+  ) cs ON cs.process_id = k.process_id AND (w.client IS NULL AND cs.component = 'ConsumerConfig' AND cs.client_id = k.client
+    OR w.client IS NOT NULL AND cs.component = 'DistributedConfig')
   LEFT JOIN (
     -- As in generation.
     SELECT kafka_cluster, group_id,

@@ -1,6 +1,6 @@
 -- One row per member that the broker removed for missing heartbeats, according to the broker's log or, without one, the member's own.
 -- Reads: placed_event, event, member, config_value, client_event, clock_offset, generation, removed_member, process_life, coordinator_outage
--- Reads: namesake, shared_log, filtered_log
+-- Reads: lost_membership, shared_log, filtered_log
 -- Other rules report a member that had left, or had stopped polling, before the broker removed it.
 WITH expiry AS (
   SELECT e.kafka_cluster, e.group_id, e.member_id, e.process_id AS broker, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id
@@ -51,10 +51,7 @@ WITH expiry AS (
   WHERE r.was_closed GROUP BY r.removed_id, r.member_id
 ), unidentified_member AS (
   -- Its process is unknown, but none of the candidates was in trouble.
-  SELECT removed_id, member_id, max(client) AS client, array_sort(collect_set(process_id)) AS processes,
-    min(struct(last_ms IS NOT NULL AS is_timed, last_ms AS at_ms, last_id AS event_id)) AS first_word,
-    max(struct(last_ms IS NOT NULL AS is_timed, last_ms AS at_ms, last_id AS event_id)) AS last_word
-  FROM namesake WHERE all_went_on GROUP BY removed_id, member_id
+  SELECT removed_id, member_id, client, candidates AS processes FROM lost_membership WHERE kind = 'abandoned'
 ), member_in_shared_log AS (
   -- Its lines are in a log of several members.
   SELECT x.event_id, x.member_id, min(e.process_id) AS process_id FROM expiry x
@@ -121,10 +118,8 @@ WITH expiry AS (
     array(named_struct('role', 'removed for missing heartbeats', 'event_id', x.event_id),
       named_struct('role', 'last group line of the member', 'event_id', own.last.event_id),
       named_struct('role', 'joins again', 'event_id', j.again.event_id), named_struct('role', 'its process stops', 'event_id', d.ending.event_id),
-      named_struct('role', 'loses its coordinator', 'event_id', l.lost.event_id), named_struct('role', 'is closed', 'event_id', l.closing.event_id),
-      named_struct('role', 'last line of a client with that name', 'event_id', n.first_word.event_id),
-      named_struct('role', 'last line of another client with that name', 'event_id',
-      CASE WHEN n.last_word.event_id <> n.first_word.event_id THEN n.last_word.event_id END)) AS proof
+      named_struct('role', 'loses its coordinator', 'event_id', l.lost.event_id),
+      named_struct('role', 'is closed', 'event_id', l.closing.event_id)) AS proof
   FROM expiry x LEFT JOIN member m ON m.kafka_cluster = x.kafka_cluster AND m.group_id = x.group_id AND m.member_id = x.member_id
   LEFT JOIN last_member_line own ON own.event_id = x.event_id
   LEFT JOIN rejoin j ON j.event_id = x.event_id
