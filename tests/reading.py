@@ -31,6 +31,7 @@ class Reading:
         events, unrecognised, counted: rows, in the order of their streams, without empty captures.
         ranges: rows of `range_row`.
         faults: path and text of what could not be read.
+        doubled: number of events that were left out as copies.
     """
 
     evidence: list[Evidence]
@@ -39,6 +40,7 @@ class Reading:
     counted: list[dict[str, Any]] = field(default_factory=list)
     ranges: list[dict[str, Any]] = field(default_factory=list)
     faults: list[tuple[str, str]] = field(default_factory=list)
+    doubled: int = 0
 
     def total(self, name: str) -> int:
         """A count over all ranges."""
@@ -75,6 +77,7 @@ def read_evidence(evidence: list[Evidence], range_bytes: int = RANGE_BYTES, *, b
                 if part.error:
                     reading.faults.append((part.row["path"], part.error))
                 reading.ranges.append(dict(part.row))
+                reading.doubled += sum(doubled.records for doubled in part.doubled)
             else:
                 rows = {EVENTS: reading.events, UNRECOGNISED: reading.unrecognised, COUNTED: reading.counted}[part.table]
                 rows.extend(facts(r) for r in part.batch.to_pylist())
