@@ -179,7 +179,7 @@ def _reasons(group: Row, names: Names, clock: Clock) -> Iterator[str]:
     for row in group["open_rebalance"]:
         if row["reason"]:
             began = f" at {clock.at(row['began_ts'])}" if row["began_ts"] else ""
-            yield f"the last rebalance of {named} began{began} and had not ended when the logs end, reason: {row['reason']}"
+            yield f"the last rebalance of {named} began{began} and had not ended when {_until(row)}, reason: {row['reason']}"
 
 
 def _triggers(generations: list[Row]) -> str:
@@ -296,9 +296,12 @@ def _unfinished(row: Row, group: Row, names: Names, clock: Clock) -> tuple[str, 
         if row[column]
     ]
     took = f"≥ {span(row['lasted_ms'], up=False)}" if row["lasted_ms"] is not None else "?"
-    when = "its members were closed" if row["is_given_up"] else "the logs end"
-    why = f"{row['reason']}; not ended when {when}" if row["reason"] else f"not ended when {when}"
+    why = f"{row['reason']}; not ended when {_until(row)}" if row["reason"] else f"not ended when {_until(row)}"
     return ("next", clock.at(row["began_ts"]) if row["began_ts"] else "?", took, why, "; ".join(parts) or "no request yet")
+
+
+def _until(row: Row) -> str:
+    return "its members were closed" if row["is_given_up"] else "the logs end"
 
 
 def _number(run: _Run) -> str:

@@ -114,6 +114,7 @@ def test_what_was_not_examined_names_what_to_collect() -> None:
     empty = rows() | {"ownership": [], "split_brain": [], "finding": [], "incident": []}
     written = flat(screen(empty))
     assert written.startswith("SPLIT BRAIN NOT EXAMINED")
+    assert "Rebalances connect-cluster had 3 generations: 2 joins, 1 session timeout" in written
     assert "this is not an all-clear" in written
     assert "Known" in written
 
