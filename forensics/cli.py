@@ -369,23 +369,24 @@ def report(
     if fail_on is not FailOn.never and reported.model.nothing_examined():
         say("Split brain could not be examined; the report says why. With --fail-on, this counts as evidence that could not be read.")
         raise typer.Exit(3)
-    if _is_incomplete(reported):
+    if _is_incomplete(reported, said=bool(logs) and output is None):
         raise typer.Exit(3)
 
 
-def _is_incomplete(reported: api.Report) -> bool:
-    """Return True if the case has no Kafka logs, or some of its evidence could not be read; then print which."""
+def _is_incomplete(reported: api.Report, *, said: bool) -> bool:
+    """Return True if the case has no Kafka logs, or some of its evidence could not be read; then print which, unless reading the logs has said so."""
     from forensics.report.examined import EXPECTED, is_without_kafka, why_not_examined
     from forensics.report.missing_evidence import unread_files
 
     model = reported.model
-    for file in (unread := unread_files(model))[:_SHOWN]:
+    unread = unread_files(model)
+    for file in unread[: 0 if said else _SHOWN]:
         say(
             f"{printable(file['path'])} could not be read{' completely' * (file['status'] == 'read')}: {printable(file['note'] or 'no reason recorded')}"
         )
-    if len(unread) > _SHOWN:
+    if len(unread) > _SHOWN and not said:
         say(f"{len(unread) - _SHOWN:,} more could not be read: forensics sql source_file{reported.option}")
-    if is_without_kafka(model):
+    if is_without_kafka(model) and not (said and not model.examined["files"]):
         say(f"No Kafka logs were found. {printable(why_not_examined(model))}\n  expected: {EXPECTED}")
     return bool(unread) or is_without_kafka(model)
 

@@ -43,12 +43,14 @@ _TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
 _MISSING = {
     "truncated": "log without its beginning",
     "cut_lines": "log whose lines are cut",
+    "no_client_info": "log without Kafka's lines about consumers",
     "damaged": "log with damaged lines",
     "no_info": "log without Kafka's lines about tasks and assignments",
 }
 _SEVERAL = {
     "truncated": "logs without their beginnings",
     "cut_lines": "logs whose lines are cut",
+    "no_client_info": "logs without Kafka's lines about consumers",
     "damaged": "logs with damaged lines",
     "no_info": "logs without Kafka's lines about tasks and assignments",
 }
@@ -411,7 +413,7 @@ def missing(report: Report, clock: Clock) -> str:
     for some, what in ((False, "the coordinator's log"), (True, "lines of the coordinator's log")):
         if groups := sorted({c["process_id"].removeprefix(_COORDINATOR) for c in coordinators if lacks_lines(c) is some}):
             parts.append(f"{what} for {', '.join(groups[:3])}{', …' * (len(groups) > 3)}")
-    kinds = Counter(c["kind"] for c in report.coverage)
+    kinds = Counter(c.get("code") or c["kind"] for c in report.coverage)
     parts += [count(kinds[kind], word, _SEVERAL.get(kind, "")) for kind, word in _MISSING.items() if kinds[kind]]
     if shared := logs_of_several(report):
         parts.append(f"the content of {and_more(shared, 3)}, because the lines of different members cannot be distinguished")

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from forensics.report import loggers
+from forensics.report.examined import unread
 from forensics.report.resources import and_more, in_words
 from forensics.wording.formats import iso
 
@@ -29,7 +30,7 @@ def rows(report: Report, undecided: Sequence[Row]) -> list[str]:
         report: what was found; `coverage` names the processes whose logs are missing.
         undecided: pairs of owners whose `missing` says which evidence would decide them.
     """
-    found = list(dict.fromkeys([*_coordinators(report), *_members(report), *_levels(report), *_asked(undecided)]))
+    found = list(dict.fromkeys([*_copies(report), *_coordinators(report), *_members(report), *_levels(report), *_asked(undecided)]))
     return found[:_MAX_REQUESTS]
 
 
@@ -45,6 +46,13 @@ def meanwhile(report: Report) -> str:
     if others := [g for g in groups if g not in workers]:
         commands.append(f"`kafka-consumer-groups.sh --describe --members --verbose --group {others[0]}` shows who owns what now")
     return "; ".join(commands)
+
+
+def _copies(report: Report) -> Iterator[str]:
+    """Ask for what is damaged to be copied again: an archive, or else the files themselves."""
+    faulty = {f["path"] for f in unread(report.case["source_files"])} | {c["process_id"] for c in report.coverage if c["kind"] == "damaged"}
+    if whole := sorted(path for path in faulty if not any(path.startswith(f"{other}/") for other in faulty)):
+        yield f"{and_more(whole, 3)} again from {'its' if len(whole) == 1 else 'their'} source: {'this copy is' if len(whole) == 1 else 'these copies are'} damaged"
 
 
 def _coordinators(report: Report) -> Iterator[str]:

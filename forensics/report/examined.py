@@ -185,7 +185,9 @@ def _why(rows: Mapping[str, list[Row]], files: list[Row], window: Window, by_gro
     if any(c["kind"] == "cut_lines" for c in rows["coverage"]):
         return "cut_lines"
     if not rows["generation"] and not rows["member"]:
-        waited = any(f["rule"] == "coordinator-unavailable" and json.loads(f["facts"] or "{}").get("never") for f in rows["finding"])
+        waited = any(p["role"] != "broker" for p in rows["process"]) and any(
+            f["rule"] == "coordinator-unavailable" and json.loads(f["facts"] or "{}").get("never") for f in rows["finding"]
+        )
         return "no_coordinator" if waited else "no_group_lines"
     if {g.get("group_protocol") for g in rows["generation"]} == {"share"}:
         return "share_groups"

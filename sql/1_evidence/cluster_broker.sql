@@ -17,7 +17,7 @@ WITH replica_fetcher AS (
     AND (coalesce(r.value, '') IN ('', '[]') OR r.value LIKE '%broker%')
   UNION ALL
   SELECT kafka_cluster, broker_id, process_id FROM fact_line
-  WHERE event IN ('coordinator_elected', 'broker_registered') AND broker_id >= 0
+  WHERE event IN ('coordinator_elected', 'broker_registered', 'broker_started') AND broker_id >= 0
   UNION ALL
   SELECT kafka_cluster, try_cast(replica AS BIGINT), NULL FROM (SELECT kafka_cluster, explode(replicas) AS replica FROM offsets_replica)
   WHERE replica RLIKE '^[0-9]+$'

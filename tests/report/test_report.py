@@ -676,6 +676,7 @@ def nothing(**of: object) -> dict[str, list[dict]]:
 
 
 PATH = rows()["source_file"][0]["path"]
+NEVER = rows()["finding"][0] | {"rule": "coordinator-unavailable", "facts": '{"never": true}'}
 CLIENTS = [p for p in rows()["process"] if p["role"] != "broker"]
 
 
@@ -687,12 +688,11 @@ CLIENTS = [p for p in rows()["process"] if p["role"] != "broker"]
         (nothing(source_file=[rows()["source_file"][0] | {"records": 0}]), "no_records", f"No line of the 1 file ({PATH}) has a known layout"),
         (nothing(), "not_kafka", f"None of the 10 records in 1 file ({PATH}) is from a logger of Kafka"),
         (
-            nothing(
-                source_file=rows()["source_file"], finding=[rows()["finding"][0] | {"rule": "coordinator-unavailable", "facts": '{"never": true}'}]
-            ),
+            nothing(source_file=rows()["source_file"], process=CLIENTS, finding=[NEVER]),
             "no_coordinator",
             "No group formed in these logs",
         ),
+        (nothing(source_file=rows()["source_file"], process=rows()["process"][:1], finding=[NEVER]), "no_group_lines", "none of the 30 records"),
         (nothing(source_file=rows()["source_file"]), "no_group_lines", "none of the 30 records shows a generation or an assignment of a group"),
         (nothing(source_file=rows()["source_file"], generation=rows()["generation"], process=rows()["process"][:1]), "brokers_only", "brokers' logs"),
         (
