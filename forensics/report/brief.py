@@ -344,7 +344,7 @@ def _advised(report: Report) -> tuple[str, str]:
         return f"Collect the log of each process separately instead of {and_more(shared, 3)}: {why}.", "unseen"
     graver = [f for f in report.findings if f["advice"] and f["severity"] != "note"]
     if not graver and (filtered := filtered_logs(report)):
-        return f"Send the whole files instead of {and_more(filtered, 3)}: the missing lines settle most questions.", "unseen"
+        return f"Send {and_more(filtered, 3)} complete, not filtered.", "unseen"
     of = by_incident(graver)
     for incident in report.incidents:
         mine = [f for _, f in walk(effects(of.get(incident["incident_id"], ())))]

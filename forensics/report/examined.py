@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +95,13 @@ def examine(
         if is_silence(c) and c["process_id"] in owners and c["from_ts"] and c["to_ts"]
     ]
     selected = [(max(start, window.since or start), min(end, window.until or end)) for start, end in silences]
-    gaps = [(start, end) for start, end in selected if start < end]
+    gaps = sorted((start, end) for start, end in selected if start < end)
+    # Time in which at least one log is silent.
+    silent = timedelta(0)
+    reached = None
+    for start, end in gaps:
+        silent += max(end - max(start, reached or start), timedelta(0))
+        reached = max(end, reached or end)
     known = {g["group_id"] for name in ("generation", "member") for g in rows[name] if g.get("group_id")}
     seen = {o["group_id"] for o in rows["ownership"] if o.get("group_id")}
     files = [f for f in rows["source_file"] if f.get("status", "read") == "read" and f.get("kind", "log") == "log"]
@@ -120,7 +127,7 @@ def examine(
         "from_ts": max(first, window.since) if first and window.since else first,
         "to_ts": min(last, window.until) if last and window.until else last,
         "gaps": len(gaps),
-        "gap_ms": sum(round((end - start).total_seconds() * 1000) for start, end in gaps),
+        "gap_ms": round(silent.total_seconds() * 1000),
         "groups_not_counted": _not_counted(rows["generation"], {o["group_id"] for o in owned if o.get("group_id")}),
         "groups_not_examined": sorted(g for g in known - seen if g in groups or not groups),
         "elsewhere": {v: n for v in ("proved", "undecided") if (n := _number(rows["split_brain"], v) - _number(splits, v))},

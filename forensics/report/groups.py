@@ -183,7 +183,7 @@ def _reasons(group: Row, names: Names, clock: Clock) -> Iterator[str]:
 
 
 def _triggers(generations: list[Row]) -> str:
-    """Return how often each reason triggered a generation: `2 joins, 1 whose trigger is not logged`."""
+    """Return how often each reason triggered a generation: `2 joins, 1 trigger not logged`."""
     triggers = Counter(g["trigger"] or "unknown" for g in generations)
     rest = sum(n for _, n in triggers.most_common()[4:])
     return ", ".join([trigger_count(t, n) for t, n in triggers.most_common(4)] + [f"{rest} more"] * bool(rest))

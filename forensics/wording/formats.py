@@ -178,7 +178,7 @@ _TRIGGERS = {
     "member_rejoined": ("rejoin", "rejoins"),
     "member_metadata_changed": ("change of a member's metadata", "changes of members' metadata"),
     "static_member_changed": ("change of a static member", "changes of static members"),
-    "unknown": ("whose trigger is not logged", "whose trigger is not logged"),
+    "unknown": ("trigger not logged", "triggers not logged"),
 }
 
 

@@ -33,8 +33,8 @@ WITH identity AS (
   FROM printed a JOIN printed b ON b.place = a.place AND b.lines > 1 AND b.value <> a.value
   WHERE a.lines = 1 AND levenshtein(a.value, b.value) <= 2
     AND (a.place RLIKE '^member | member$' OR b.from_pos < a.from_pos AND a.from_pos < b.to_pos)
-    -- Groups or workers that differ in a number are different ones: clients with one client.id may consume for several groups.
-    AND (NOT a.place RLIKE '[|](group of|Worker)[|]' OR regexp_replace(a.value, '[0-9]+', '0') <> regexp_replace(b.value, '[0-9]+', '0'))
+    -- Names are often numbered: of two that differ in a number, one may be another group or worker, unless the other has many lines.
+    AND (a.place RLIKE '^member | member$' OR b.lines >= 50 OR regexp_replace(a.value, '[0-9]+', '0') <> regexp_replace(b.value, '[0-9]+', '0'))
   UNION ALL
   -- Bytes that are not text. A name in another encoding has them in all of its lines.
   SELECT min(event_id), process_id, min(stream_pos), value, CAST(NULL AS STRING)

@@ -1,5 +1,5 @@
 -- One row per pair of log lines of two processes where one must have happened before the other.
--- Reads: member_round, epoch_member, epoch_generation, placed_event, filtered_log, process_cluster
+-- Reads: member_round, epoch_member, epoch_generation, placed_event, client_event, filtered_log, process_cluster
 -- Grain: rule, from_event_id, to_event_id
 -- Public: yes
 -- Every message is sent before it is received, and inside one process lines are in order. So if a clock shows an earlier `to` than another clock
@@ -28,6 +28,27 @@ WITH membership_end AS (
     OR e.event = 'member_fenced' AND e.cause RLIKE '(?i)unknown|fenced')
   GROUP BY e.kafka_cluster, e.member_id, e.process_id, e.event, e.state_to
   HAVING count(*) = 1
+), id_response AS (
+  -- A new member's first request is answered with the id that the broker made; it asks again with that id. If it joined, its round has it.
+  SELECT c.process_id, c.group_id, c.member_id, c.at_ms, c.event_id, c.asked, c.asked_again
+  FROM (
+    SELECT process_id, group_id, member_id, at_ms, event_id, event, reason,
+      lag(CASE WHEN event = 'joining' THEN struct(at_ms, event_id) END) IGNORE NULLS
+        OVER (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos) AS asked,
+      lag(CASE WHEN event = 'joining' THEN struct(at_ms, event_id) END) IGNORE NULLS
+        OVER (PARTITION BY process_id, instance, group_id, client ORDER BY -stream_pos) AS asked_again
+    FROM client_event WHERE event IN ('joining', 'rejoin_requested')
+  ) c
+  LEFT ANTI JOIN (SELECT DISTINCT member_id FROM member_round) m ON m.member_id = c.member_id
+  WHERE c.event = 'rejoin_requested' AND c.member_id IS NOT NULL AND c.reason LIKE 'need to re-join with the given member-id%'
+), coordinator_mention AS (
+  -- Its coordinator's lines about such a member.
+  SELECT process_id, group_id, member_id, min(CASE WHEN event = 'member_added' THEN struct(unix_millis(ts) AS at_ms, event_id) END) AS made,
+    min(CASE WHEN event = 'rebalance_preparing' THEN struct(unix_millis(ts) AS at_ms, event_id) END) AS prepared
+  FROM placed_event
+  WHERE member_id IS NOT NULL AND broker_id IS NOT NULL
+    AND (event = 'member_added' OR event = 'rebalance_preparing' AND reason RLIKE '(?i)^adding new member')
+  GROUP BY process_id, group_id, member_id
 ), static_line AS (
   SELECT process_id, member_id, old_member_id, event, struct(unix_millis(ts) AS at_ms, event_id) AS line,
     lag(CASE WHEN event IN ('static_member_replaced', 'member_added') THEN struct(event, old_member_id, unix_millis(ts) AS at_ms, event_id)
@@ -100,6 +121,16 @@ WITH membership_end AS (
       line, 't', broker, 'later', broker_line) END, CASE WHEN what = 'removed' THEN named_struct('rule',
       'the broker removed the member, then the member was notified', 'f', broker, 'first', broker_line, 't', process_id, 'later',
       line) END)) e AS rule, f, first, t, later
+  UNION ALL
+  SELECT e.rule, e.f, e.first, e.t, e.later
+  FROM (
+    SELECT t.process_id, struct(t.at_ms, t.event_id) AS received, t.asked, t.asked_again, n.process_id AS broker, n.made, n.prepared
+    FROM id_response t JOIN coordinator_mention n ON n.group_id = t.group_id AND n.member_id = t.member_id
+  )
+  LATERAL VIEW inline(array(named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', asked, 't', broker,
+      'later', made), named_struct('rule', 'the broker assigned an id, then the member received it', 'f', broker, 'first', made, 't', process_id,
+      'later', received), named_struct('rule', 'a new member asked with its id, then the rebalance that names it began', 'f', process_id, 'first',
+      asked_again, 't', broker, 'later', prepared))) e AS rule, f, first, t, later
   UNION ALL
   SELECT e.rule, e.f, e.first, e.t, e.later
   FROM (

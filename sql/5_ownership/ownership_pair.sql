@@ -175,15 +175,15 @@ WITH owner AS (
 SELECT p.a_id, p.b_id,
   CASE WHEN p.is_one_process THEN CASE WHEN NOT p.is_suspect THEN 0L END
     WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN -back.hi_ms
-    ELSE -assume_skew_ms END AS lo_ms,
+    WHEN NOT p.is_suspect THEN -assume_skew_ms END AS lo_ms,
   CASE WHEN p.is_one_process THEN CASE WHEN NOT p.is_suspect THEN 0L END
     WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN forth.hi_ms
-    ELSE assume_skew_ms END AS hi_ms,
-  CASE WHEN p.is_one_process AND p.is_suspect THEN 'stepped'
-    WHEN p.is_one_process THEN 'same_process'
-    WHEN back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN 'edges'
-    WHEN assume_skew_ms IS NOT NULL THEN 'assumed'
+    WHEN NOT p.is_suspect THEN assume_skew_ms END AS hi_ms,
+  CASE WHEN NOT p.is_one_process AND back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN 'edges'
+    -- Nobody can assume how far a clock that stepped is from another.
     WHEN p.is_suspect THEN 'stepped'
+    WHEN p.is_one_process THEN 'same_process'
+    WHEN assume_skew_ms IS NOT NULL THEN 'assumed'
     ELSE 'none' END AS clock_how,
   CASE WHEN NOT p.is_one_process AND back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN concat(back.witness, forth.witness) END AS clock_witness,
   p.is_next, CASE WHEN row_number() OVER (PARTITION BY p.crowded_id ORDER BY p.a_id, p.b_id) = 1 THEN p.left_out END AS left_out
