@@ -1,7 +1,7 @@
 -- One row per time that one process by itself was paused, cut off, killed or too slow to poll, including cases in which these cannot be
 -- distinguished.
 -- Reads: lost_membership, process_ending, process_life, process_cluster, generation, clock_offset, fact_line, client_event, join_round
--- Reads: coordinator_outage
+-- Reads: coordinator_outage, vanished_member
 -- Grain: trouble_id
 -- The evidence is the lost memberships of its members, or connections that fail for long while members in other processes keep theirs.
 CREATE OR REPLACE TEMPORARY VIEW process_trouble (
@@ -237,3 +237,13 @@ LEFT JOIN (
 ) g ON g.kafka_cluster = l.kafka_cluster AND g.group_id = coalesce(l.worker_group_id, l.group_id)
   AND g.member_id = coalesce(l.worker_member_id, l.member_id)
 WHERE l.kind = 'nobody'
+UNION ALL
+-- Its log ends, and its group continued without it. The log may only lack the lines of its end.
+SELECT left(sha2(concat_ws('|', 'vanished', v.process_id, v.instance), 256), 12) AS trouble_id, max(v.kafka_cluster) AS kafka_cluster,
+  array_sort(collect_set(v.group_id)) AS group_ids, v.process_id, v.instance, array_sort(collect_set(v.member_id)) AS member_ids,
+  CAST(NULL AS STRING) AS of_group_id, 'unknown' AS cause,
+  array('lines_missing', 'member_cut_off', 'process_killed', 'process_paused') AS alternatives, max(v.last_lo_ms) AS from_lo_ms,
+  min(v.gone_hi_ms) AS from_hi_ms, CAST(NULL AS BIGINT) AS to_lo_ms, CAST(NULL AS BIGINT) AS to_hi_ms,
+  max(v.reference_process_id) AS reference_process_id, slice(array_distinct(flatten(sort_array(collect_list(v.witness)))), 1, 16) AS witness
+FROM vanished_member v LEFT ANTI JOIN lost_membership l ON l.process_id = v.process_id AND l.instance = v.instance
+GROUP BY v.process_id, v.instance
