@@ -48,6 +48,21 @@ def change(file: Path, changed: Callable[[pa.Table], pa.Table]) -> None:
 
 
 @dataclass
+class _Waiting:
+    """Batches of a table that are not written yet, and their size. It is counted once for each batch: asking a batch of a hundred columns takes long."""
+
+    batches: list[pa.RecordBatch] = field(default_factory=list)
+    rows: int = 0
+    bytes: int = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Add a batch."""
+        self.batches.append(batch)
+        self.rows += batch.num_rows
+        self.bytes += batch.nbytes
+
+
+@dataclass
 class PartWriter:
     """A writer of rows as they arrive.
 
@@ -60,8 +75,7 @@ class PartWriter:
     schemas: Schemas
     _files: dict[str, tuple[str, pq.ParquetWriter]] = field(default_factory=dict)
     _rows: dict[str, int] = field(default_factory=dict)
-    #: Batches of each table that are not written yet.
-    _waiting: dict[str, list[pa.RecordBatch]] = field(default_factory=dict)
+    _waiting: dict[str, _Waiting] = field(default_factory=dict)
     _ranges: list[RangeRow] = field(default_factory=list)
 
     def __enter__(self) -> PartWriter:
@@ -86,16 +100,15 @@ class PartWriter:
             schema = self.schemas.by_table[part.table]
             self._files[part.table] = name, _writer(path, schema, system)
         self._rows[part.table] = self._rows.get(part.table, 0) + part.batch.num_rows
-        waiting = self._waiting.setdefault(part.table, [])
-        waiting.append(part.batch)
-        if sum(batch.num_rows for batch in waiting) >= MAX_ROWS or sum(batch.nbytes for batch in waiting) >= MAX_BYTES:
+        waiting = self._waiting.setdefault(part.table, _Waiting())
+        waiting.add(part.batch)
+        if waiting.rows >= MAX_ROWS or waiting.bytes >= MAX_BYTES:
             self._flush(part.table)
 
     def _flush(self, table: str) -> None:
         """Write the pending batches. They are collected because beginning a row group takes as long as hundreds of rows."""
         if waiting := self._waiting.pop(table, None):
-            rows = pa.Table.from_batches(waiting)
-            self._files[table][1].write_table(rows, row_group_size=rows.num_rows)
+            self._files[table][1].write_table(pa.Table.from_batches(waiting.batches), row_group_size=waiting.rows)
 
     def written(self) -> list[tuple[str, str, int]]:
         """Return table, file name and number of rows of each file, and each range's row as JSON."""
