@@ -9,7 +9,7 @@ Or a part of a log may be joined twice, or two parts overlap.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -86,15 +86,16 @@ def doubled_rows(ranges: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]
         ranges: rows of `range_row`, each with what was `doubled` in it.
     """
     by_stream: dict[tuple[str, str], list[tuple[Mapping[str, Any], Doubled]]] = defaultdict(list)
+    rows_in: Counter[str] = Counter()
     for row in sorted(ranges, key=lambda row: int(row["range_start"])):
+        rows_in[row["path"]] += int(row["events"]) - int(row["counted"])
         for doubled in (Doubled(*values) for values in row["doubled"]):
             by_stream[row["path"], doubled.process_id].append((row, doubled))
     for (path, process), found in by_stream.items():
         row, first = found[0]
         records, different = (sum(getattr(doubled, name) for _, doubled in found) for name in ("records", "different"))
-        single = sum(int(r["events"]) - int(r["counted"]) for r in ranges if r["path"] == path) - records
         how: dict[str, Any] = {}
-        if different >= max(_FEW, _MANY * single):
+        if different >= max(_FEW, _MANY * (rows_in[path] - records)):
             ids = [event_id for _, doubled in found for event_id in doubled.ids]
             how = {"shift_ms": 0, "shift_why": DOUBLED, "shift_ids": list(dict.fromkeys([*ids[:1], *ids[-1:]]))}
         times = {"first_ts": first.ts, "last_ts": first.ts, "gaps": []}
