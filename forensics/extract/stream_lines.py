@@ -111,18 +111,18 @@ class StreamLines:
     @cached_property
     def start_lines(self) -> _Bools:
         """Return True for each line that only a starting process prints."""
-        return _is_in(self._rows["category"], {"start"}) | self.own_starts | _is_in(self._rows["component"], _MAINS) & self.settings
+        return _is_in(self.column("category"), {"start"}) | self.own_starts | _is_in(self.column("component"), _MAINS) & self.settings
 
     @cached_property
     def rounds(self) -> _Bools:
         """Return True for each line with a generation of a group."""
         known = _has_value(self._rows["generation"]) & _has_value(self._rows["group_id"])
-        return (self.memberships | _is_in(self._rows["event"], {"group_stabilized"})) & known
+        return (self.memberships | _is_in(self.column("event"), {"group_stabilized"})) & known
 
     @cached_property
     def who(self) -> dict[str, StreamColumn]:
         """Return the contents of each column that identifies the process or client of a line."""
-        own = ~_is_in(self._rows["event"], _OF_OTHERS)
+        own = ~_is_in(self.column("event"), _OF_OTHERS)
         return {name: StreamColumn(self._rows[name], own if name == "member_id" else None) for name in _WHO}
 
     @cached_property
@@ -202,11 +202,10 @@ def _numbers(column: pa.ChunkedArray) -> Ints:
     return found
 
 
-def _is_in(column: pa.ChunkedArray | pa.Array, values: Iterable[str]) -> _Bools:
+def _is_in(column: pa.DictionaryArray, values: Iterable[str]) -> _Bools:
     """Return for each row whether it has one of these values."""
-    whole = joined(column) if isinstance(column, pa.ChunkedArray) else column
-    wanted = np.flatnonzero(np.isin(np.array(whole.dictionary.to_pylist(), object), sorted(values)))
-    found: _Bools = np.isin(codes_of(whole), wanted)
+    wanted = np.flatnonzero(np.isin(np.array(column.dictionary.to_pylist(), object), sorted(values)))
+    found: _Bools = np.isin(codes_of(column), wanted)
     return found
 
 

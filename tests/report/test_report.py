@@ -796,18 +796,8 @@ def test_logs_whose_lines_are_cut_stand_in_the_title() -> None:
 
 def test_damaged_logs_are_named_in_the_title() -> None:
     views = rows() | {"split_brain": []}
-    note = "2 lines are damaged"
-    views["coverage"].append(
-        {
-            "process_id": "w1/connect.log",
-            "from_ts": None,
-            "to_ts": None,
-            "kind": "damaged",
-            "code": "damaged",
-            "note": note,
-            "facts": {"line_count": 2},
-        }
-    )
+    damaged = {"from_ts": None, "to_ts": None, "kind": "damaged", "code": "damaged", "note": "2 lines are damaged", "facts": {"line_count": 2}}
+    views["coverage"].append(damaged | {"process_id": "w1/connect.log"})
     written = flat(as_text(views=views))
     assert "Split brain: NONE FOUND among the members with logs (1 log has damaged lines)" in written
     assert "w1: 2 lines are damaged." in written
