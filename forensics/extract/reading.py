@@ -39,6 +39,11 @@ class Statistics:
 
     lines: int = 0
     records: int = 0
+    events: int = 0
+    counted: int = 0
+    unrecognised: int = 0
+    unprocessed: int = 0
+    first_unprocessed: tuple[int, str] | None = None
     unfit: int = 0
     unfit_line: int | None = None
     unfit_text: str | None = None
@@ -75,6 +80,15 @@ class Statistics:
             self.zero_bytes += size
             self.first_zero_run = self.first_zero_run or (line, place)
 
+    def add_records(self, kinds: Sequence[int], faults: Sequence[tuple[int, str]]) -> None:
+        """Count the records of each of `KINDS`, and those that could not be processed, given their lines and the reasons."""
+        events, others, counted, _ = kinds
+        self.events += events + counted
+        self.unrecognised += others
+        self.counted += counted
+        self.unprocessed += len(faults)
+        self.first_unprocessed = self.first_unprocessed or next(iter(faults), None)
+
     def _add_times(self, times: Iterable[int], in_order: bool) -> None:
         array = np.asarray(times, np.int64) if isinstance(times, np.ndarray) else np.fromiter(times, np.int64)
         if not len(array):
@@ -102,13 +116,16 @@ class Statistics:
         if self.no_times:
             has = _some(self.no_times, "record has", "records have")
             faults.append(f"{has} an impossible time, the first at line {self.no_time_line:,}: read without the time")
+        if self.first_unprocessed:
+            line, reason = self.first_unprocessed
+            faults.append(f"{_some(self.unprocessed, 'record', 'records')} could not be processed, the first at line {line:,}: {reason}")
         return faults
 
-    def to_row(self, start: int, end: int, events: int, counted: int, unrecognised: int) -> dict[str, Any]:
+    def to_row(self, start: int, end: int) -> dict[str, Any]:
         """Return the columns of `range_row` that are counted here; times in microseconds."""
         return {
-            "range_start": start, "range_end": end, "lines": self.lines, "records": self.records, "events": events, "counted": counted,
-            "unrecognised": unrecognised, "unfit": self.unfit, "unfit_line": self.unfit_line, "unfit_text": self.unfit_text, "layouts": list(self.layouts.items()),
+            "range_start": start, "range_end": end, "lines": self.lines, "records": self.records, "events": self.events, "counted": self.counted,
+            "unrecognised": self.unrecognised, "unfit": self.unfit, "unfit_line": self.unfit_line, "unfit_text": self.unfit_text, "layouts": list(self.layouts.items()),
             "first_ts": self.first, "last_ts": self.last, "gaps": gaps_between(self.runs),
         }  # fmt: skip
 
@@ -124,9 +141,9 @@ class RangeRow:
     Attributes:
         row: its columns.
         error: reason why the range could not be read to its end; empty if it could.
-        summaries: summaries of its rows, by stream.
+        summaries: summaries of its file's rows, by stream.
         runs: runs of its records.
-        doubled: records that were left out.
+        doubled: records of its file that were left out.
     """
 
     row: Mapping[str, Any]
@@ -140,21 +157,35 @@ Part = Rows | RangeRow
 
 
 def read_splits(splits: Sequence[FileSplit], tools: Tools) -> Iterator[Part]:
-    """Yield all rows of some splits in batches by table, and the statistics of each split, which include what could not be read.
+    """Yield all rows of some splits in batches by table, then the statistics of each split, which include what could not be read.
 
     Args:
         splits: splits to read; members of one archive are next to each other.
         tools: read the splits, and keep what they have learned from earlier ones.
     """
+    rows = RowBuilder(tools.classifier, tools.schemas)
+    ranges: list[RangeRow] = []
+    for part in _read(splits, tools, rows):
+        if isinstance(part, RangeRow):
+            ranges.append(part)
+        else:
+            yield part
+    yield from rows.take()
+    for row in ranges:
+        path = row.row["path"]
+        yield replace(row, summaries=rows.summaries.pop(path, ()), doubled=rows.doubled.pop(path, ()))
+
+
+def _read(splits: Sequence[FileSplit], tools: Tools, rows: RowBuilder) -> Iterator[Part]:
     done: set[str] = set()
     for split in splits:
         if split.text.plain:
-            yield from _read_plain(split, tools)
+            yield from _read_plain(split, tools, rows)
         elif split.is_range:
-            yield from _read_packed(split, tools)
+            yield from _read_packed(split, tools, rows)
         elif split.place.location not in done:
             done.add(split.place.location)
-            yield from _read_archive([p for p in splits if p.place.location == split.place.location and not p.text.plain], tools)
+            yield from _read_archive([p for p in splits if p.place.location == split.place.location and not p.text.plain], tools, rows)
 
 
 class Tools:
@@ -183,25 +214,25 @@ class Tools:
         return found
 
 
-def _read_archive(splits: Sequence[FileSplit], tools: Tools) -> Iterator[Part]:
+def _read_archive(splits: Sequence[FileSplit], tools: Tools, rows: RowBuilder) -> Iterator[Part]:
     wanted = {p.place.member: p for p in splits}
     try:
         for member, content in contents(place_of(splits[0].place.location), frozenset(wanted)):
             split = wanted.pop(member, None)
             if split is None:
                 continue
-            task = _Task(split, tools)
+            task = _Task(split, tools, rows)
             try:
                 yield from task.run(Limited(Text(content, split.text.encoding), split.text.size), 0, 1, b"", content)
             except Exception as e:
                 yield from task.fault(e)
     except Exception as e:  # any fault of one file is reported with its name, and the others are read
         for split in wanted.values():
-            yield from _Task(split, tools).fault(e)
+            yield from _Task(split, tools, rows).fault(e)
 
 
-def _read_plain(split: FileSplit, tools: Tools) -> Iterator[Part]:
-    task = _Task(split, tools)
+def _read_plain(split: FileSplit, tools: Tools, rows: RowBuilder) -> Iterator[Part]:
+    task = _Task(split, tools, rows)
     try:
         with place_of(split.place.location).open("rb", buffering=0) as file:
             place, line = split.start, split.breaks + 1
@@ -219,9 +250,9 @@ def _read_plain(split: FileSplit, tools: Tools) -> Iterator[Part]:
         yield from task.fault(e)
 
 
-def _read_packed(split: FileSplit, tools: Tools) -> Iterator[Part]:
+def _read_packed(split: FileSplit, tools: Tools, rows: RowBuilder) -> Iterator[Part]:
     """Read a range of a packed text, which is unpacked from its beginning."""
-    task = _Task(split, tools)
+    task = _Task(split, tools, rows)
     try:
         with open_content(place_of(split.place.location), split.place.member) as content:
             text, place, line = Text(content, split.text.encoding), 0, split.breaks + 1
@@ -265,12 +296,11 @@ def _skip_line(stream: Readable, behind: bytes = b"") -> tuple[int, bytes, bytes
 
 
 class _Task:
-    """The reading of one split. It owns the split's rows and counts; readers only yield what they find."""
+    """The reading of one split. It owns the split's counts; readers only yield what they find."""
 
-    def __init__(self, split: FileSplit, tools: Tools) -> None:
-        self._split, self._tools = split, tools
+    def __init__(self, split: FileSplit, tools: Tools, rows: RowBuilder) -> None:
+        self._split, self._tools, self._rows = split, tools, rows
         self._statistics = Statistics()
-        self._rows = RowBuilder(tools.classifier, tools.schemas, split)
 
     def run(self, stream: Readable, place: int, line: int, behind: bytes, content: Content | None) -> Iterator[Part]:
         """Yield the rows of the split.
@@ -286,13 +316,14 @@ class _Task:
         for chunk in self._chunks(stream, place, line, behind):
             self._statistics.add(chunk)
             if chunk.batch is not None:
-                self._rows.add(chunk.batch)
+                kinds, faults = self._rows.add(chunk.batch, self._split)
+                self._statistics.add_records(kinds.tolist(), faults)
                 if self._rows.full:
                     yield from self._rows.take()
             if chunk.unread:
-                self._rows.note_fault(*chunk.unread)
+                self._statistics.add_records((0, 0, 0, 0), [chunk.unread])
             error = chunk.error or error
-        yield from self._finish((content.error if content else "") or error)
+        yield self._row((content.error if content else "") or error)
 
     def _chunks(self, stream: Readable, place: int, line: int, behind: bytes) -> Iterator[Chunk]:
         split = self._split
@@ -309,19 +340,12 @@ class _Task:
 
     def fault(self, error: BaseException) -> Iterator[Part]:
         """Yield what was read of a split before a fault, and the fault."""
-        yield from self._finish(reason_of(error))
+        yield self._row(reason_of(error))
 
-    def _finish(self, error: str) -> Iterator[Part]:
-        rows, split = self._rows, self._split
-        yield from rows.take()
-        counts = self._statistics.to_row(split.start, split.stop, rows.events, rows.counted, rows.unrecognised)
-        faults = [error, *self._statistics.faults]
-        if rows.first_fault:
-            line, reason = rows.first_fault
-            text = "1 record" if rows.faults == 1 else f"{rows.faults:,} records"
-            faults.append(f"{text} could not be processed, the first at line {line:,}: {reason}")
+    def _row(self, error: str) -> RangeRow:
+        split, counts = self._split, self._statistics.to_row(self._split.start, self._split.stop)
         row = {"file_id": split.file_id, "path": split.path, "process_id": split.process_id, **counts}
-        yield RangeRow(row, "; ".join(filter(None, faults)), rows.summaries, self._statistics.runs, rows.doubled)
+        return RangeRow(row, "; ".join(filter(None, (error, *self._statistics.faults))), runs=self._statistics.runs)
 
 
 def _open_before(reader: RecordReader, zone: Zone, place: int, behind: bytes) -> tuple[int, bytes] | None:

@@ -50,32 +50,33 @@ class Doubled(NamedTuple):
     ids: Sequence[str]
 
 
-def repeated_rows(events: pa.RecordBatch, again: Flags) -> tuple[Flags, list[Doubled]]:
-    """Return which rows are to be left out, and a description of them.
+def repeated_rows(events: pa.RecordBatch, again: Flags) -> tuple[Flags, list[tuple[str, Doubled]]]:
+    """Return which rows are to be left out, and the file and a description of them.
 
     Args:
-        events: rows of events, in the order of the file.
+        events: rows of events, in the order of their files.
         again: True for each row of a record that is equal to the record just before it.
     """
     left_out = again.copy()
     some = np.flatnonzero(again)
-    rows = events.take(pa.array(some))
+    rows = events.select(["category", *_IDS]).take(pa.array(some))
     identified = ~pc.is_in(rows["category"], _OF_CLIENTS).to_numpy(zero_copy_only=False)
     for name in _IDS:
         identified |= rows[name].is_valid().to_numpy(zero_copy_only=False)
     left_out[some] = identified
-    processes = events["process_id"].dictionary_encode()
+    paths, processes = (events[name].dictionary_encode() for name in ("path", "process_id"))
+    streams = codes_of(paths) * len(processes.dictionary) + codes_of(processes)
     found = []
-    for code, process in enumerate(processes.dictionary.to_pylist()):
-        mine = np.flatnonzero(processes.indices.to_numpy() == code)
+    for stream in np.unique(streams[left_out]).tolist():
+        mine = np.flatnonzero(streams == stream)
         out = np.flatnonzero(left_out[mine])
-        if len(out):
-            firsts = np.flatnonzero(~left_out[mine])
-            firsts = firsts[np.isin(firsts + 1, out)]
-            first = int(mine[out[0]])
-            place, ts = events["byte_offset"][first].as_py(), events["ts"].cast(pa.int64())[first].as_py()
-            ids = events["event_id"].take(pa.array(mine[firsts[[0, -1]]])).to_pylist() if len(firsts) else []
-            found.append(Doubled(process, place, ts, len(out), len(firsts), ids))
+        firsts = np.flatnonzero(~left_out[mine])
+        firsts = firsts[np.isin(firsts + 1, out)]
+        first = int(mine[out[0]])
+        place, ts = events["byte_offset"][first].as_py(), events["ts"].cast(pa.int64())[first].as_py()
+        ids = events["event_id"].take(pa.array(mine[firsts[[0, -1]]])).to_pylist() if len(firsts) else []
+        doubled = Doubled(events["process_id"][first].as_py(), place, ts, len(out), len(firsts), ids)
+        found.append((events["path"][first].as_py(), doubled))
     return left_out, found
 
 

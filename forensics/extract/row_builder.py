@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,18 +28,19 @@ from forensics.extract.chunks import (
 from forensics.extract.repeated_lines import Doubled, repeated_rows
 from forensics.extract.splits import FileSplit
 from forensics.extract.stream_summaries import StreamSummary, summaries_of
-from forensics.records.line_reader import Record
 from forensics.records.vectorized.buffers import Flags, Ints
 from forensics.records.vectorized.line_fields import NO_TIME
 from forensics.redaction import scrubbed
 from forensics.schema import TIMESTAMP, Field, table_schema
 
+#: Columns with the same value in all rows of a file.
+_OF_FILES = ("process_id", "path", "file_id")
 EVENTS, UNRECOGNISED, COUNTED = "event_row", "unrecognised_row", "counted_row"
 MAX_TEXT = 2_000
 #: Number of extra characters that are read, so that a password is recognised even if the limit cuts it in two.
 _OVERLAP = 500
-#: Texts that a log line cannot choose freely: IDs, and words of this program.
-_OURS = {"event_id", "file_id", "process_id", "path", "event", "category", "releases"}
+#: Texts that a log line cannot choose freely: words of this program; and the source, which becomes a part of the process ID.
+_OURS = {"source", "event", "category", "releases"}
 _ID_BYTES = 12
 #: Rows, and bytes of records, that are collected into one batch.
 MAX_ROWS = 32_768
@@ -80,12 +81,14 @@ class _Joined:
         many: contents that were classified as columns.
         index: content of each record, by chunk: an index into `contents`, or -1, -2 and so on for the concatenated rows of `many`.
         placed: columns of their positions and times, by chunk.
+        splits: split of each chunk.
     """
 
     contents: list[Content] = field(default_factory=list)
     many: list[BulkClassification] = field(default_factory=list)
     index: list[Ints] = field(default_factory=list)
     placed: list[Columns] = field(default_factory=list)
+    splits: list[FileSplit] = field(default_factory=list)
     _places: dict[int, int] = field(default_factory=dict)
     _rows: int = 0
 
@@ -109,28 +112,18 @@ class _Joined:
 
 
 class RowBuilder:
-    """A collector of the rows of one file, column by column.
+    """A collector of the rows of a task's files, column by column. Files share batches, because beginning a batch takes as long as hundreds of rows.
 
     Args:
         classifier: classifies records.
         schemas: schemas of the tables.
-        split: the part of the file that is read.
     """
 
-    def __init__(self, classifier: Classifier, schemas: Schemas, split: FileSplit) -> None:
-        self._classifier, self._schemas, self._split = classifier, schemas, split
-        #: Size of the text if its newest lines come first.
-        self._backwards = split.text.size if split.format.profile.newest_first else None
-        self.events = self.unrecognised = 0
-        #: Number of events that are only counted.
-        self.counted = 0
-        #: Number of records that could not be processed; and the line and reason of the first.
-        self.faults = 0
-        self.first_fault: tuple[int, str] | None = None
-        #: Summaries of the rows that were taken, by stream.
-        self.summaries: list[StreamSummary] = []
-        #: Events that were left out because they repeat the record before them.
-        self.doubled: list[Doubled] = []
+    def __init__(self, classifier: Classifier, schemas: Schemas) -> None:
+        self._classifier, self._schemas = classifier, schemas
+        #: Summaries of the rows that were taken, and events that were left out because they repeat the record before them, by file.
+        self.summaries: dict[str, list[StreamSummary]] = {}
+        self.doubled: dict[str, list[Doubled]] = {}
         self._clear()
 
     def _clear(self) -> None:
@@ -145,9 +138,13 @@ class RowBuilder:
         """Return True if there is enough to `take`."""
         return self._count >= MAX_ROWS or self._bytes >= MAX_BYTES
 
-    def add(self, items: RecordBatch) -> None:
-        """Add those records that a pattern matches, or that may be evidence although no pattern does."""
-        kinds, places = self._classified(items)
+    def add(self, items: RecordBatch, split: FileSplit) -> tuple[Ints, list[tuple[int, str]]]:
+        """Add those records of a split that a pattern matches, or that may be evidence although no pattern does.
+
+        Returns:
+            The number of records of each of `KINDS`; and the line and reason of each record that could not be processed.
+        """
+        kinds, places, faults = self._classified(items)
         kind = kinds[items.which]
         for number, table in _TABLE_OF.items():
             which = np.flatnonzero(kind == number)
@@ -155,17 +152,16 @@ class RowBuilder:
                 continue
             joined = self._joined[number]
             joined.index.append(places[items.which[which]])
-            joined.placed.append(self._placed(items, which, table))
+            joined.placed.append(_placed(items, which, table, split))
+            joined.splits.append(split)
             self._again += [items.again[which]] if table == EVENTS else []
             self._count += len(which)
             self._bytes += int((items.stops[which] - items.begins[which]).sum())
-        events, others, counted, _ = np.bincount(kind, minlength=len(KINDS)).tolist()
-        self.events += events + counted
-        self.unrecognised += others
-        self.counted += counted
+        return np.bincount(kind, minlength=len(KINDS)), faults
 
-    def _classified(self, items: RecordBatch) -> tuple[Ints, Ints]:
-        """Return the kind of each distinct content of the records, and its index among those of its table."""
+    def _classified(self, items: RecordBatch) -> tuple[Ints, Ints, list[tuple[int, str]]]:
+        """Return the kind of each distinct content of the records, its index among those of its table, and the faults of records."""
+        faults: list[tuple[int, str]] = []
         kinds = np.full(len(items.contents), NONE, np.int64)
         places = np.zeros(len(kinds), np.int64)
         for i, content in enumerate(items.contents):
@@ -173,13 +169,13 @@ class RowBuilder:
                 continue
             classified = self._classifier.of(content)
             if classified.fault:
-                for line in items.lines[items.which == i].tolist():
-                    self.note_fault(line, classified.fault)
+                faults += [(line, classified.fault) for line in items.lines[items.which == i].tolist()]
             kinds[i] = classified.kind
             if classified.kind != NONE:
                 places[i] = self._joined[classified.kind].place_of(content)
         whole = [(kinds, places), *((np.full(many.count, many.kind), self._joined[many.kind].places_of(many)) for many in items.many)]
-        return tuple(np.concatenate(column) for column in zip(*whole, strict=True))  # type: ignore[return-value]
+        kinds, places = (np.concatenate(column) for column in zip(*whole, strict=True))
+        return kinds, places, faults
 
     def _joined_rows(self, table: str, joined: _Joined) -> pa.RecordBatch:
         """Return a table's rows of records that were read together; content that several share is converted once."""
@@ -192,9 +188,12 @@ class RowBuilder:
             places = pa.array(index)
             contents = {name: column.take(places) for name, column in contents.items()}
         placed = {name: pa.concat_arrays([part[name] for part in joined.placed]) for name in joined.placed[0]}
-        same = {"process_id": self._split.process_id, "path": self._split.path, "file_id": self._split.file_id}
-        repeated = {name: pa.repeat(pa.scalar(value, pa.string()), count) for name, value in same.items() if name in schema.names}
-        return _batch(schema, count, {**repeated, **placed, **contents})
+        sizes = [len(part) for part in joined.index]
+        of_files = {name: _repeated([getattr(split, name) for split in joined.splits], sizes) for name in _OF_FILES}
+        if (source := contents.pop("source", None)) is not None:
+            of_one = pc.binary_join_element_wise(of_files["process_id"], source, "#")
+            of_files["process_id"] = pc.coalesce(of_one, of_files["process_id"])
+        return _batch(schema, count, {**of_files, **placed, **contents})
 
     def _with_many(self, schema: pa.Schema, joined: _Joined, contents: Columns) -> Columns:
         """Return the columns of contents, followed by those that were classified as columns."""
@@ -202,10 +201,7 @@ class RowBuilder:
             return contents
         behind = pa.concat_tables([pa.table(many.columns) for many in joined.many], promote_options="default").combine_chunks()
         columns = {name: behind[name].chunk(0) for name in behind.column_names}
-        count = sum(many.count for many in joined.many)
-        if "process_id" in contents:
-            columns["process_id"] = pa.repeat(pa.scalar(self._split.process_id, pa.string()), count)
-        parts = [pa.table(x) for x, size in ((contents, len(joined.contents)), (columns, count)) if size]
+        parts = [pa.table(x) for x in ((contents, columns) if joined.contents else (columns,))]
         whole = pa.concat_tables(parts, promote_options="default").combine_chunks()
         return {name: whole[name].chunk(0) for name in whole.column_names}
 
@@ -220,7 +216,7 @@ class RowBuilder:
         yield "level", [record.level for record in records]
         yield "logger", [record.logger for record in records]
         if any(record.source for record in records):
-            yield "process_id", [self._process(record) for record in records]
+            yield "source", [record.source or None for record in records]
         if table == UNRECOGNISED:
             yield "text", [record.message[: MAX_TEXT + _OVERLAP] for record in records]
             return
@@ -238,43 +234,6 @@ class RowBuilder:
         for row, f in enumerate(found):
             self._capture(row, f.captures)
 
-    def _placed(self, items: RecordBatch, which: Ints, table: str) -> dict[str, pa.Array]:
-        """Return columns of a table with the positions and times of some records, and the IDs of events."""
-        offsets = items.offsets[which]
-        times = items.times[which]
-        untimed = times == NO_TIME
-        columns = {
-            "line": pa.array(items.lines[which]),
-            "byte_offset": pa.array(offsets),
-            "stream_pos": pa.array(self._split.base + (offsets if self._backwards is None else self._backwards - offsets)),
-            "ts": pa.array(times, mask=untimed).cast(TIMESTAMP),
-        }
-        if table != UNRECOGNISED:
-            columns["resolution_ms"] = pa.array(items.resolutions[which].astype(np.int32), mask=untimed)
-        if table == EVENTS:
-            columns["event_id"] = self._event_ids(items, which)
-            if items.collectors:
-                columns["collector_ts"] = pa.array([items.collectors[i] for i in which.tolist()], TIMESTAMP)
-        return columns
-
-    def _event_ids(self, items: RecordBatch, which: Ints) -> pa.StringArray:
-        """Return IDs that do not change when the file grows or moves: hashes of the file's beginning, the record's bytes and its position."""
-        buffer, begins = items.buffer, items.begins[which]
-        stops = buffer.without_breaks(begins, items.stops[which])
-        data, salt, blake2b = buffer.view, self._split.head_id, hashlib.blake2b
-        persons = np.zeros((len(which), 2), "<u8")
-        persons[:, 0] = items.offsets[which]
-        digests = [
-            blake2b(data[begin:stop], digest_size=_ID_BYTES, salt=salt, person=person).digest()
-            for begin, stop, person in zip(begins.tolist(), stops.tolist(), persons.view("S16").ravel().tolist(), strict=True)
-        ]
-        text = b"".join(digests).hex().encode()
-        borders = np.arange(0, len(text) + 1, 2 * _ID_BYTES, dtype=np.int32)
-        return pa.StringArray.from_buffers(len(digests), pa.py_buffer(borders), pa.py_buffer(text))
-
-    def _process(self, record: Record) -> str | None:
-        return f"{self._split.process_id}#{record.source}" if record.source else self._split.process_id
-
     def _capture(self, row: int, captures: Mapping[str, Any]) -> None:
         """Add the captures of a row."""
         columns = self._captures
@@ -285,11 +244,6 @@ class RowBuilder:
             column[0].append(row)
             column[1].append(value)
 
-    def note_fault(self, line: int, reason: str) -> None:
-        """Count a record that could not be processed, and keep the first reason."""
-        self.faults += 1
-        self.first_fault = self.first_fault or (line, reason)
-
     def take(self) -> Iterator[Rows]:
         """Yield the rows so far; the builder is empty afterwards."""
         rows = {table: self._joined_rows(table, joined) for table, joined in zip(_TABLE_OF.values(), self._joined, strict=True) if joined.index}
@@ -297,10 +251,56 @@ class RowBuilder:
         self._clear()
         if again.any():
             left_out, doubled = repeated_rows(rows[EVENTS], again)
-            self.doubled += doubled
+            for path, found in doubled:
+                self.doubled.setdefault(path, []).append(found)
             rows[EVENTS] = rows[EVENTS].filter(pa.array(~left_out))
-        self.summaries += summaries_of(rows.get(EVENTS), rows.get(COUNTED))
+        for path, summary in summaries_of(rows.get(EVENTS), rows.get(COUNTED)):
+            self.summaries.setdefault(path, []).append(summary)
         yield from (Rows(table, batch) for table, batch in rows.items() if batch.num_rows)
+
+
+def _placed(items: RecordBatch, which: Ints, table: str, split: FileSplit) -> dict[str, pa.Array]:
+    """Return columns of a table with the positions and times of some records, and the IDs of events."""
+    offsets = items.offsets[which]
+    places = split.text.size - offsets if split.format.profile.newest_first else offsets
+    times = items.times[which]
+    untimed = times == NO_TIME
+    columns = {
+        "line": pa.array(items.lines[which]),
+        "byte_offset": pa.array(offsets),
+        "stream_pos": pa.array(split.base + places),
+        "ts": pa.array(times, mask=untimed).cast(TIMESTAMP),
+    }
+    if table != UNRECOGNISED:
+        columns["resolution_ms"] = pa.array(items.resolutions[which].astype(np.int32), mask=untimed)
+    if table == EVENTS:
+        columns["event_id"] = _event_ids(items, which, split.head_id)
+        if items.collectors:
+            columns["collector_ts"] = pa.array([items.collectors[i] for i in which.tolist()], TIMESTAMP)
+    return columns
+
+
+def _event_ids(items: RecordBatch, which: Ints, salt: bytes) -> pa.StringArray:
+    """Return IDs that do not change when the file grows or moves: hashes of the file's beginning, the record's bytes and its position."""
+    buffer, begins = items.buffer, items.begins[which]
+    stops = buffer.without_breaks(begins, items.stops[which])
+    data, blake2b = buffer.view, hashlib.blake2b
+    persons = np.zeros((len(which), 2), "<u8")
+    persons[:, 0] = items.offsets[which]
+    digests = [
+        blake2b(data[begin:stop], digest_size=_ID_BYTES, salt=salt, person=person).digest()
+        for begin, stop, person in zip(begins.tolist(), stops.tolist(), persons.view("S16").ravel().tolist(), strict=True)
+    ]
+    text = b"".join(digests).hex().encode()
+    borders = np.arange(0, len(text) + 1, 2 * _ID_BYTES, dtype=np.int32)
+    return pa.StringArray.from_buffers(len(digests), pa.py_buffer(borders), pa.py_buffer(text))
+
+
+def _repeated(values: Sequence[str | None], sizes: Sequence[int]) -> pa.Array:
+    """Return a column in which each value is repeated; most tasks have one file."""
+    if len(set(values)) == 1:
+        return pa.repeat(pa.scalar(values[0], pa.string()), sum(sizes))
+    return pa.array(values, pa.string()).take(pa.array(np.repeat(np.arange(len(sizes)), sizes)))
 
 
 def _cleaned(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:

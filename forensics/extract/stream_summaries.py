@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
@@ -29,8 +29,7 @@ EXACT = 60 * SECOND
 CLIENT = ("thread", "context", "client_id", "task")
 #: Columns that are equal for lines with the same content.
 CONTENT_COLUMNS = ("event", "message", *CLIENT)
-_PLACED = ("process_id", "stream_pos", "ts")
-_SUMMARISED = (*_PLACED, *NAMES)
+_SUMMARISED = ("process_id", "path", "stream_pos", "ts", *NAMES)
 #: It is enough to know that a stream has more than one name.
 _ENOUGH = 2
 #: Minimum number of steps back in a stream that is out of order; maximum ratio of steps ahead to them, and minimum ratio to steps back by `SET`.
@@ -104,31 +103,37 @@ class StreamSummary(NamedTuple):
     steps: tuple[int, int, int] = (0, 0, 0)
 
 
-def summaries_of(events: pa.RecordBatch | None, counted: pa.RecordBatch | None) -> list[StreamSummary]:
-    """Return a summary of each stream in the rows of events and of records that are only counted."""
+def summaries_of(events: pa.RecordBatch | None, counted: pa.RecordBatch | None) -> Iterator[tuple[str, StreamSummary]]:
+    """Yield file and summary of each file's streams in the rows of events and of records that are only counted."""
     parts = [
         pa.table({c: rows[c] for c in _SUMMARISED if c in rows.schema.names}) for rows in (events, counted) if rows is not None and rows.num_rows
     ]
     if not parts:
-        return []
+        return
     rows = pa.concat_tables(parts, promote_options="default")
-    found = [StreamSummary(None)] if rows["process_id"].null_count else []
-    process = joined(rows["process_id"]).dictionary_encode()
-    who, has_time = process.indices.fill_null(-1).to_numpy(), rows["ts"].is_valid().to_numpy()
+    process, path = (joined(rows[name]).dictionary_encode() for name in ("process_id", "path"))
+    files, processes = path.dictionary.to_pylist(), [*process.dictionary.to_pylist(), None]
+    keys = path.indices.to_numpy().astype(np.int64) * len(processes) + process.indices.fill_null(len(processes) - 1).to_numpy()
+    has_time = rows["ts"].is_valid().to_numpy()
     pos, ts = rows["stream_pos"].to_numpy(), rows["ts"].cast(pa.int64()).fill_null(0).to_numpy()
-    named = [(who[at], codes, texts) for at, codes, texts in (_present(rows[name]) for name in NAMES if name in rows.column_names)]
-    for number, name in enumerate(process.dictionary.to_pylist()):
-        mine = np.flatnonzero((who == number) & has_time)
-        if not len(mine):
-            continue
-        mine = mine[np.argsort(pos[mine], kind="stable")]
-        places, times = pos[mine], ts[mine]
-        names = tuple([texts[c] for c in np.unique(codes[of == number])[:_ENOUGH].tolist()] for of, codes, texts in named)
-        first, last = ((int(places[i]), int(times[i])) for i in (0, -1))
-        steps = np.diff(times)
-        jumps = bool(is_jump(steps).any() or len(falls_back(times, JITTER)))
-        found.append(StreamSummary(name, first, last, jumps, names, _kinds_of(steps)))
-    return found
+    order = np.lexsort((pos, keys))
+    names = [_present(rows[name], order) for name in NAMES if name in rows.column_names]
+    begins = np.flatnonzero(np.append(True, np.diff(keys[order]) != 0))
+    for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), len(order)], strict=True):
+        file, number = divmod(int(keys[order[begin]]), len(processes))
+        mine = order[begin:end]
+        mine = mine[has_time[mine]]
+        if processes[number] is None:
+            yield files[file], StreamSummary(None)
+        elif len(mine):
+            places, times = pos[mine], ts[mine]
+            first, last = ((int(places[i]), int(times[i])) for i in (0, -1))
+            steps = np.diff(times)
+            jumps = bool(is_jump(steps).any() or len(falls_back(times, JITTER)))
+            known = tuple(
+                [texts[c] for c in np.unique(codes[slice(*np.searchsorted(at, (begin, end)))])[:_ENOUGH].tolist()] for at, codes, texts in names
+            )
+            yield files[file], StreamSummary(processes[number], first, last, jumps, known, _kinds_of(steps))
 
 
 def _kinds_of(steps: Ints) -> tuple[int, int, int]:
@@ -149,12 +154,12 @@ def codes_of(column: pa.Array) -> Ints:
     return found
 
 
-def _present(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], list[Any]]:
-    """Return rows that have a value, the number of each one's value, and the values."""
-    whole = column.combine_chunks()
-    at = np.flatnonzero(whole.is_valid().to_numpy(zero_copy_only=False)) if whole.null_count < len(whole) else np.empty(0, np.int64)
-    values = whole.drop_null().dictionary_encode()
-    return at, values.indices.to_numpy(), values.dictionary.to_pylist()
+def _present(column: pa.ChunkedArray, order: Ints) -> tuple[Ints, Ints, list[Any]]:
+    """Return the places of rows that have a value in an order of rows, the number of each one's value, and the values."""
+    codes = joined(column).dictionary_encode()
+    found = codes_of(codes)[order]
+    at = np.flatnonzero(found >= 0)
+    return at, found[at], codes.dictionary.to_pylist()
 
 
 def is_jump(steps: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
