@@ -164,7 +164,7 @@ def _one_log(rows: Mapping[str, list[Row]], owned: list[Row]) -> bool:
     for row in (*rows["member"], *rows["ownership"]):
         if row.get("process_id") and row.get("group_id"):
             here.setdefault(row["group_id"], set()).add(row["process_id"])
-    one = {(r["process_id"], r["other_process_id"]) for r in rows["one_process"]}
+    one = {(p["process_id"], other) for p in rows["process"] for other in p.get("same_process_ids") or ()}
     pairs = (pair for processes in here.values() for pair in combinations(sorted(processes), 2))
     if any(pair not in one for pair in pairs):
         return False

@@ -51,7 +51,6 @@ VIEWS: Mapping[str, RowTime] = {
     "split_brain": RowTime(("from_lo",), ("to_hi",)),
     "coordinator_episode": RowTime(("lost_lo", "lost_ts"), ("found_ts",), own=("lost_ts", "found_ts")),
     "clock_offset": RowTime(),
-    "one_process": RowTime(),
     "coverage": RowTime(("from_ts",), ("to_ts",), own=("from_ts", "to_ts")),
     "finding": RowTime(("from_ts",), ("to_ts",)),
     "occurrence": RowTime(("from_ts",), ("to_ts", "from_ts")),

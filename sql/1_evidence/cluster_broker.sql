@@ -1,5 +1,5 @@
 -- One row per broker of a Kafka cluster that any log of the case names.
--- Reads: placed_event, setting, process_cluster, fact_line, offsets_replica, client_event
+-- Reads: placed_event, setting, process_cluster, fact_line, client_event
 -- Grain: kafka_cluster, broker_id
 CREATE OR REPLACE TEMPORARY VIEW cluster_broker (
   kafka_cluster, broker_id,
@@ -19,7 +19,12 @@ WITH replica_fetcher AS (
   SELECT kafka_cluster, broker_id, process_id FROM fact_line
   WHERE event IN ('coordinator_elected', 'broker_registered', 'broker_started') AND broker_id >= 0
   UNION ALL
-  SELECT kafka_cluster, try_cast(replica AS BIGINT), NULL FROM (SELECT kafka_cluster, explode(replicas) AS replica FROM offsets_replica)
+  -- With ZooKeeper one line has the replicas of all partitions of __consumer_offsets.
+  SELECT kafka_cluster, try_cast(replica AS BIGINT), NULL
+  FROM (
+    SELECT kafka_cluster, explode(coalesce(replicas, split(array_join(regexp_extract_all(message, '[(]([0-9, ]+)[)]', 1), ','), ', *'))) AS replica
+    FROM fact_line WHERE event IN ('partition_placed', 'offsets_topic_created')
+  )
   WHERE replica RLIKE '^[0-9]+$'
   UNION ALL
   SELECT kafka_cluster, 2147483647 - coordinator_node, NULL FROM client_event

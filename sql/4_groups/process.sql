@@ -1,7 +1,11 @@
 -- One row per process, that is one log stream made of rotated files.
--- Reads: event, process_life, process_cluster, clock_offset, evidence_file, process_line
+-- Reads: event, process_life, process_cluster, clock_offset, evidence_file, process_line, client_event, member_round, join_round
 -- Grain: process_id
 -- Public: yes
+-- A coordinator issues a member id only once, and a member prints its own, so logs with the same id belong to one process. So do logs with the same
+-- advertised URL, unless they overlap in time: two workers may both advertise localhost. A file is split where time jumps back. Then the second part
+-- belongs to the same process with its clock set back, unless it has another URL, or one client name has two member ids in one generation. Ownership
+-- of one process is never split brain with itself.
 CREATE OR REPLACE TEMPORARY VIEW process (
   process_id           COMMENT 'Process: path of its log stream; in a merged file, with its name there',
   host                 COMMENT 'Host, as given or from the folders',
@@ -18,7 +22,8 @@ CREATE OR REPLACE TEMPORARY VIEW process (
   clock_island         COMMENT 'Processes with the same value can be compared in time',
   reference_process_id COMMENT 'Process whose clock is the island''s reference',
   first_ts             COMMENT 'First line, by its own clock',
-  last_ts              COMMENT 'Last line, by its own clock'
+  last_ts              COMMENT 'Last line, by its own clock',
+  same_process_ids     COMMENT 'Logs that are, or may be, other parts of its log: of another day, or from before or after a clock step; NULL: none'
 )
 AS
 WITH kafka_release AS (
@@ -78,6 +83,31 @@ WITH kafka_release AS (
   FROM process_cluster WHERE cluster_event IS NOT NULL GROUP BY process_id
 ), process_host AS (
   SELECT process_id, max(host) AS host FROM evidence_file WHERE process_id IS NOT NULL GROUP BY process_id
+), own_member_id AS (
+  -- A leader prints the other members' ids when it computes an assignment.
+  SELECT DISTINCT group_id, member_id, process_id FROM client_event WHERE member_id IS NOT NULL AND event <> 'assignment_computed'
+), dynamic_member AS (
+  -- A static member that restarts gets another id in the same generation.
+  SELECT m.kafka_cluster, m.group_id, m.incarnation, m.generation, m.process_id, m.client, m.member_id FROM member_round m
+  LEFT ANTI JOIN (SELECT DISTINCT process_id, client FROM join_round WHERE group_instance_id IS NOT NULL) s
+    ON s.process_id = m.process_id AND s.client = m.client
+), different_process AS (
+  SELECT DISTINCT a.process_id, b.process_id AS other FROM dynamic_member a
+  JOIN dynamic_member b ON b.kafka_cluster = a.kafka_cluster AND b.group_id = a.group_id AND b.incarnation = a.incarnation
+    AND b.generation = a.generation AND b.client = a.client AND b.process_id <> a.process_id AND b.member_id <> a.member_id
+), process_log AS (
+  SELECT s.process_id, regexp_replace(s.process_id, '#[0-9]+$', '') AS file, f.worker_url, s.first_ms, s.last_ms
+  FROM process_span s LEFT JOIN process_facts f ON f.process_id = s.process_id
+), same_process AS (
+  SELECT a.process_id, b.process_id AS other FROM own_member_id a
+  JOIN own_member_id b ON b.group_id = a.group_id AND b.member_id = a.member_id AND b.process_id <> a.process_id
+  UNION ALL
+  SELECT a.process_id, b.process_id FROM process_log a
+  JOIN process_log b ON b.file = a.file AND b.process_id <> a.process_id AND coalesce(b.worker_url = a.worker_url, true)
+  LEFT ANTI JOIN different_process x ON x.process_id = a.process_id AND x.other = b.process_id
+  UNION ALL
+  SELECT a.process_id, b.process_id FROM process_log a
+  JOIN process_log b ON b.worker_url = a.worker_url AND b.process_id <> a.process_id AND (a.last_ms < b.first_ms OR b.last_ms < a.first_ms)
 )
 SELECT l.process_id, p.host, CASE WHEN l.is_broker THEN 'broker' WHEN l.is_worker THEN 'connect_worker' ELSE 'client' END AS role,
   coalesce(f.kafka_version, if(size(v.releases) = 1, v.releases[0], NULL)) AS kafka_version,
@@ -93,10 +123,11 @@ SELECT l.process_id, p.host, CASE WHEN l.is_broker THEN 'broker' WHEN l.is_worke
     WHEN f.kafka_version IS NOT NULL THEN f.kafka_version
     ELSE v.version_range END AS version_range,
   c.kafka_cluster, a.kafka_clusters, f.worker_url, f.group_ids, coalesce(f.instances, 0) AS instances, o.reference_process_id AS clock_island,
-  o.reference_process_id, timestamp_millis(l.first_ms) AS first_ts, timestamp_millis(l.last_ms) AS last_ts
+  o.reference_process_id, timestamp_millis(l.first_ms) AS first_ts, timestamp_millis(l.last_ms) AS last_ts, s.ids AS same_process_ids
 FROM process_span l LEFT JOIN process_facts f ON f.process_id = l.process_id
 LEFT JOIN process_host p ON p.process_id = l.process_id
 LEFT JOIN process_cluster c ON c.process_id = l.process_id AND c.is_last
 LEFT JOIN process_clusters a ON a.process_id = l.process_id
 LEFT JOIN process_fingerprint v ON v.process_id = l.process_id
 LEFT JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
+LEFT JOIN (SELECT process_id, array_sort(collect_set(other)) AS ids FROM same_process GROUP BY process_id) s ON s.process_id = l.process_id

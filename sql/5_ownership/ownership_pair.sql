@@ -1,5 +1,5 @@
 -- One row per pair of ownerships of one resource that could be, or be mistaken for, two owners at the same time.
--- Reads: holding, clock_offset, common_clock, event_row, clock_bound, one_process, filtered_log, process_cluster
+-- Reads: holding, clock_offset, common_clock, event_row, clock_bound, filtered_log, process_cluster, process
 -- Grain: a_id, b_id
 -- Each ownership is paired with its next few and with every later one that it may outlast. `lo_ms` and `hi_ms` bound how far b's clock is ahead of
 -- a's. All comparisons of the pair use the same offset, so the uncertainty is counted only once. Times on unrelated clocks do not show which pairs
@@ -163,7 +163,7 @@ WITH owner AS (
     CASE WHEN p.is_reversed THEN p.b_process ELSE p.a_process END AS a_process,
     CASE WHEN p.is_reversed THEN p.a_process ELSE p.b_process END AS b_process,
     p.is_one_process, p.is_next, p.is_suspect, p.left_out, p.a_id AS crowded_id
-  FROM ownership_pair_facts p LEFT ANTI JOIN one_process o ON o.process_id = p.a_process AND o.other_process_id = p.b_process
+  FROM ownership_pair_facts p LEFT ANTI JOIN process o ON o.process_id = p.a_process AND array_contains(o.same_process_ids, p.b_process)
   -- A later ownership in the same process after a clean end is normal; one that began before the end is not. Without times the lines of one process
   -- are still in order. For a task this proves little, because its thread may run on after the line of the stop request.
   LEFT ANTI JOIN successive_pair s ON s.a_id = p.a_id AND s.b_id = p.b_id

@@ -1,6 +1,6 @@
 -- One row for each time in which one member had no coordinator that answered, with the effects on the member.
--- Reads: client_event, fact_line, task_life, process_life, clock_offset, common_clock, one_process, event, process_cluster
--- Reads: broker_generation, filtered_log
+-- Reads: client_event, fact_line, task_life, process_life, clock_offset, common_clock, event, process_cluster, broker_generation, filtered_log
+-- Reads: process
 -- Grain: process_id, group_id, client, lost_ms
 -- A member finds the address of its coordinator again immediately, often that of a broker that is down. So only a line that follows from a response,
 -- or a discovery without another loss soon after, ends an outage. A member that never found a coordinator has an outage from its start. librdkafka
@@ -198,7 +198,7 @@ WITH client_close AS (
     AND p.event IN ('position_set', 'offset_committed', 'commit_failed')
   LEFT ANTI JOIN task_life t ON a.is_worker AND t.process_id = a.process_id AND t.instance = a.instance
   -- The discovery may be in a part of its log that was read as another process, or absent from a filtered log.
-  LEFT ANTI JOIN one_process o ON o.process_id = a.process_id
+  LEFT ANTI JOIN process o ON o.process_id = a.process_id AND o.same_process_ids IS NOT NULL
   LEFT ANTI JOIN filtered_log f ON f.process_id = a.process_id
   LEFT JOIN logging_process s ON s.process_id = a.process_id
   LEFT JOIN disconnected_client x ON x.process_id = a.process_id AND x.client_id = a.client_id

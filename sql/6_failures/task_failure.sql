@@ -1,6 +1,5 @@
 -- One row per failure of a Connect task or connector: why and when it failed, what came before, and who ran it afterwards.
--- Reads: fact_line, task_line, event, process_life, holding, clock_offset, log_hole, quiet_log, unowned, one_process, process_cluster
--- Reads: common_clock
+-- Reads: fact_line, task_line, event, process_life, holding, clock_offset, log_hole, quiet_log, unowned, process_cluster, common_clock, process
 -- Grain: event_id
 -- Public: yes
 -- Consecutive lines about one failure are one row. Failures of a worker that is stopping have none. Work ends at the line of the failure; the task
@@ -190,7 +189,7 @@ WITH failure_line AS (
   LEFT JOIN owner n ON n.ownership_id = w.next_ownership_id
   LEFT JOIN owner own ON own.failure_id = f.event_id
   LEFT JOIN next_start s ON s.start_id = n.start_id
-  LEFT JOIN one_process p ON p.process_id = f.process_id AND p.other_process_id = n.process_id
+  LEFT JOIN process p ON p.process_id = f.process_id AND array_contains(p.same_process_ids, n.process_id)
   LEFT JOIN unowned g ON g.may_be_owned AND g.previous_ownership_id = own.ownership_id AND g.next_ownership_id = n.ownership_id
   LEFT JOIN last_gap e ON e.process_id = f.process_id AND e.instance = f.instance
   LEFT JOIN quiet_log q ON q.process_id = f.process_id AND q.client IS NULL

@@ -1,5 +1,5 @@
 -- One row per REST URL that two workers advertise, or that other workers cannot reach.
--- Reads: worker_setting, fact_line, one_process
+-- Reads: worker_setting, fact_line, process
 WITH advertised AS (
   SELECT process_id, max_by(worker_url, stream_pos) AS worker_url, max_by(event_id, stream_pos) AS event_id FROM fact_line
   WHERE event = 'worker_url_advertised' AND worker_url IS NOT NULL GROUP BY process_id
@@ -8,7 +8,7 @@ WITH advertised AS (
     regexp_extract(a.worker_url, '^[a-z]+://(\\[[^\\]]*\\]|[^:/]*)', 1) RLIKE '^(localhost|127[.].*|0[.]0[.]0[.]0|\\[::1?\\])$' AS is_loopback
   FROM worker_setting w JOIN advertised a ON a.process_id = w.process_id
   -- If one worker has two logs, one is enough.
-  LEFT ANTI JOIN one_process o ON o.process_id = w.process_id AND o.other_process_id < w.process_id
+  LEFT ANTI JOIN process o ON o.process_id = w.process_id AND array_min(o.same_process_ids) < w.process_id
 ), group_size AS (
   SELECT kafka_cluster, group_id, count(DISTINCT process_id) AS workers FROM worker_address GROUP BY kafka_cluster, group_id
 ), bad_url AS (

@@ -1,7 +1,7 @@
 -- One row per outage of a group's coordinator (one row for all members that lost it), one per process that never reached a broker, and one
 -- per broker that processes could not reach if their logs have no INFO lines.
--- Reads: group_outage, join_round, process, clock_offset, worker_setting, broker_absence, cluster_broker
--- Reads: offsets_topic, offsets_replica, broker_generation, fact_line, client_event, filtered_log
+-- Reads: group_outage, join_round, process, clock_offset, worker_setting, broker_absence, cluster_broker, offsets_topic, broker_generation, fact_line
+-- Reads: client_event, filtered_log
 -- Times are on the reference clock. A member's own lines are compared with its own span of the outage, by its own clock.
 WITH unaffected_members AS (
   -- Members of the group in other processes whose logs continue through the outage, or that joined a generation during it. The end of the outage is
@@ -78,9 +78,6 @@ WITH unaffected_members AS (
 ), group_partition AS (
   SELECT kafka_cluster, group_id, max_by(offsets_partition, struct(stabilized_ms IS NOT NULL, stabilized_ms, offsets_partition)) AS offsets_partition
   FROM broker_generation GROUP BY kafka_cluster, group_id
-), partition_replicas AS (
-  SELECT kafka_cluster, offsets_partition, max_by(replicas, struct(at_ms IS NOT NULL, at_ms, replicas)) AS replicas FROM offsets_replica
-  GROUP BY kafka_cluster, offsets_partition
 ), outage_with_code AS (
   SELECT o.*, m.word AS missed, coalesce(u.processes, 0) AS untroubled_count, coalesce(s.generations, 0) AS served_generations, a.broker AS down,
     CASE WHEN a.broker IS NULL THEN a.unplaced END AS unplaced, coalesce(n.failed, 0) AS failed_connections, n.nodes, n.authentication, n.lookup,
@@ -91,7 +88,8 @@ WITH unaffected_members AS (
       WHEN n.lookup RLIKE '(?i)authoriz' THEN 'not_authorized'
       WHEN o.never AND n.bootstrap_failed > 0 THEN 'no_bootstrap_server'
       WHEN w.said IS NOT NULL THEN 'too_few_in_sync'
-      WHEN a.broker IS NOT NULL AND size(r.replicas) = 1 AND q.brokers > 1 THEN 'only_replica_down'
+      WHEN a.broker IS NOT NULL AND q.brokers > 1 AND exists(q.placements, x -> x.offsets_partition = h.offsets_partition AND size(x.replicas) = 1)
+        THEN 'only_replica_down'
       WHEN a.broker IS NOT NULL AND q.brokers = 1 THEN 'only_broker_down'
       WHEN a.broker IS NOT NULL THEN 'broker_down'
       WHEN size(o.who) = 1 AND (u.processes > 0 OR s.generations > 0) AND array_contains(o.causes,
@@ -108,7 +106,6 @@ WITH unaffected_members AS (
   LEFT JOIN connection_errors n ON n.outage_id = o.outage_id
   LEFT JOIN failed_write w ON w.outage_id = o.outage_id
   LEFT JOIN group_partition h ON h.kafka_cluster = o.kafka_cluster AND h.group_id = o.group_id
-  LEFT JOIN partition_replicas r ON r.kafka_cluster = o.kafka_cluster AND r.offsets_partition = h.offsets_partition
   LEFT JOIN offsets_topic q ON q.kafka_cluster = o.kafka_cluster
   LEFT JOIN cluster_broker b ON b.kafka_cluster = o.kafka_cluster AND b.broker_id = o.broker_id
 ), failed_worker_start AS (

@@ -1,12 +1,12 @@
 -- One row per Kafka cluster whose __consumer_offsets has partitions with a single replica.
--- Reads: offsets_topic, offsets_replica, broker_generation, cluster_broker
+-- Reads: offsets_topic, broker_generation, cluster_broker
 WITH single_replica_topic AS (
   SELECT * FROM offsets_topic WHERE coalesce(replication_factor, configured) = 1 AND (exists_already OR brokers > 1)
 ), group_location AS (
   -- A group belongs to one partition. If that has a single replica, the group depends on that partition's broker.
-  SELECT g.kafka_cluster, g.group_id, g.stabilized_ms, coalesce(r.replicas[0], CAST(b.broker_id AS STRING)) AS broker
-  FROM broker_generation g
-  LEFT JOIN offsets_replica r ON r.kafka_cluster = g.kafka_cluster AND r.offsets_partition = g.offsets_partition AND size(r.replicas) = 1
+  SELECT g.kafka_cluster, g.group_id, g.stabilized_ms, coalesce(get(filter(t.placements, x -> x.offsets_partition = g.offsets_partition
+    AND size(x.replicas) = 1), 0).replicas[0], CAST(b.broker_id AS STRING)) AS broker
+  FROM broker_generation g LEFT JOIN offsets_topic t ON t.kafka_cluster = g.kafka_cluster
   LEFT JOIN cluster_broker b ON b.process_id = g.process_id
 ), last_group_location AS (
   SELECT kafka_cluster, group_id, max_by(broker, struct(stabilized_ms IS NOT NULL, stabilized_ms, broker)) AS broker FROM group_location

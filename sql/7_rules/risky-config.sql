@@ -1,5 +1,5 @@
 -- One row per setting that is dangerous by itself or conflicts with another one of the group.
--- Reads: setting, worker_setting, member_setting, cluster_broker, process_cluster, offsets_replica
+-- Reads: setting, worker_setting, member_setting, cluster_broker, process_cluster, offsets_topic
 -- Each case has its own numbers, so the facts of all cases come from one map.
 WITH client_timeouts AS (
   -- Timeouts of one client in one configuration: a consumer, or a Connect worker.
@@ -56,7 +56,7 @@ WITH client_timeouts AS (
   SELECT b.kafka_cluster, b.key, min(b.number) AS replicas, slice(array_sort(collect_set(b.event_id)), 1, 4) AS event_ids
   FROM broker_setting b
   WHERE b.key IN ('transaction.state.log.replication.factor', 'default.replication.factor') OR b.key = 'offsets.topic.replication.factor'
-    AND b.kafka_cluster NOT IN (SELECT kafka_cluster FROM offsets_replica WHERE kafka_cluster IS NOT NULL)
+    AND b.kafka_cluster NOT IN (SELECT kafka_cluster FROM offsets_topic WHERE replication_factor IS NOT NULL AND kafka_cluster IS NOT NULL)
   GROUP BY b.kafka_cluster, b.key
   HAVING min(b.number) < safe_replicas
 ), risky_setting AS (

@@ -895,7 +895,7 @@ def test_parts_of_one_members_log_are_no_two_members() -> None:
     name = "w2/connect.log#2"
     views |= {view: [*views[view], *(r | {"process_id": name} for r in views[view])] for view in ("ownership", "member")}
     assert "Split brain: NONE FOUND" in as_text(views=views)
-    views["one_process"] = [{"process_id": "w2/connect.log", "other_process_id": name}]
+    views["process"] = [p | {"same_process_ids": [name] if p["process_id"] == "w2/connect.log" else None} for p in views["process"]]
     assert "Split brain: NOT EXAMINED" in as_text(views=views)
 
 

@@ -305,7 +305,6 @@ def rows() -> dict[str, list[dict[str, Any]]]:
                 "scope": "member",
             }
         ],
-        "one_process": [],
         "clock_offset": [
             {
                 "process_id": "w2/connect.log",
