@@ -155,9 +155,7 @@ class _Build:
         rows = self._engine.query(self._computed_first(view) if self._small else view.query)
         if not (self._small or view.words):
             self._engine.keep_rows(view.name, _named(rows, view.columns), path)
-            if path.exists():
-                return
-            # Sail writes neither files nor the folder if there are no rows.
+            return
         table, schema = _named_here(*self._engine.collected(rows), view.columns)
         if view.words:
             # Views with words have few rows, most of which the report shows: their sentences are written in this process.

@@ -129,10 +129,15 @@ class Sail(Engine):
         return as_url(path)
 
     def keep_rows(self, name: str, rows: DataFrame, path: Path) -> None:
-        """Write rows; see `Engine.keep_rows`. Types come from the files: Sail reads lists as nullable. It writes no file if there are no rows."""
+        """Write rows; see `Engine.keep_rows`. Types come from the files: Sail reads lists as nullable."""
+        from pyspark.sql.pandas.types import to_arrow_schema
+
         rows.write.parquet(str(path))
         if path.exists():
             self._read(name, path)
+        else:  # Sail writes neither files nor the folder if there are no rows.
+            schema = rows.schema
+            self.keep_table(name, to_arrow_schema(schema, timezone="UTC").empty_table(), schema, path)
 
     def _read(self, name: str, path: Path) -> None:
         self.from_files(self.session.read.parquet(self.place(str(path)))).createOrReplaceTempView(name)

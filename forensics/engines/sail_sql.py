@@ -22,6 +22,10 @@ _DECLARE = re.compile(
     r"\s*DECLARE\s+(?:OR\s+REPLACE\s+)?(?:VARIABLE\s+)?(?P<name>\w+)\s+(?P<type>\w+)\s+(?:DEFAULT|=)\s*(?P<value>.+?)\s*", re.IGNORECASE | re.DOTALL
 )
 _SET = re.compile(r"\s*SET\s+(?:VAR|VARIABLE)\s+(?P<name>\w+)\s*=\s*(?P<value>.+?)\s*", re.IGNORECASE | re.DOTALL)
+_SET_OF = "collect_set("
+_SCANNED = re.compile(rf"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|(?P<set>\b{re.escape(_SET_OF)})|[()]", re.DOTALL | re.IGNORECASE)
+_FILTER = re.compile(r"\s*FILTER\s*\(", re.IGNORECASE)
+_OVER = re.compile(r"\s*OVER\b", re.IGNORECASE)
 
 
 class Variables:
@@ -66,7 +70,29 @@ def to_sail(statement: str, variables: Mapping[str, str]) -> str:
             return " " * len(found[0])
         return variables.get((found["word"] or "").lower(), found[0])
 
-    return _TOKEN.sub(word, statement)
+    return _as_lists(_TOKEN.sub(word, statement))
+
+
+def _as_lists(statement: str) -> str:
+    """Return a statement that collects sets as lists: Sail takes twenty times as long to collect the sets of many groups. Sets of windows stay."""
+    begins = [found.end() for found in _SCANNED.finditer(statement) if found["set"]]
+    for begin in reversed(begins):
+        end = _closed(statement, begin)
+        if found := _FILTER.match(statement, end):
+            end = _closed(statement, found.end())
+        if not _OVER.match(statement, end):
+            statement = f"{statement[: begin - len(_SET_OF)]}array_distinct(collect_list({statement[begin:end]}){statement[end:]}"
+    return statement
+
+
+def _closed(statement: str, begin: int) -> int:
+    """Return the position after the parenthesis that closes the one before a position."""
+    depth = 1
+    for found in _SCANNED.finditer(statement, begin):
+        depth += (found[0][-1] == "(") - (found[0] == ")")
+        if not depth:
+            return found.end()
+    return len(statement)
 
 
 def _escaped(text: str, quote: str) -> str:

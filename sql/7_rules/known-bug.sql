@@ -54,7 +54,7 @@ WITH process_release AS (
     array_sort(collect_set(process_id)) AS processes,
     transform(array_sort(collect_set(event_id)), e -> named_struct('role', 'shows the assignment of one worker', 'event_id', e)) AS proof
   FROM assigned_resource GROUP BY kafka_cluster, group_id, generation, leader_member_id, kind, resource
-  HAVING count(DISTINCT process_id) > 1
+  HAVING min(process_id) <> max(process_id)
 ), bug_evidence AS (
   SELECT 'KAFKA-9184' AS bug, process_a AS process_id, kafka_cluster, group_id, resource AS subject, from_lo_ms AS reference_ms,
     ownership_a AS mark, proof

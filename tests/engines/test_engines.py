@@ -52,6 +52,10 @@ needs_sail = pytest.mark.skipif(find_spec("pysail") is None, reason="pysail is n
             "FROM (SELECT __file.* FROM parquet.`file:///a%20%5B1%5D/b%60c` AS __file LATERAL VIEW explode(array(1)) AS __one)",
         ),
         ("SELECT '-- no comment', '/* nor this */' /* but this */", "SELECT '-- no comment', '/* nor this */' " + " " * len("/* but this */")),
+        (
+            "SELECT size(collect_set(f(a, ')')) FILTER (WHERE (b))), collect_set(a) OVER w, 'collect_set(a)'",
+            "SELECT size(array_distinct(collect_list(f(a, ')')) FILTER (WHERE (b)))), collect_set(a) OVER w, 'collect_set(a)'",
+        ),
     ],
 )
 def test_statements_are_put_into_sails_words(given: str, sent: str) -> None:
