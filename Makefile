@@ -29,6 +29,7 @@ test: test-without-spark test-spark
 test-without-spark: .venv/ready
 	pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not spark and not slow $(QUICK)"
 
+test-spark: export FORENSICS_ENGINE = spark
 test-spark: .venv/ready
 	pytest -m "spark and not slow $(QUICK)" $(SPARK_TESTS)
 
