@@ -373,6 +373,10 @@ def _chain(text: str, layouts: Layouts, untimed: bool, depth: int, *, specific: 
         depth: maximum number of wrappers.
         specific: True if a layout must contain more than a time, because a time may follow any word of a message.
     """
+    return layouts.remembered((text, untimed, depth, specific), lambda: _new_chain(text, layouts, untimed, depth, specific))
+
+
+def _new_chain(text: str, layouts: Layouts, untimed: bool, depth: int, specific: bool) -> list[str] | None:
     if untimed and (names := _collected(text, layouts, depth)) is not None:
         return names
     if layouts.find_specific(text, untimed):

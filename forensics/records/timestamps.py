@@ -7,6 +7,7 @@ its zone.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
@@ -126,8 +127,13 @@ class TimeFormat:
             text: the printed time.
             until: a date without a year is the last one that is not after this date; if None, such a date is invalid.
         """
-        match = self._regex.fullmatch(text)
-        return _moment(match, until) if match else None
+        return _read(self._regex.fullmatch, text, until)
+
+
+@lru_cache(maxsize=1 << 12)
+def _read(fullmatch: Callable[[str], re.Match[str] | None], text: str, until: date | None) -> Moment | None:
+    match = fullmatch(text)
+    return _moment(match, until) if match else None
 
 
 def _java_format(text: str) -> str:
