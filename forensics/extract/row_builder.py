@@ -180,7 +180,8 @@ class RowBuilder:
     def _joined_rows(self, table: str, joined: _Joined) -> pa.RecordBatch:
         """Return a table's rows of records that were read together; content that several share is converted once."""
         schema, index = self._schemas.by_table[table], joined.places()
-        count, contents = len(index), {name: array_of(values, schema.field(name).type) for name, values in self._content_columns(table, joined)}
+        types = {"source": pa.string(), **{field.name: field.type for field in schema}}
+        count, contents = len(index), {name: array_of(values, types[name]) for name, values in self._content_columns(table, joined)}
         contents = self._with_many(schema, joined, {**contents, **(self._taken_captures(schema, len(joined.contents)) if table == EVENTS else {})})
         contents = _cleaned(contents)
         different = len(contents["event" if table != UNRECOGNISED else "text"])
