@@ -322,7 +322,8 @@ class CaseWriter:
             if not mine:
                 _write(target, table_schema(table, captures), ())
         schema = table_schema("range_row")
-        shaped = ({**{k: v for k, v in row.items() if k in schema.names}, "layouts": [tuple(pair) for pair in row["layouts"]]} for row in ranges)
+        names = frozenset(schema.names)
+        shaped = ({**{k: v for k, v in row.items() if k in names}, "layouts": [tuple(pair) for pair in row["layouts"]]} for row in ranges)
         rows = sorted(shaped, key=lambda r: (r["path"], r["range_start"]))
         _write(self._new("range_row"), schema, pa.Table.from_pylist(rows, schema).to_batches())
 

@@ -5,6 +5,7 @@ The tasks that read the lines have summarised them, so only streams with somethi
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -124,7 +125,7 @@ def separate(
     return [{**row, "gaps": silences(row["gaps"] or [])} for row in (*ranges, *mended, *doubled, *unordered)]
 
 
-def find(files: Iterable[Path], summaries: Iterable[StreamSummary], zoned: frozenset[str] = frozenset()) -> list[Repair]:
+def find(files: Sequence[Path], summaries: Iterable[StreamSummary], zoned: frozenset[str] = frozenset()) -> list[Repair]:
     """Return the repairs of all streams, found by the times and names of their events (including those that are only counted).
 
     Args:
@@ -133,7 +134,7 @@ def find(files: Iterable[Path], summaries: Iterable[StreamSummary], zoned: froze
         zoned: see `separate`.
     """
     wanted, alone = streams_to_read(summaries)
-    return [repair for name in wanted for repair in _repairs(StreamLines.read(name, files, alone=alone), zoned=name in zoned)]
+    return [repair for lines in StreamLines.read(wanted, files, alone=alone) for repair in _repairs(lines, zoned=lines.name in zoned)]
 
 
 def _repairs(whole: StreamLines, *, zoned: bool) -> list[Repair]:
@@ -254,10 +255,13 @@ def _repair_of(processes: pa.DictionaryArray, pos: Ints, found: Sequence[Repair 
     """Return the index of the repair of each row, by process and position; -1 for rows without one. Repairs of one process do not overlap."""
     which = np.full(len(pos), -1, np.int64)
     codes = processes.indices.fill_null(-1).to_numpy()
+    by_process: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+    for n, s in enumerate(found):
+        if s is not None:
+            by_process[s.process_id].append((s.from_pos, s.to_pos, n))
     for code, name in enumerate(processes.dictionary.to_pylist()):
-        mine = sorted((s.from_pos, s.to_pos, n) for n, s in enumerate(found) if s is not None and s.process_id == name)
-        if mine:
-            begins, ends, numbers = np.array(mine, np.int64).T
+        if mine := by_process.get(name):
+            begins, ends, numbers = np.array(sorted(mine), np.int64).T
             rows = np.flatnonzero(codes == code)
             at = np.searchsorted(begins, pos[rows], side="right") - 1
             here = (at >= 0) & (pos[rows] < ends[at])
@@ -268,8 +272,11 @@ def _repair_of(processes: pa.DictionaryArray, pos: Ints, found: Sequence[Repair 
 def _ranges(ranges: Sequence[Mapping[str, Any]], found: Sequence[Repair], spans: Sequence[_Spans]) -> list[dict[str, Any]]:
     """Return rows of `range_row` in which each repair has its own times and silences, and the way in which it was found."""
     result: list[dict[str, Any]] = []
+    by_path: dict[str, list[Repair]] = defaultdict(list)
+    for s in found:
+        by_path[s.path].append(s)
     for row in sorted(ranges, key=lambda r: (r["path"], r["range_start"])):
-        mine = [s for s in found if s.path == row["path"]]
+        mine = by_path[row["path"]]
         if not mine or row["first_ts"] is None:
             result.append(dict(row))
             continue

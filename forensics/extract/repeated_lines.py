@@ -117,20 +117,23 @@ def repeats(times: Ints, contents: Callable[[], Sequence[pa.Array]], back: int) 
     backs = (np.flatnonzero(np.diff(times) <= -back) + 1).tolist()
     if not 0 < len(backs) < MAX_PARTS:
         return []
-    keys = np.stack([times, *(codes_of(column) for column in contents())])
+    parts = np.searchsorted(backs, np.arange(len(times)), side="right")
+    _, earliest, moment = np.unique(times, return_index=True, return_inverse=True)
+    # A log may well contain equal lines with one time within one part.
+    in_several = np.zeros(len(earliest), bool)
+    in_several[moment[parts > parts[earliest[moment]]]] = True
+    some = np.flatnonzero(in_several[moment])
+    if not len(some):
+        return []
+    keys = np.stack([times[some], *(codes_of(column)[some] for column in contents())])
     order = np.lexsort(keys)
     begins = np.flatnonzero(np.append(True, (np.diff(keys[:, order], axis=1) != 0).any(axis=0)))
-    first = np.empty(len(times), np.int64)
-    first[order] = np.repeat(order[begins], np.diff(np.append(begins, len(times))))
-    parts = np.searchsorted(backs, np.arange(len(times)), side="right")
-    # A log may well contain equal lines with one time within one part.
-    again = np.flatnonzero(parts > parts[first])
-    runs = np.split(again, np.flatnonzero(np.diff(again) != 1) + 1) if len(again) else []
-    return [
-        (int(run[0]), int(run[-1]) + 1, int(first[run[0]]))
-        for run in runs
-        if _is_no_chance(keys[:, run]) or _is_all_that_goes_back(times, int(run[0]), int(run[-1]) + 1)
-    ]
+    first = np.empty(len(some), np.int64)
+    first[order] = np.repeat(some[order[begins]], np.diff(np.append(begins, len(some))))
+    again = np.flatnonzero(parts[some] > parts[first])
+    runs = np.split(again, np.flatnonzero(np.diff(some[again]) != 1) + 1) if len(again) else []
+    found = [(int(some[run[0]]), int(some[run[-1]]) + 1, int(first[run[0]])) for run in runs]
+    return [place for place, run in zip(found, runs, strict=True) if _is_no_chance(keys[:, run]) or _is_all_that_goes_back(times, place[0], place[1])]
 
 
 def _is_no_chance(keys: Ints) -> bool:
