@@ -1,5 +1,5 @@
 -- One row per generation of a group, from the coordinator's side, the members' side, or both.
--- Reads: broker_generation, epoch_generation, epoch_member, member_side, clock_offset, common_clock, join_round, placed_event
+-- Reads: broker_generation, epoch_generation, epoch_member, member_side, clock_offset, join_round, placed_event
 -- Grain: kafka_cluster, group_id, incarnation, generation
 -- Public: yes
 CREATE OR REPLACE TEMPORARY VIEW generation (
@@ -56,7 +56,7 @@ WITH both_sides AS (
   FROM broker_generation b
   FULL OUTER JOIN member_side m
     ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.incarnation = b.incarnation AND m.generation = b.generation
-  LEFT JOIN common_clock k ON k.process_id = b.process_id
+  LEFT JOIN clock_offset k ON k.process_id = b.process_id AND k.is_island_reference
 ), generation_with_previous AS (
   SELECT *,
     CASE WHEN asked RLIKE 'metadata has changed' THEN 'topic_metadata_changed'

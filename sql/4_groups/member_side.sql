@@ -1,12 +1,12 @@
 -- One row per generation of a classic group according to its members: when they asked, joined and synced, and whom they waited for.
--- Reads: member_round, join_round, clock_offset, common_clock, process_cluster
+-- Reads: member_round, join_round, clock_offset, process_cluster
 -- Grain: kafka_cluster, group_id, incarnation, generation
 -- Times are on the members' common clock (middle of its bounds). Clocks can only be compared within an island: the island with the most members of
 -- the generation gives its times. A static member that returns to a stable group, perhaps in another member's place, receives the current generation.
 -- It asks after the end of the join phase, so no member waited, and the request shows nothing about the rebalance.
 CREATE OR REPLACE TEMPORARY VIEW member_side (
   kafka_cluster, group_id, incarnation, generation, is_worker, protocol, leader_member_id,
-  island         COMMENT 'Process whose clock gives the times, as in common_clock',
+  island         COMMENT 'Process whose clock gives the times, as in clock_offset',
   asked_ms       COMMENT 'The first asked to join',
   joined_ms      COMMENT 'The first joined',
   synced_ms      COMMENT 'The last received its assignment',
@@ -33,16 +33,16 @@ WITH round_on_common_clock AS (
     -- Old releases print no member id.
     coalesce(j.group_instance_id, r.member_id, concat_ws(' ', r.process_id, r.client)) AS asker, coalesce(c.clock_id, r.process_id) AS island,
     c.clock_id, c.is_steady, c.ahead_ms,
-    coalesce(r.joining_first.at_ms - o.hi_ms - (r.stabilized.at_ms - k.lo_ms) - s.resolution_ms > 0, false) AS is_late,
-    coalesce(exists(c.set_back, p -> p > j.joining_first_pos AND p <= j.from_pos), false) AS is_set_back,
-    coalesce(r.synced.at_ms - r.joining_first.at_ms >= c.step_ms, false) AS may_have_stepped, r.joining_first, r.joining_last, r.joined, r.synced,
-    coalesce(r.synced.event_id, r.joined.event_id, j.worker_assigned_id) AS event_id
+    coalesce(r.joining_first.at_ms - c.hi_ms - (r.stabilized.at_ms - k.lo_ms) - s.resolution_ms > 0, false) AS is_late,
+    coalesce(exists(c.step.set_back, p -> p > j.joining_first_pos AND p <= j.from_pos), false) AS is_set_back,
+    coalesce(r.synced.at_ms - r.joining_first.at_ms >= c.step.least_ms, false) AS may_have_stepped, r.joining_first, r.joining_last,
+    r.joined, r.synced, coalesce(r.synced.event_id, r.joined.event_id, j.worker_assigned_id) AS event_id
   FROM member_round r
   JOIN join_round j ON j.process_id = r.process_id AND j.group_id = r.group_id AND j.client = r.client AND j.round = r.round
     AND j.kafka_cluster = r.kafka_cluster
-  LEFT JOIN common_clock c ON c.process_id = r.process_id
-  LEFT JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference AND NOT o.stepped
-  LEFT JOIN clock_offset k ON k.process_id = r.broker AND k.is_island_reference AND NOT k.stepped AND k.reference_process_id = o.reference_process_id
+  LEFT JOIN clock_offset c ON c.process_id = r.process_id AND c.is_island_reference
+  LEFT JOIN clock_offset k ON k.process_id = r.broker AND k.is_island_reference AND NOT k.stepped AND k.reference_process_id = c.reference_process_id
+    AND NOT c.stepped
   LEFT JOIN process_cluster s ON s.process_id = r.broker AND s.is_last
 ), timed_round AS (
   SELECT *, CASE WHEN NOT is_late THEN joining_first.at_ms - ahead_ms END AS asked_ms,

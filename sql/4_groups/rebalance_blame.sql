@@ -1,5 +1,5 @@
 -- One row per generation and part of its rebalance: the time spent, the member waited for, and the setting that decided it.
--- Reads: generation, broker_generation, member, member_setting, config_value, member_side, common_clock
+-- Reads: generation, broker_generation, member, member_setting, config_value, member_side, clock_offset
 -- Grain: kafka_cluster, group_id, incarnation, generation, part
 -- Words: by view
 -- Public: yes
@@ -55,7 +55,7 @@ WITH broker_setting AS (
     CASE WHEN g.assigned_ts IS NOT NULL THEN CASE WHEN coalesce(k.is_steady, true) THEN g.coordinator END
       WHEN a.clocks = 1 AND a.is_steady THEN a.clock_id END AS settled_by,
     a.delay, coalesce(a.delay.delay_ms, 0) AS delay_ms
-  FROM generation g LEFT JOIN common_clock k ON k.process_id = g.coordinator
+  FROM generation g LEFT JOIN clock_offset k ON k.process_id = g.coordinator AND k.is_island_reference
   LEFT JOIN broker_generation b ON b.kafka_cluster = g.kafka_cluster AND b.group_id = g.group_id
     AND b.incarnation = g.incarnation AND b.generation = g.generation
   LEFT JOIN member_side a ON a.kafka_cluster = g.kafka_cluster AND a.group_id = g.group_id

@@ -1,6 +1,6 @@
 -- One row per member and generation.
--- Reads: member_round, join_round, epoch_member, placed_event, event, common_clock, log_hole, broker_generation, partition_holding
--- Reads: task_holding, client_event, process_line, fact_line
+-- Reads: member_round, join_round, epoch_member, placed_event, event, log_hole, broker_generation, partition_holding, task_holding, client_event
+-- Reads: process_line, fact_line, clock_offset
 -- Grain: kafka_cluster, group_id, incarnation, generation, member_id, process_id
 -- Public: yes
 -- A pause is time in which a working member had nothing to do. Eager members revoke everything before they join; cooperative ones pause
@@ -72,8 +72,9 @@ WITH worker AS (
   SELECT process_id, instance, client_id, collect_list(at_ms) AS times FROM fact_line
   WHERE event IN ('client_closed', 'subscribed') AND client_id IS NOT NULL GROUP BY process_id, instance, client_id
 ), repeated_time AS (
-  SELECT l.process_id, l.at_ms AS from_ms, l.at_ms - c.step.hi_ms AS to_ms FROM (SELECT process_id, explode(steps) AS step FROM common_clock) c
-  JOIN process_line l ON l.process_id = c.process_id AND l.stream_pos = c.step.after_pos AND c.step.hi_ms IS NOT NULL
+  SELECT l.process_id, l.at_ms AS from_ms, l.at_ms - c.place.hi_ms AS to_ms
+  FROM (SELECT process_id, explode(step.places) AS place FROM clock_offset WHERE is_island_reference) c
+  JOIN process_line l ON l.process_id = c.process_id AND l.stream_pos = c.place.after_pos AND c.place.hi_ms IS NOT NULL
 ), timed_round AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, round, coalesce(worker_assigned_ms, synced_ms, joined_ms) AS at_ms,
     -- The member released partitions again before its next generation, or printed its sync: the line of its assignment is missing.
@@ -91,7 +92,7 @@ WITH worker AS (
   ) p
   LEFT ANTI JOIN repeated_time b ON b.process_id = p.process_id AND p.from_ms <= b.to_ms AND p.to_ms >= b.from_ms
   -- For a clock step at an unknown position only a minimum size is known.
-  LEFT ANTI JOIN common_clock s ON s.process_id = p.process_id AND p.to_ms - p.from_ms >= s.step_ms
+  LEFT ANTI JOIN clock_offset s ON s.process_id = p.process_id AND s.is_island_reference AND p.to_ms - p.from_ms >= s.step.least_ms
   LEFT JOIN timed_round r ON r.kafka_cluster = p.kafka_cluster AND r.group_id = p.group_id AND r.process_id = p.process_id
     AND r.instance = p.instance AND r.client = p.client AND r.at_ms BETWEEN p.from_ms AND p.to_ms
   GROUP BY p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ms, p.to_ms, p.is_late, p.is_renewed
@@ -106,8 +107,8 @@ WITH worker AS (
     j.is_first_here AND j.gives_all_up AS is_begun_before,
     CASE WHEN p.from_ms IS NULL THEN CASE WHEN j.is_later AND j.is_given AND (j.had_nothing OR j.gave_up
         OR NOT j.gives_all_up AND NOT j.is_new AND h.process_id IS NULL) THEN 0L END
-      WHEN p.is_sure AND NOT coalesce(p.is_renewed, false) AND NOT coalesce(exists(k.set_back,
-        x -> x > j.last_pos AND coalesce(x <= j.next_pos, true)), false) AND NOT coalesce(p.to_ms - p.from_ms >= k.step_ms, false)
+      WHEN p.is_sure AND NOT coalesce(p.is_renewed, false) AND NOT coalesce(exists(k.step.set_back,
+        x -> x > j.last_pos AND coalesce(x <= j.next_pos, true)), false) AND NOT coalesce(p.to_ms - p.from_ms >= k.step.least_ms, false)
         THEN p.to_ms - p.from_ms END AS paused_ms,
     filter(array(r.joining_last.event_id, r.joined.event_id, j.synced_id, j.worker_assigned_id), e -> e IS NOT NULL) AS own_witness
   FROM member_round r
@@ -134,7 +135,7 @@ WITH worker AS (
       bool_and(coalesce(is_sure, true)) AS is_sure, bool_and(coalesce(is_renewed, false)) AS is_renewed
     FROM member_pause WHERE round IS NOT NULL GROUP BY process_id, group_id, client, round
   ) p ON p.process_id = r.process_id AND p.group_id = r.group_id AND p.client = r.client AND p.round = r.round
-  LEFT JOIN common_clock k ON k.process_id = r.process_id
+  LEFT JOIN clock_offset k ON k.process_id = r.process_id AND k.is_island_reference
   LEFT JOIN (
     SELECT DISTINCT b.process_id, b.group_id, b.client, b.round
     FROM (SELECT process_id, instance, group_id, client, round, from_pos, lag(from_pos) OVER (PARTITION BY process_id, instance, group_id,

@@ -1,5 +1,5 @@
 -- One row per pair of ownerships of one resource that could be, or be mistaken for, two owners at the same time.
--- Reads: holding, clock_offset, common_clock, event_row, clock_bound, filtered_log, process_cluster, process
+-- Reads: holding, clock_offset, event_row, clock_bound, filtered_log, process_cluster, process
 -- Grain: a_id, b_id
 -- Each ownership is paired with its next few and with every later one that it may outlast. `lo_ms` and `hi_ms` bound how far b's clock is ahead of
 -- a's. All comparisons of the pair use the same offset, so the uncertainty is counted only once. Times on unrelated clocks do not show which pairs
@@ -30,13 +30,12 @@ WITH owner AS (
     SELECT h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.process_id, o.reference_process_id, h.instance, h.generation,
       h.start_how, h.stop_how, h.start_id, h.stop_id, CASE WHEN h.resource_kind = 'partition' THEN h.owner ELSE '' END AS client,
       h.start_lo_ms - o.hi_ms AS from_lo_ms, h.start_hi_ms + r.resolution_ms - o.lo_ms AS from_hi_ms, h.stop_lo_ms - o.hi_ms AS to_lo_ms,
-      h.stop_hi_ms + r.resolution_ms - o.lo_ms AS to_hi_ms, s.process_id IS NOT NULL AS is_stepped,
+      h.stop_hi_ms + r.resolution_ms - o.lo_ms AS to_hi_ms, o.stepped AS is_stepped,
       -- The order of lines decides if the clock was set while the process ran, and for times in whole seconds of partitions that a consumer releases
       -- and receives again immediately.
-      s.process_id IS NOT NULL OR h.resource_kind = 'partition' AND r.resolution_ms > 1 AS is_ordered_by_line
+      o.stepped OR h.resource_kind = 'partition' AND r.resolution_ms > 1 AS is_ordered_by_line
     FROM holding h JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
     JOIN process_cluster r ON r.process_id = h.process_id AND r.is_last
-    LEFT JOIN common_clock s ON s.process_id = h.process_id AND s.how IS NOT NULL
     WHERE h.group_id IS NOT NULL
   )
   WINDOW of_resource AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource),

@@ -1,5 +1,5 @@
 -- One row for each time that a member lost its group's coordinator.
--- Reads: client_event, clock_offset, common_clock, coordinator_outage
+-- Reads: client_event, clock_offset, coordinator_outage
 -- Grain: process_id, group_id, client, lost_ts
 -- Public: yes
 -- Repeated losses before the coordinator is found again are one episode. Whether others also lost it is reported only if the bounds of the clocks
@@ -55,10 +55,9 @@ WITH coordinator_line AS (
 ), episode_on_clock AS (
   SELECT e.*, e.lost_ms - o.hi_ms AS lost_lo_ms, e.lost_ms - o.lo_ms AS lost_hi_ms, o.reference_process_id,
     min(o.reference_process_id) OVER of_group < max(o.reference_process_id) OVER of_group AS is_apart,
-    coalesce(exists(c.set_back, p -> p > e.lost_pos AND p <= e.found_pos), false)
-      OR coalesce(e.found_ms - e.lost_ms >= c.step_ms, false) AS is_doubted
+    coalesce(exists(o.step.set_back, p -> p > e.lost_pos AND p <= e.found_pos), false)
+      OR coalesce(e.found_ms - e.lost_ms >= o.step.least_ms, false) AS is_doubted
   FROM episode_with_end e LEFT JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
-  LEFT JOIN common_clock c ON c.process_id = e.process_id
   WHERE e.losses > 0
   WINDOW of_group AS (PARTITION BY e.kafka_cluster, e.group_id)
 ), episode_interval AS (

@@ -1,6 +1,5 @@
 -- One row for each time in which one member had no coordinator that answered, with the effects on the member.
--- Reads: client_event, fact_line, task_life, process_life, clock_offset, common_clock, event, process_cluster, broker_generation, filtered_log
--- Reads: process
+-- Reads: client_event, fact_line, task_life, process_life, clock_offset, event, process_cluster, broker_generation, filtered_log, process
 -- Grain: process_id, group_id, client, lost_ms
 -- A member finds the address of its coordinator again immediately, often that of a broker that is down. So only a line that follows from a response,
 -- or a discovery without another loss soon after, ends an outage. A member that never found a coordinator has an outage from its start. librdkafka
@@ -215,11 +214,10 @@ WITH client_close AS (
   SELECT e.*, l.stopping_ms, l.last_ms AS end_ms, o.lo_ms, o.hi_ms, o.reference_process_id,
     -- A filtered log may lack the line of the recovery, and if a log never has heartbeats their absence is no evidence.
     e.found_ms IS NULL AND f.process_id IS NOT NULL OR e.is_refused AND h.process_id IS NULL
-      OR coalesce(exists(k.set_back, p -> p > e.lost_pos AND p <= e.found_pos), false)
-      OR coalesce(coalesce(e.found_ms, e.closed_ms, l.stopping_ms, l.last_ms) - e.lost_ms >= k.step_ms, false) AS is_doubted
+      OR coalesce(exists(o.step.set_back, p -> p > e.lost_pos AND p <= e.found_pos), false)
+      OR coalesce(coalesce(e.found_ms, e.closed_ms, l.stopping_ms, l.last_ms) - e.lost_ms >= o.step.least_ms, false) AS is_doubted
   FROM any_outage e JOIN process_life l ON l.process_id = e.process_id AND l.instance = e.instance
   JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
-  LEFT JOIN common_clock k ON k.process_id = e.process_id
   LEFT JOIN filtered_log f ON f.process_id = e.process_id
   LEFT JOIN (SELECT DISTINCT process_id, client FROM heartbeat) h ON h.process_id = e.process_id AND h.client = e.client
 )

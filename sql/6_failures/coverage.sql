@@ -1,6 +1,6 @@
 -- One row for each period of a process's time that the evidence covers or lacks, and per process that others name but whose log is missing.
 -- Reads: range_row, unrecognised_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log
--- Reads: damaged_line, filtered_log, log_hole, event, placed_event, client_event, common_clock, ownership_pair, ownership
+-- Reads: damaged_line, filtered_log, log_hole, event, placed_event, client_event, ownership_pair, ownership, clock_offset
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
 -- Public: yes
@@ -139,9 +139,9 @@ WITH file_range AS (
   UNION ALL
   -- If the clock stepped, that length is unknown.
   SELECT s.process_id, s.from_ts, s.to_ts, 'gap' AS code,
-    CASE WHEN c.step_ms IS NULL OR unix_millis(s.to_ts) - unix_millis(s.from_ts) < c.step_ms THEN unix_millis(s.to_ts) - unix_millis(s.from_ts) END,
+    CASE WHEN coalesce(unix_millis(s.to_ts) - unix_millis(s.from_ts) < c.step.least_ms, true) THEN unix_millis(s.to_ts) - unix_millis(s.from_ts) END,
     NULL, NULL
-  FROM quiet_interval s LEFT JOIN common_clock c ON c.process_id = s.process_id
+  FROM quiet_interval s LEFT JOIN clock_offset c ON c.process_id = s.process_id AND c.is_island_reference
   WHERE unix_millis(s.to_ts) - unix_millis(s.from_ts) >= gap_ms
   UNION ALL
   -- If the log ends with the line that shows a gap, the missing lines are after it.

@@ -1,6 +1,6 @@
 -- One row per membership that a client lost against its will, and how: its coordinator removed it, or refused it when it returned.
--- Reads: removed_member, membership_end, process_line, broker_generation, process_ending, process_life, coordinator_outage, clock_offset
--- Reads: event, client_event, fact_line, common_clock, filtered_log, member_place, evidence_file
+-- Reads: removed_member, membership_end, process_line, broker_generation, process_ending, process_life, coordinator_outage, clock_offset, event
+-- Reads: client_event, fact_line, filtered_log, member_place, evidence_file
 -- Grain: kafka_cluster, group_id, loss_id
 -- A running member of the classic protocol notices the expiry of its session at the same moment as its coordinator. A member that reports it much
 -- later did not run in between. The same is true if several of its clients, each with its own thread, cancel requests long after their timeouts. A
@@ -219,7 +219,7 @@ SELECT r.kafka_cluster, r.group_id, r.loss_id, r.member_id, r.process_id, r.inst
       -- A member that is back has found its coordinator, even without a line; one that is closed no longer looks for it. A clock step in the meantime
       -- can make the time seem longer.
       AND coalesce(least(r.found_ms, r.back_ms, c.closed_ms), p.last_ms) - r.noticed_ms
-        > heartbeat_late_ms + coalesce(k.step_ms + clock_skew_ms, 0L) AND q.process_id IS NULL THEN 'cut_off'
+        > heartbeat_late_ms + coalesce(k.step.least_ms + clock_skew_ms, 0L) AND q.process_id IS NULL THEN 'cut_off'
     WHEN NOT r.is_replaced THEN 'refused'
     WHEN r.how = 'refused' THEN 'slow_or_paused'
     ELSE 'paused_or_cut_off'
@@ -233,7 +233,7 @@ LEFT JOIN coordinator_trouble_loss s ON s.loss_id = r.loss_id
 LEFT JOIN process_ending e ON e.process_id = r.process_id AND e.instance = r.instance
 LEFT JOIN process_life p ON p.process_id = r.process_id AND p.instance = r.instance
 LEFT JOIN client_close c ON c.loss_id = r.loss_id
-LEFT JOIN common_clock k ON k.process_id = r.process_id
+LEFT JOIN clock_offset k ON k.process_id = r.process_id AND k.is_island_reference
 LEFT JOIN namesake n ON n.loss_id = r.loss_id
 LEFT JOIN later_namesake g ON g.loss_id = r.loss_id
 LEFT JOIN (SELECT DISTINCT process_id FROM evidence_file WHERE status = 'read' AND note IS NOT NULL) u ON u.process_id = r.process_id

@@ -1,6 +1,6 @@
 -- One row per process run that another follows in the same log, with the way in which it ended.
--- Reads: process_life, fact_line, client_event, member_place, removed_member, event, clock_offset, cluster_broker, shared_log
--- Reads: broker_absence, process_cluster, common_clock
+-- Reads: process_life, fact_line, client_event, member_place, removed_member, event, clock_offset, cluster_broker, shared_log, broker_absence
+-- Reads: process_cluster
 -- Grain: process_id, instance
 -- In every release a worker prints that it stops. From 2.4 on a client that closes leaves its group or prints that it was closed; in earlier releases
 -- only its coordinator can show whether it left. How: stopped (it printed so), left (it left its groups cleanly), failed (it gave up while starting),
@@ -114,9 +114,9 @@ WITH process_run AS (
   WHERE l.next_ms IS NOT NULL
 ), clock_step_while_down AS (
   -- Its clock was set after a line of this run or an earlier one, and before a line of a later one, so perhaps while it was down.
-  SELECT l.process_id, l.instance, CASE WHEN count(c.step.hi_ms) = count(*) THEN greatest(max(c.step.hi_ms), 0L) END AS hi_ms
-  FROM process_run l JOIN (SELECT process_id, explode(steps) AS step FROM common_clock) c
-    ON c.process_id = l.process_id AND c.step.before_pos < l.next_start_pos AND c.step.after_pos >= l.next_start_pos
+  SELECT l.process_id, l.instance, CASE WHEN count(c.place.hi_ms) = count(*) THEN greatest(max(c.place.hi_ms), 0L) END AS hi_ms
+  FROM process_run l JOIN (SELECT process_id, explode(step.places) AS place FROM clock_offset WHERE is_island_reference) c
+    ON c.process_id = l.process_id AND c.place.before_pos < l.next_start_pos AND c.place.after_pos >= l.next_start_pos
   GROUP BY l.process_id, l.instance
 ), ended_run_on_old_clock AS (
   -- Between its own lines and another clock the bounds of the offset already allow for a clock step.

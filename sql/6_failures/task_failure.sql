@@ -1,5 +1,5 @@
 -- One row per failure of a Connect task or connector: why and when it failed, what came before, and who ran it afterwards.
--- Reads: fact_line, task_line, event, process_life, holding, clock_offset, log_hole, quiet_log, unowned, process_cluster, common_clock, process
+-- Reads: fact_line, task_line, event, process_life, holding, clock_offset, log_hole, quiet_log, unowned, process_cluster, process
 -- Grain: event_id
 -- Public: yes
 -- Consecutive lines about one failure are one row. Failures of a worker that is stopping have none. Work ends at the line of the failure; the task
@@ -167,7 +167,7 @@ WITH failure_line AS (
 ), last_gap AS (
   SELECT process_id, instance, max(to_pos) AS to_pos FROM log_hole GROUP BY process_id, instance
 ), last_step AS (
-  SELECT process_id, array_max(transform(steps, s -> s.after_pos)) AS after_pos FROM common_clock WHERE steps IS NOT NULL
+  SELECT process_id, array_max(step.places.after_pos) AS after_pos FROM clock_offset WHERE step.places IS NOT NULL
 ), decided AS (
   SELECT f.*, w.earlier_to_lo_ms, w.earlier_process_id, n.ownership_id AS next_ownership_id, n.process_id AS next_process_id, n.start_id,
     n.start_lo_ms, n.start_hi_ms, s.how, s.client, s.instance AS next_instance, n.process_id = f.process_id AS is_same_log,

@@ -1,5 +1,5 @@
 -- One row per worker whose assigned tasks do not work: tasks failed or never started, the herder died, or a sink task has no partitions.
--- Reads: task_failure, fact_line, client_event, join_round, holding, process_life, clock_offset, log_hole, common_clock
+-- Reads: task_failure, fact_line, client_event, join_round, holding, process_life, clock_offset, log_hole
 WITH clock_lead AS (
   -- How far each process's clock is ahead of its island's reference clock.
   SELECT process_id, (lo_ms + hi_ms) DIV 2 AS ahead_ms FROM clock_offset WHERE is_island_reference
@@ -54,7 +54,7 @@ WITH clock_lead AS (
       WHEN max(s.process_id) IS NULL THEN false END AS started,
     t.event_id
   FROM assigned_task t LEFT JOIN task_span r ON r.process_id = t.process_id AND r.resource = t.task
-  LEFT JOIN common_clock s ON s.process_id = t.process_id AND s.set_back IS NOT NULL
+  LEFT JOIN clock_offset s ON s.process_id = t.process_id AND s.step.set_back IS NOT NULL
   GROUP BY t.kafka_cluster, t.group_id, t.process_id, t.instance, t.task, t.at_ms, t.until_ms, t.event_id
 ), unstarted_tasks AS (
   SELECT d.kafka_cluster, d.group_id, d.process_id, array_sort(collect_set(d.task)) AS tasks, min(d.assigned_ms - k.ahead_ms) AS from_ms,

@@ -1,6 +1,6 @@
 -- One row per process whose clock stepped or differs from that of most others (from its island's reference if there is no majority), or
 -- whose log was read in the wrong time zone.
--- Reads: clock_offset, clock_bound, common_clock, range_row
+-- Reads: clock_offset, clock_bound, range_row
 WITH clock_lead AS (
   SELECT process_id, reference_process_id AS island, lo_ms, hi_ms, suspect_time_zone FROM clock_offset
   WHERE is_island_reference AND NOT stepped AND process_id <> reference_process_id
@@ -37,6 +37,9 @@ WITH clock_lead AS (
   LEFT JOIN clock_bound forth ON forth.from_process_id = o.reference_process_id AND forth.to_process_id = o.process_id
   LEFT JOIN clock_bound back ON back.from_process_id = o.process_id AND back.to_process_id = o.reference_process_id
   WHERE o.suspect_time_zone IS NOT NULL OR o.lo_ms > clock_skew_ms OR o.hi_ms < -clock_skew_ms
+), clock_step AS (
+  SELECT process_id, step.how AS how, step.partner AS partner, step.by_ms AS by_ms, step.times AS times, step.witness AS witness FROM clock_offset
+  WHERE is_island_reference AND step IS NOT NULL
 ), time_jump AS (
   SELECT process_id, path, unix_millis(first_ts) AS from_ms, shift_ms, shift_why, shift_ids, repeats,
     date_format(timestamp_millis(unix_millis(first_ts) - shift_ms), 'yyyy-MM-dd HH:mm:ss') AS printed_time,
@@ -58,12 +61,12 @@ WITH clock_lead AS (
     CASE WHEN s.how = 'set_back' THEN 'set_back' WHEN o.process_id IS NOT NULL THEN 'contradict_each_other' ELSE 'contradicted' END AS code,
     s.process_id, s.partner, NULL, NULL, s.by_ms, NULL, s.times, NULL, NULL, NULL,
     transform(s.witness, x -> named_struct('role', 'cannot be true with a steady clock', 'event_id', x)) AS proof
-  FROM common_clock s
-  LEFT JOIN common_clock o ON o.process_id = s.partner AND o.partner = s.process_id AND s.how = 'contradicted' AND o.how = 'contradicted'
+  FROM clock_step s
+  LEFT JOIN clock_step o ON o.process_id = s.partner AND o.partner = s.process_id AND s.how = 'contradicted' AND o.how = 'contradicted'
   -- A clock that contradicts one that was set back is not suspect for that reason.
-  LEFT ANTI JOIN common_clock b ON s.how = 'contradicted' AND b.process_id = s.partner AND b.how = 'set_back'
+  LEFT ANTI JOIN clock_step b ON s.how = 'contradicted' AND b.process_id = s.partner AND b.how = 'set_back'
   -- If two clocks contradict only each other, either may have stepped: that is one finding.
-  WHERE s.how IS NOT NULL AND (o.process_id IS NULL OR s.process_id < o.process_id)
+  WHERE o.process_id IS NULL OR s.process_id < o.process_id
   UNION ALL
   SELECT CASE WHEN shift_why = 'time_zone' THEN 'warning' ELSE 'note' END, 'undecided', process_id, from_ms,
     CASE shift_why WHEN 'daylight_saving' THEN 'daylight_saving' WHEN 'time_zone' THEN 'time_zone_changed'

@@ -1,11 +1,11 @@
 -- One row per group whose members were notified that it is rebalancing, with the rebalances that caused these lines.
--- Reads: join_round, member_round, generation, rule_rebalance_storm, common_clock
+-- Reads: join_round, member_round, generation, rule_rebalance_storm, clock_offset
 WITH notified_member AS (
   SELECT j.kafka_cluster, j.group_id, g.incarnation, j.generation, j.process_id, j.rejoin_ms - coalesce(k.ahead_ms, 0L) AS rejoin_ms, j.rejoin_id
   FROM join_round j
   JOIN member_round g ON g.kafka_cluster = j.kafka_cluster AND g.group_id = j.group_id AND g.process_id = j.process_id
     AND g.client = j.client AND g.round = j.round
-  LEFT JOIN common_clock k ON k.process_id = j.process_id
+  LEFT JOIN clock_offset k ON k.process_id = j.process_id AND k.is_island_reference
   WHERE j.rejoin_id IS NOT NULL
 ), notified_rebalance AS (
   SELECT r.kafka_cluster, r.group_id, r.generation, count(DISTINCT r.process_id) AS members, min(r.rejoin_ms) AS at_ms,

@@ -1,5 +1,5 @@
 -- One row per rebalance that waited a long time for members that eventually joined, or that had not ended when the logs end.
--- Reads: generation, broker_generation, rebalance_blame, member, member_generation, group_outage, common_clock, open_rebalance
+-- Reads: generation, broker_generation, rebalance_blame, member, member_generation, group_outage, open_rebalance, clock_offset
 -- A member that asked so late that the rebalance would have been slow even without the last one also held it up. Other rules report the
 -- remaining cases: rebalance-waits-for-ghost a member that does not come, coordinator-unavailable a missing coordinator. A group that
 -- gathers its first members waits on purpose.
@@ -12,7 +12,7 @@ WITH idle_members AS (
 ), join_request AS (
   SELECT g.kafka_cluster, g.group_id, g.incarnation, g.generation, g.member_id, g.process_id, g.task, k.clock_id,
     unix_millis(g.joining_ts) - k.ahead_ms AS at_ms, g.witness[0] AS event_id
-  FROM member_generation g JOIN common_clock k ON k.process_id = g.process_id WHERE g.joining_ts IS NOT NULL AND g.process_id IS NOT NULL
+  FROM member_generation g JOIN clock_offset k ON k.process_id = g.process_id AND k.is_island_reference WHERE g.joining_ts IS NOT NULL
 ), late_members AS (
   SELECT b.kafka_cluster, b.group_id, b.incarnation, b.generation,
     array_sort(collect_set(concat_ws(' ', o.process_id, o.task))) AS names, array_sort(collect_set(o.event_id)) AS event_ids
@@ -38,7 +38,7 @@ WITH idle_members AS (
     AND s.generation = g.generation
   LEFT JOIN late_members t ON t.kafka_cluster = g.kafka_cluster AND t.group_id = g.group_id AND t.incarnation = g.incarnation
     AND t.generation = g.generation
-  LEFT JOIN common_clock k ON k.process_id = g.coordinator
+  LEFT JOIN clock_offset k ON k.process_id = g.coordinator AND k.is_island_reference
   LEFT JOIN broker_generation x ON x.kafka_cluster = g.kafka_cluster AND x.group_id = g.group_id AND x.incarnation = g.incarnation
     AND x.generation = g.generation
   LEFT ANTI JOIN group_outage o ON g.coordinator IS NULL AND o.kafka_cluster = g.kafka_cluster AND o.group_id = g.group_id
@@ -46,7 +46,7 @@ WITH idle_members AS (
   WHERE g.group_protocol = 'classic' AND coalesce(g.waited_why, '') NOT IN ('expired', 'not_rejoined', 'pending_expired')
     AND coalesce(b.setting, '') <> 'group.initial.rebalance.delay.ms' AND (g.coordinator IS NOT NULL OR s.generation IS NOT NULL)
     -- The coordinator's clock stepped, perhaps during the rebalance.
-    AND coalesce(b.ms < k.step_ms, true)
+    AND coalesce(b.ms < k.step.least_ms, true)
 ), finding_row AS (
   SELECT kafka_cluster, group_id, concat('generation ', generation) AS subject, from_ms, to_ms,
     CASE WHEN rebalance_mode = 'cooperative' THEN 'cooperative' ELSE 'eager' END AS code, rebalance_mode, protocol_type, incarnation, generation,
