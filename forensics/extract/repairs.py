@@ -21,7 +21,7 @@ from forensics.extract import wrong_times
 from forensics.extract.parquet_parts import change, with_columns
 from forensics.extract.repeated_lines import doubled_rows, repeats
 from forensics.extract.splits import byte_of
-from forensics.extract.stream_lines import StreamLines, in_order, rows_of
+from forensics.extract.stream_lines import StreamLines, batches, rows_by, rows_of
 from forensics.extract.stream_segments import Segment, segments_of
 from forensics.extract.stream_summaries import (
     GAP_US,
@@ -334,14 +334,13 @@ def _restore_same_times(events: Sequence[Path], others: Sequence[Path], paths: I
         others: files with rows of other records, likewise.
         paths: logs that begin with their newest lines.
     """
-    for path in paths:
-        mine = pc.field("path") == path
-        lines = in_order(rows_of([*events, *others], ["stream_pos", "ts", "event"], mine))
-        if lines.num_rows == 0:
-            continue
-        pos, ts = lines["stream_pos"].to_numpy(), lines["ts"].cast(pa.int64()).to_numpy()
-        if is_reversed(ts, codes_of(joined(lines["event"]))):
-            _move((*events, *others), ("path", path), pos, pos[_swapped(ts)])
+    files, moves = (*events, *others), dict[str, tuple[Ints, Ints]]()
+    for some in batches(list(paths), files):
+        for path, lines in rows_by("path", some, files, ["stream_pos", "ts", "event"]).items():
+            pos, ts = lines["stream_pos"].to_numpy(), lines["ts"].cast(pa.int64()).to_numpy()
+            if lines.num_rows and is_reversed(ts, codes_of(joined(lines["event"]))):
+                moves[path] = pos, pos[_swapped(ts)]
+    _move(files, "path", moves)
 
 
 def is_reversed(ts: Ints, contents: Ints) -> bool:
@@ -386,17 +385,20 @@ def _sort(
         A row of `range_row` for each file of such a stream.
     """
     found: list[dict[str, Any]] = []
-    for name in streams_out_of_order(summaries):
-        lines = in_order(rows_of([*events, *others], ["stream_pos", "ts", "byte_offset", "path", "event_id"], pc.field("process_id") == name))
+    rows, moves = (*events, *others), dict[str, tuple[Ints, Ints]]()
+    columns = ["stream_pos", "ts", "byte_offset", "path", "event_id"]
+    streams = (rows_by("process_id", some, rows, columns) for some in batches(streams_out_of_order(summaries), rows))
+    for name, lines in (stream for some in streams for stream in some.items()):
         pos, ts, paths = lines["stream_pos"].to_numpy(), lines["ts"].cast(pa.int64()).to_numpy(), joined(lines["path"])
         files = codes_of(paths)
         # A long step back begins another part of a log; it is not a line out of order.
         parts = np.append(0, np.cumsum((np.diff(ts) <= -SET) | (np.diff(files) != 0)))
         now = np.empty_like(pos)
         now[np.lexsort((ts, parts))] = pos
-        _move((*events, *others), ("process_id", name), pos, now)
+        moves[name] = pos, now
         for code in np.unique(files[now != pos]).tolist():
             found.append(_range_of_unordered(lines.filter(pa.array(files == code)), ranges, name, paths.dictionary[code].as_py()))
+    _move(rows, "process_id", moves)
     return found
 
 
@@ -412,23 +414,25 @@ def _range_of_unordered(lines: pa.Table, ranges: Sequence[Mapping[str, Any]], na
     return {**{key: value for key, value in row.items() if key != "runs"}, **NOTHING, "process_id": name, **times, **how}
 
 
-def _move(files: Iterable[Path], which: tuple[str, str], pos: Ints, now: Ints) -> None:
+def _move(files: Iterable[Path], by: str, moves: Mapping[str, tuple[Ints, Ints]]) -> None:
     """Give lines other positions.
 
     Args:
         files: files with rows; those with such lines are rewritten.
-        which: a column, and its value in these lines.
-        pos: their positions, ascending.
-        now: their new positions.
+        by: a column.
+        moves: the positions, ascending, of the lines with each of some values in it, and their new positions.
     """
-    name, value = which
 
     def changed(rows: pa.Table) -> pa.Table:
-        places = rows["stream_pos"].to_numpy().copy()
-        here = np.flatnonzero(pc.and_(pc.equal(rows[name], value).fill_null(False), pc.is_valid(rows["ts"])).to_numpy())  # noqa: FBT003
-        places[here] = now[np.searchsorted(pos, places[here])]
+        places, names = rows["stream_pos"].to_numpy().copy(), joined(rows[by]).dictionary_encode()
+        codes = np.where(pc.is_valid(rows["ts"]).to_numpy(), codes_of(names), -1)
+        for code, name in enumerate(names.dictionary.to_pylist()):
+            if name in moves:
+                pos, now = moves[name]
+                here = np.flatnonzero(codes == code)
+                places[here] = now[np.searchsorted(pos, places[here])]
         return with_columns(rows, {"stream_pos": pa.chunked_array([pa.array(places)])})
 
-    for file in files:
-        if rows_of([file], ["stream_pos"], pc.field(name) == value).num_rows:
+    for file in files if moves else ():
+        if rows_of([file], ["stream_pos"], pc.field(by).isin(list(moves))).num_rows:
             change(file, changed)

@@ -276,8 +276,8 @@ def _placed(items: RecordBatch, which: Ints, table: str, split: FileSplit) -> di
         columns["resolution_ms"] = pa.array(items.resolutions[which].astype(np.int32), mask=untimed)
     if table == EVENTS:
         columns["event_id"] = _event_ids(items, which, split.head_id)
-        if items.collectors:
-            columns["collector_ts"] = pa.array([items.collectors[i] for i in which.tolist()], TIMESTAMP)
+        collectors = [items.collectors[i] for i in which.tolist()] if items.collectors else None
+        columns["collector_ts"] = pa.nulls(len(which), TIMESTAMP) if collectors is None else pa.array(collectors, TIMESTAMP)
     return columns
 
 

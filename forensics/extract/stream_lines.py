@@ -60,28 +60,15 @@ class StreamLines:
             files: hold their rows; several streams are read together if these are few.
             alone: True if every row of the files belongs to one stream.
         """
-        together = len(names) if sum(pq.read_metadata(file).num_rows for file in files) <= _FEW_ROWS else 1
-        for first in range(0, len(names), max(together, 1)):
-            yield from cls._read(names[first : first + together], files, alone=alone)
+        for some in batches(names, files):
 
-    @classmethod
-    def _read(cls, names: Sequence[str], files: Sequence[Path], *, alone: bool) -> Iterator[StreamLines]:
-        def some(columns: tuple[str, ...]) -> dict[str, pa.Table]:
-            if len(names) == 1:
-                return {names[0]: in_order(rows_of(files, columns, None if alone else pc.field("process_id") == names[0]))}
-            rows = in_order(rows_of(files, ["process_id", *columns], pc.field("process_id").isin(names)))
-            processes = joined(rows["process_id"])
-            codes = codes_of(processes)
-            rows, ends = rows.take(pa.array(np.argsort(codes, kind="stable"))), np.cumsum(np.bincount(codes, minlength=len(processes.dictionary)))
-            return {
-                name: rows.slice(begin, end - begin)
-                for name, begin, end in zip(processes.dictionary.to_pylist(), [0, *ends[:-1].tolist()], ends.tolist(), strict=True)
-            }
+            def read(columns: tuple[str, ...], some: Sequence[str] = some) -> dict[str, pa.Table]:
+                return rows_by("process_id", some, files, columns, alone=alone)
 
-        # Most streams have no repair and need neither the IDs nor the messages.
-        kept = lru_cache(2 if len(names) > 1 else 0)(some)
-        for name, rows in some(_COLUMNS).items():
-            yield cls(name, rows, lambda columns, name=name: kept(("stream_pos", "ts", *columns))[name])  # type: ignore[misc]
+            # Most streams have no repair and need neither the IDs nor the messages.
+            kept = lru_cache(2 if len(some) > 1 else 0)(read)
+            for name, rows in read(_COLUMNS).items():
+                yield cls(name, rows, lambda columns, name=name, kept=kept: kept(("stream_pos", "ts", *columns))[name])  # type: ignore[misc]
 
     def without(self, parts: Iterable[tuple[int, int]]) -> StreamLines:
         """Return the lines that are in none of the given parts."""
@@ -204,6 +191,22 @@ def rows_of(files: Iterable[Path], columns: Sequence[str], condition: pc.Express
     with ThreadPoolExecutor() as pool:
         whole = pa.concat_tables([pa.table(none), *pool.map(read, files)], promote_options="default")
     return whole.select(columns).unify_dictionaries()
+
+
+def batches(values: Sequence[str], files: Iterable[Path]) -> Iterator[Sequence[str]]:
+    """Yield streams, or paths, whose rows are read together: all if the files have few rows, else one after the other."""
+    size = len(values) if sum(pq.read_metadata(file).num_rows for file in files) <= _FEW_ROWS else 1
+    yield from (values[first : first + size] for first in range(0, len(values), size or 1))
+
+
+def rows_by(by: str, values: Sequence[str], files: Iterable[Path], columns: Sequence[str], *, alone: bool = False) -> dict[str, pa.Table]:
+    """Return the rows with each of some values in the column `by`, in the order of `in_order`; if `alone`, all rows have the only value."""
+    if len(values) == 1:
+        return {values[0]: in_order(rows_of(files, columns, None if alone else pc.field(by) == values[0]))}
+    rows = in_order(rows_of(files, list(dict.fromkeys([by, *columns])), pc.field(by).isin(values)))
+    names, codes = joined(rows[by]).dictionary.to_pylist(), codes_of(joined(rows[by]))
+    rows, ends = rows.take(pa.array(np.argsort(codes, kind="stable"))), np.cumsum(np.bincount(codes, minlength=len(names))).tolist()
+    return {name: rows.slice(begin, end - begin) for name, begin, end in zip(names, [0, *ends], ends, strict=False) if end > begin}
 
 
 def in_order(rows: pa.Table) -> pa.Table:

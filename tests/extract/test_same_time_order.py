@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +74,38 @@ def test_lines_of_a_second_in_any_order_are_sorted_by_time(newest_first: bool, t
     assert all(str(row["message"]).split("\n")[0][:40] in lines[row["line"] - 1] for row in rows.to_pylist()), "each row keeps its line"
     ranges = pa.concat_tables(pq.read_table(path) for path in case.table_paths("range_row")).to_pylist()
     assert [(row["path"], row["shift_ms"]) for row in ranges if row["shift_why"] == UNORDERED] == [("w2.log", 0)]
+
+
+def test_small_logs_that_share_batches_and_reads_have_the_rows_of_logs_read_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = records()
+    swapped = [r for n in range(0, len(found) - 1, 2) for r in (found[n + 1], found[n])]
+    stepped = [*found[200:300], *found[:100]]
+    for name, mine in (("in order", found), ("swapped", swapped), ("newest first", found[::-1]), ("stepped", stepped), ("stepped too", stepped[50:])):
+        for worker in ("w1", "w2"):
+            log = tmp_path / "logs" / worker / name / "connect.log"
+            log.parent.mkdir(parents=True)
+            log.write_text("".join(text + "\n" for _, text in mine), encoding="utf-8")
+    merged = ("".join(f"[pod/connect-{n % 2}/connect] {line}\n" for line in text.split("\n")) for n, (_, text) in enumerate(found))
+    (tmp_path / "logs" / "pods.log").write_text("".join(merged), encoding="utf-8")
+    whole = all_rows(tmp_path)
+    assert {row["process_id"] for row in whole["event_row"]} >= {"pods.log#connect-0/connect", "pods.log#connect-1/connect"}
+    assert {row["shift_why"] for row in whole["range_row"]} > {UNORDERED}
+    monkeypatch.setattr("forensics.extract.stream_lines._FEW_ROWS", 0)
+    monkeypatch.setattr("forensics.extract.row_builder.MAX_ROWS", 1)
+    assert all_rows(tmp_path) == whole
+
+
+def all_rows(folder: Path) -> dict[str, list[dict[str, object]]]:
+    """Rows of an ingest of the logs in a folder, by table."""
+    ingest([folder / "logs"], folder / "case", jobs=1, keep_all=False)
+    case = open_case(folder / "case")
+    tables = ("event_row", "counted_row", "range_row")
+    rows = {name: [row for path in case.table_paths(name) for row in pq.read_table(path).to_pylist()] for name in tables}
+    shutil.rmtree(folder / "case")
+    return {
+        name: sorted(found, key=lambda row: (row["path"], row.get("byte_offset", 0), row.get("range_start", 0), str(row)))
+        for name, found in rows.items()
+    }
 
 
 def test_few_lines_of_one_moment_turn_nothing_round() -> None:
