@@ -228,13 +228,14 @@ def _sample(lines: Sequence[str]) -> list[str]:
 
 
 def _messages_only(profile: Profile, lines: Sequence[str]) -> Profile:
-    """Return a profile for pasted messages: each line without indentation is one, if Kafka's prefixes and clients' words identify it."""
-    whole = [text.lstrip("`*>") for text in lines if text[:1] not in (" ", "\t")]
+    """Return a profile for pasted messages, which Kafka's prefixes and clients' words identify. An indented line is one only if all lines are indented."""
+    indented = all(text[:1] in (" ", "\t") for text in lines)
+    whole = [text.lstrip("`*> \t") for text in lines if indented or text[:1] not in (" ", "\t")]
     begins, words = kafka_words().sign("begins a message"), kafka_words().sign("client's words")
     prefixed = sum(bool(begins.match(text) or words.search(text)) for text in whole)
     if prefixed <= profile.fitting or prefixed <= _COMMON * len(whole):
         return profile
-    return Profile(untimed=True, learned=_MESSAGES, fitting=prefixed)
+    return Profile(wrappers=("quote",) if indented else (), untimed=True, learned=_MESSAGES, fitting=prefixed)
 
 
 def _unwrapped(lines: Sequence[str], wrapper: Wrapper, layouts: Layouts) -> list[str]:

@@ -47,7 +47,7 @@ _BROKEN_LIST = re.compile(r'\s{0,20}"[^"]{1,60}"\s{0,20}:\s{0,20}\[[^\[\]]{0,200
 _MAX_NESTED = 8
 _decode = json.JSONDecoder().raw_decode
 #: Characters after an object in a list or in prose.
-_AFTER_JSON = " \t\r\n,.;]`*"
+_AFTER_JSON = " \t\r\n,.;]}`*"
 _GROUP = re.compile(r"\(\?P<\w+>")
 _PLAIN = re.compile(r"\\[^A-Za-z0-9]|[A-Za-z0-9 \"\',:;=-]")
 _PLAIN_RUN = re.compile(rf"(?:(?:{_PLAIN.pattern})(?![*+?{{|]))*")

@@ -145,3 +145,10 @@ def test_datadog_exports_attributes_behind_an_at_sign():
     assert {(r.logger, r.thread, r.message) for r in records([json.dumps(record)] * 4)} == {(LOGGER, "main", MESSAGES[0])}
     header, row = "Date,Host,Service,@logger_name,Message", f'2026-11-21T08:17:17.104Z,w1,connect,{LOGGER},"{MESSAGES[0]}"'
     assert {(r.logger, r.message) for r in records([header] + [row] * 4)} == {(LOGGER, MESSAGES[0])}
+
+
+def test_indented_messages_are_records_and_a_surplus_brace_ends_no_object():
+    assert [r.message for r in records([" Member a-1 sending LeaveGroup request to coordinator b:9092 due to x"])] == [
+        "Member a-1 sending LeaveGroup request to coordinator b:9092 due to x"
+    ]
+    assert records([as_json(0) + "}"])[0].message == MESSAGES[0]
