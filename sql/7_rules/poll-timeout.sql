@@ -1,23 +1,24 @@
 -- One row for each time that a member exceeded its poll timeout and left.
 -- Reads: client_event, placed_event, clock_offset, config_value, coordinator_outage
-WITH line_with_previous AS (
-  SELECT c.*, coalesce(c.member_id, lag(c.member_id) IGNORE NULLS OVER w) AS who,
-    lag(c.at_ms) OVER (PARTITION BY c.process_id, c.group_id, c.client, c.event IN ('poll_timeout', 'leaving') ORDER BY c.stream_pos) AS last_such_ms
-  FROM client_event c
-  WINDOW w AS (PARTITION BY c.process_id, c.group_id, c.client ORDER BY c.stream_pos)
-), poll_timeout_leave AS (
-  -- From 3.0 on a client prints a warning and the leave; both are one case.
-  SELECT kafka_cluster, group_id, process_id, instance, client, client_id, task, who, is_worker, at_ms, event_id
-  FROM line_with_previous
-  WHERE (event = 'poll_timeout' OR event = 'leaving' AND reason LIKE '%poll timeout%')
-    AND (last_such_ms IS NULL OR at_ms - last_such_ms > poll_repeats_ms OR event = 'poll_timeout')
+WITH member_line AS (
+  SELECT kafka_cluster, group_id, process_id, instance, client, client_id, task, member_id, is_worker, stream_pos, at_ms, event, reason, event_id
+  FROM client_event
   UNION ALL
   -- Without debugging, librdkafka never prints the group.
-  SELECT e.kafka_cluster, CAST(NULL AS STRING), e.process_id, e.instance, coalesce(e.client_id, e.thread, '-'), e.client_id, e.task, e.member_id,
-    false, unix_millis(e.ts), e.event_id
-  FROM placed_event e
-  LEFT ANTI JOIN client_event g ON g.event_id = e.event_id
-  WHERE e.group_id IS NULL AND (e.event = 'poll_timeout' OR e.event = 'leaving' AND e.reason LIKE '%poll timeout%')
+  SELECT e.kafka_cluster, NULL, e.process_id, e.instance, coalesce(e.client_id, e.thread, '-'), e.client_id, e.task, e.member_id, false, e.stream_pos,
+    unix_millis(e.ts), e.event, e.reason, e.event_id
+  FROM placed_event e LEFT ANTI JOIN client_event g ON g.event_id = e.event_id
+  WHERE e.group_id IS NULL AND e.event IN ('poll_timeout', 'leaving')
+), poll_timeout_leave AS (
+  -- From 3.0 on a client prints a warning and the leave; both are one case.
+  SELECT *
+  FROM (
+    SELECT *, coalesce(member_id, lag(member_id) IGNORE NULLS OVER w) AS who,
+      lag(struct(at_ms)) OVER (PARTITION BY process_id, group_id, client, event IN ('poll_timeout', 'leaving') ORDER BY stream_pos) AS last_such
+    FROM member_line WINDOW w AS (PARTITION BY process_id, group_id, client ORDER BY stream_pos)
+  )
+  WHERE event = 'poll_timeout'
+    OR event = 'leaving' AND reason LIKE '%poll timeout%' AND (last_such IS NULL OR at_ms - last_such.at_ms > poll_repeats_ms)
 ), poll_limit AS (
   SELECT process_id, client_id, max(try_cast(value AS BIGINT)) AS limit_ms FROM config_value
   WHERE key = 'max.poll.interval.ms' GROUP BY process_id, client_id
