@@ -137,8 +137,8 @@ WITH run_end AS (
         THEN CASE WHEN code = 'not_stored' THEN code ELSE 'no_coordinator' END
       WHEN rule = 'assigned-not-working' AND to_ms IS NULL THEN CASE WHEN code LIKE 'failed%' THEN 'failed' ELSE 'not_started' END END,
     -- If the cause of a member's removal is unknown, so is its whereabouts, unless it returned. A log that ends soon after a refused commit does not
-    -- show that the next one succeeded. A stuck partition may have moved on without a line.
-    is_alone AND (rule = 'session-timeout' AND code = 'stayed_away'
+    -- show that the next one succeeded. A stuck partition may have moved on without a line, and an abandoned task may still run.
+    is_alone AND (rule = 'session-timeout' AND code = 'stayed_away' OR rule = 'zombie-task' AND code = 'never_ended'
       OR rule = 'stale-commit' AND coalesce(e.last_ms - coalesce(to_ms, from_ms) < coordinator_settled_ms, true))
       OR rule = 'stuck-partition' AND to_ms IS NULL,
     NULL, CAST(array() AS ARRAY<STRING>)
