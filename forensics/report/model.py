@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from forensics.case.integrity import rows_in
+from forensics.catalogue import patterns
+from forensics.catalogue.recogniser import Recogniser
 from forensics.errors import CaseError, UsageError, did_you_mean
 from forensics.report.examined import examine
 from forensics.report.exceptions import KnownException, find_exceptions
@@ -204,7 +206,27 @@ def _errors(case: CaseLike) -> list[Row]:
                 times[known] += row["event_id_count"]
                 first.setdefault(known, (row["event_id_first"], said))
     lines = witnesses(case, (event_id for event_id, _ in first.values()))
-    return [lines[first[known][0]] | {"known": known, "said": first[known][1], "times": n} for known, n in times.most_common()]
+    return [lines[first[known][0]] | {"known": known, "said": first[known][1], "times": n} for known, n in times.most_common()] or _advised(case)
+
+
+def _advised(case: CaseLike) -> list[Row]:
+    """Do the same for messages with advice in the catalogue."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    recogniser = Recogniser(patterns.load())
+    names = pa.array({e.name for e in recogniser.catalogue.events if e.advice})
+    times: Counter[str] = Counter()
+    loggers: dict[str, str | None] = {}
+    for path in case.table_paths("event_row"):
+        table = rows_in(path).to_table(columns=["event_id", "event", "logger"], filter=pc.field("event").isin(names))
+        grouped = table.group_by(["event", "logger"], use_threads=False).aggregate([("event_id", "first"), ("event_id", "count")])
+        for row in grouped.to_pylist():
+            times[row["event_id_first"]] += row["event_id_count"]
+            loggers[row["event_id_first"]] = row["logger"]
+    lines = witnesses(case, times)
+    found = {n: recogniser.recognise(loggers[n], lines[n]["text"]) for n, _ in times.most_common()}
+    return [lines[n] | {"known": r.pattern, "said": "", "times": times[n]} for n, r in found.items() if r and r.pattern.advice]
 
 
 def _files_without_kafka(case: CaseLike) -> list[Row]:
