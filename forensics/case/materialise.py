@@ -139,20 +139,26 @@ class _Build:
 
     def _computed_first(self, view: View) -> str:
         """Compute the parts of a view's query that it reads more than once; return the query that reads their rows."""
-        parts, query = split(view.query, prefix=view.name, worth=self._engine.part_cost)
+        worth = self._engine.part_cost if self._small else self._engine.large_part_cost
+        if worth is None:
+            return view.query
+        parts, query = split(view.query, prefix=view.name, worth=worth)
         for part in parts:
             self._keep_for_build(part.name, part.query)
         return query
 
     def _keep_for_build(self, name: str, query: str) -> None:
         """Compute a relation and register its rows until the build ends."""
-        table, schema = self._engine.collected(may_be_null(self._engine.query(query)))
-        self._engine.keep_table(name, table, schema, self._parts / name)
+        rows = may_be_null(self._engine.query(query))
+        if self._small:
+            self._engine.keep_table(name, *self._engine.collected(rows), self._parts / name)
+        else:
+            self._engine.keep_rows(name, rows, self._parts / name)
 
     def _keep(self, view: View) -> None:
         """Compute and write a view's rows."""
         path = self._target / view.name
-        rows = self._engine.query(self._computed_first(view) if self._small else view.query)
+        rows = self._engine.query(self._computed_first(view))
         if not (self._small or view.words):
             self._engine.keep_rows(view.name, _named(rows, view.columns), path)
             return

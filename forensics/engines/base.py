@@ -54,6 +54,8 @@ class Engine(ABC):
     name: ClassVar[str]
     #: From this cost on (see `query_parts.split`), a part that a query reads more than once is worth a query of its own.
     part_cost: ClassVar[int] = 12
+    #: The same for cases that are not small, whose parts are written to files. None: no part is.
+    large_part_cost: ClassVar[int | None] = None
 
     def __init__(self, jobs: int | None = None, master: str = "", *, little: bool = False) -> None:
         self.jobs, self.master, self.little = jobs, master, little

@@ -19,8 +19,8 @@ CREATE OR REPLACE TEMPORARY VIEW filtered_log (
 AS
 WITH classified_line AS (
   SELECT process_id, unix_millis(ts) AS at_ms, event, category, client_kind, logger, group_id, reason,
-    CASE WHEN event = 'rebalance_preparing' AND old_generation > lag(old_generation) OVER in_group THEN 'rebalances_unended'
-      WHEN event = 'group_stabilized' AND generation > lag(generation) OVER in_group THEN 'rebalances_unprepared'
+    CASE WHEN event = 'rebalance_preparing' AND old_generation > lag(old_generation) OVER of_client THEN 'rebalances_unended'
+      WHEN event = 'group_stabilized' AND generation > lag(generation) OVER of_client THEN 'rebalances_unprepared'
       -- Each member's own next round, because an excerpt may begin in the middle of a round.
       WHEN (event IN ('joined', 'synced') AND client_kind IN ('Consumer', 'Worker') OR event = 'worker_assigned')
         AND generation > lag(generation) OVER of_client THEN 'rounds_unasked'
@@ -33,15 +33,12 @@ WITH classified_line AS (
       WHEN event = 'config_dumped' AND coalesce(size(config), 0) <= 0 AND component
         IN ('ConsumerConfig', 'ProducerConfig', 'AdminClientConfig', 'DistributedConfig', 'KafkaConfig') THEN 'settings_empty' END AS sign,
     coalesce(ts < lag(ts) OVER (PARTITION BY process_id ORDER BY stream_pos), false) AS is_earlier,
-    event = 'worker_assigned' AND size(assigned_tasks) > 0
-      AND lead(event) OVER (PARTITION BY process_id, instance, event ORDER BY stream_pos) IS NOT NULL AS is_given_work,
-    event = 'synced' AND client_kind <=> 'Consumer'
-      AND lead(event) OVER (PARTITION BY process_id, instance, event, client_id ORDER BY stream_pos) IS NOT NULL AS is_consumer_round,
-    event = 'synced' AND client_kind <=> 'Worker'
-      AND lead(event) OVER (PARTITION BY process_id, instance, event, client_id ORDER BY stream_pos) IS NOT NULL AS is_worker_round
+    event = 'worker_assigned' AND size(assigned_tasks) > 0 AND lead(event) OVER of_client IS NOT NULL AS is_given_work,
+    event = 'synced' AND client_kind <=> 'Consumer' AND lead(event) OVER of_client IS NOT NULL AS is_consumer_round,
+    event = 'synced' AND client_kind <=> 'Worker' AND lead(event) OVER of_client IS NOT NULL AS is_worker_round
   FROM event
-  WINDOW in_group AS (PARTITION BY process_id, instance, group_id, event ORDER BY stream_pos),
-    of_client AS (PARTITION BY process_id, instance, group_id, client_id, event ORDER BY stream_pos)
+  -- A coordinator's lines name no client.
+  WINDOW of_client AS (PARTITION BY process_id, instance, group_id, client_id, event ORDER BY stream_pos)
 ), line_count AS (
   SELECT process_id, min(at_ms) AS from_ms, max(at_ms) AS to_ms, count(*) AS line_count, count_if(is_earlier) AS earlier,
     count_if(sign = 'rebalances_unended') AS prepared,

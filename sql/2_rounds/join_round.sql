@@ -89,7 +89,7 @@ WITH round_event AS (
       OVER (PARTITION BY process_id, instance, group_id, client ORDER BY -stream_pos) AS next_kind
   FROM numbered_event
 ), event_with_request AS (
-  SELECT *, max(got) OVER one AS generation_of_round, max(CASE WHEN got IS NOT NULL THEN member_id END) OVER one AS member_of_round,
+  SELECT *, max(CASE WHEN got IS NOT NULL THEN member_id END) OVER one AS member_of_round,
     -- If a member left while it waited and asked again, or was closed and recreated under the same name, its earlier request belongs to no
     -- generation. If it received an assignment after it asked, that request belongs to a different generation.
     event IN ('joining', 'rejoin_requested', 'heartbeat_failed')
@@ -144,7 +144,7 @@ WITH round_event AS (
       -- A member is notified of the rebalance that ends its own generation but may miss it: it may join a later one next.
       (event = 'rejoin_requested' AND reason LIKE '%already rebalancing%'
         OR event = 'heartbeat_failed' AND coalesce(error, cause, reason) RLIKE '(?i)rebalanc')
-        AND last_got + 1 = generation_of_round AND last_instance = instance AND coalesce(last_member = member_of_round, true) AS is_notification
+        AND last_got + 1 = got_of_round AND last_instance = instance AND coalesce(last_member = member_of_round, true) AS is_notification
     FROM event_with_request WHERE NOT coalesce(in_vain, false) AND NOT coalesce(is_of_another, false)
   )
   GROUP BY kafka_cluster, group_id, process_id, instance, client, round

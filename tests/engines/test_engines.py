@@ -56,6 +56,10 @@ needs_sail = pytest.mark.skipif(find_spec("pysail") is None, reason="pysail is n
             "SELECT size(collect_set(f(a, ')')) FILTER (WHERE (b))), collect_set(a) OVER w, 'collect_set(a)'",
             "SELECT size(array_distinct(collect_list(f(a, ')')) FILTER (WHERE (b)))), collect_set(a) OVER w, 'collect_set(a)'",
         ),
+        (
+            "max(struct(a, f(b))) FILTER (WHERE c), max(struct(a)) OVER (w)",
+            "max_by(struct(a, f(b)), struct(a, f(b))) FILTER (WHERE c), max(struct(a)) OVER (w)",
+        ),
     ],
 )
 def test_statements_are_put_into_sails_words(given: str, sent: str) -> None:
