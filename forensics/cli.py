@@ -264,7 +264,7 @@ def ingest(
             paths, case, time_zone=time_zone or (), layout=layout or (), host=host or (), parsers=parsers or (), keep_all=keep_all,
             assume_skew_ms=assume_skew, views=not no_views, engine=engine, master=master, jobs=jobs, progress=step, command_line=sys.argv,
         )  # fmt: skip
-    say_ingested(read.summary, location(case))
+    say_ingested(read.summary, location(case), time_zone or ())
     if no_views and not read.summary.case.views():
         say(f"The case has no views; the next `forensics report --case {quote(str(location(case)))}` builds them.")
     if _nothing_in(read.summary.evidence, [*map(location, paths)]) or _nothing_of_kafka(read.summary.counts) or read.faults:
@@ -437,7 +437,7 @@ def _case_of(logs: Sequence[str], case: Path | None, zones: Sequence[str], assum
             progress=step,
             command_line=sys.argv,
         )
-    say_ingested(read.summary, place)
+    say_ingested(read.summary, place, zones)
     if case is None:
         cache.tidy()
     _nothing_in(read.summary.evidence, paths)

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
@@ -198,8 +198,8 @@ def case_option(case: Location) -> str:
     return "" if str(case) in (default, str(Path(default))) else f" --case {quote(str(case))}"
 
 
-def say_ingested(summary: Summary, case: Location) -> None:
-    """Print to standard error what was read and what was not."""
+def say_ingested(summary: Summary, case: Location, time_zones: Sequence[str] = ()) -> None:
+    """Print to standard error what was read and what was not, and which time zones apply to no file."""
     counts, option = summary.counts, case_option(case)
     found = [count(counts.get(kind, 0), kind.removesuffix("s")) for kind in ("lines", "records", "events")]
     if counts.get("counted"):
@@ -227,6 +227,7 @@ def say_ingested(summary: Summary, case: Location) -> None:
         say("the counts above include the lines of these copies.")
     _say_layouts(summary, option)
     from forensics.inventory.evidence import LOG
+    from forensics.inventory.source_options import SourceOptions
 
     if undated := [e for e in summary.files("read") if e.times.first is None and e.format.profile.fitting and e.format.kind == LOG]:
         which = printable(undated[0].path) if len(undated) == 1 else count(len(undated), "file")
@@ -242,6 +243,11 @@ def say_ingested(summary: Summary, case: Location) -> None:
     for path, reason in summary.faults:
         what = f"{printable(path)} could not be read." if path in unread else f"{printable(path)} could not be read completely."
         say(f"error: {what}\n  reason: {printable(reason)}" + (f"\n  help: {_FORBIDDEN}" if reason == os.strerror(errno.EACCES) else ""))
+    for glob in SourceOptions.parse(time_zones).unmatched_zones((e.path, e.place.location) for e in summary.evidence):
+        reason = f"the paths are {', '.join(printable(e.path) for e in summary.evidence[:3])}" + ", …" * (len(summary.evidence) > 3)
+        say(
+            f"warning: --time-zone {printable(glob)}=… matches no file.\n  reason: {reason}\n  help: Name the file or its folder as it is printed here."
+        )
     if summary.assumed_zones:
         files = count(len(summary.assumed_zones), "file")
         have = "carries" if len(summary.assumed_zones) == 1 else "carry"

@@ -55,6 +55,11 @@ class SourceOptions:
         """Return the time zone of a file; None if no option matches."""
         return _last(self.time_zones, path, location)
 
+    def unmatched_zones(self, files: Iterable[tuple[str, str]]) -> list[str]:
+        """Return the globs of time zones that match no file, each given by its path and location."""
+        known = list(files)
+        return [glob for glob, _ in self.time_zones if glob != "*" and not any(_last(((glob, ""),), *names) is not None for names in known)]
+
     def layout(self, path: str, location: str) -> str | None:
         """Return the PatternLayout string of a file; None if no option matches."""
         return _last(self.layouts, path, location)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from forensics.report import anchors, verdict
 from forensics.report.document import Block, Para, Tone
-from forensics.report.examined import basis, filtered_logs, logs_of_several, silences, undated
+from forensics.report.examined import basis, filtered_logs, logs_of_several, outermost, silences, undated
 from forensics.report.incidents import MERGED_CAUSES, began, by_incident, effects, in_one, is_reported, outcome, walk
-from forensics.report.missing_evidence import at_hosts, end_too_soon, lacks_lines, unread_files
+from forensics.report.missing_evidence import at_hosts, end_too_soon, lacks_lines, unread_files, was_loaded
 from forensics.report.model import GENERATION_BEGAN, GENERATION_BEGUN_BY
 from forensics.report.resources import and_more, in_words
 from forensics.wording.formats import SEVERITIES, Clock, count, shorten, span
@@ -397,7 +397,9 @@ def how_sure(report: Report) -> str:
 def missing(report: Report, clock: Clock) -> str:
     """Describe briefly what is missing; if nothing is known to be missing, what was examined."""
     facts = report.examined
-    damaged = [f"{f['path']} ({f['note'] or 'no reason recorded'})" for f in unread_files(report)]
+    notes = {f["path"]: f["note"] or "no reason recorded" for f in unread_files(report)}
+    # The details of a note are in parentheses.
+    damaged = [f"{path} ({notes[path].partition(' (')[0]})" for path in outermost(notes)]
     parts = [f"what could not be read of {and_more(damaged, 3)}"] * bool(damaged)
     if filtered := filtered_logs(report):
         looks = "looks" if len(filtered) == 1 else "look"
@@ -411,8 +413,13 @@ def missing(report: Report, clock: Clock) -> str:
         parts.append(f"the lines of {count(missing, 'member')}{at_hosts(report.coverage)}")
     coordinators = [c for c in report.coverage if (c["process_id"] or "").startswith(_COORDINATOR)]
     for some, what in ((False, "the coordinator's log"), (True, "lines of the coordinator's log")):
-        if groups := sorted({c["process_id"].removeprefix(_COORDINATOR) for c in coordinators if lacks_lines(c) is some}):
-            parts.append(f"{what} for {', '.join(groups[:3])}{', …' * (len(groups) > 3)}")
+        groups = {
+            c["process_id"].removeprefix(_COORDINATOR) + (f" before {clock.second(c['to_ts'], c['to_ts'])}" if was_loaded(c) else "")
+            for c in coordinators
+            if lacks_lines(c) is some
+        }
+        if groups:
+            parts.append(f"{what} for {and_more(sorted(groups), 3)}")
     kinds = Counter(c.get("code") or c["kind"] for c in report.coverage)
     parts += [count(kinds[kind], word, _SEVERAL.get(kind, "")) for kind, word in _MISSING.items() if kinds[kind]]
     if shared := logs_of_several(report):

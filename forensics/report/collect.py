@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from forensics.report import loggers
-from forensics.report.examined import unread
+from forensics.report.examined import outermost, unread
 from forensics.report.resources import and_more, in_words
 from forensics.wording.formats import iso
 
@@ -51,7 +51,7 @@ def meanwhile(report: Report) -> str:
 def _copies(report: Report) -> Iterator[str]:
     """Ask for what is damaged to be copied again: an archive, or else the files themselves."""
     faulty = {f["path"] for f in unread(report.case["source_files"])} | {c["process_id"] for c in report.coverage if c["kind"] == "damaged"}
-    if whole := sorted(path for path in faulty if not any(path.startswith(f"{other}/") for other in faulty)):
+    if whole := outermost(faulty):
         yield f"{and_more(whole, 3)} again from {'its' if len(whole) == 1 else 'their'} source: {'this copy is' if len(whole) == 1 else 'these copies are'} damaged"
 
 

@@ -120,7 +120,7 @@ def examine(
         "members_unheard": sum(c["facts"]["client_count"] for c in coverage if c.get("code") == "no_client_info"),
         "logs_cut": sum(c["kind"] == "cut_lines" for c in coverage),
         "logs_damaged": sum(c["kind"] == "damaged" for c in coverage),
-        "files_unread": len(unread(rows["source_file"])),
+        "files_unread": len(outermost(f["path"] for f in unread(rows["source_file"]))),
         "ownerships": len(rows["ownership"]),
         "files": len(files),
         "records": sum(f["records"] or 0 for f in files),
@@ -137,6 +137,12 @@ def examine(
 def unread(files: Iterable[Row]) -> list[Row]:
     """Return the rows of `source_file` of files that could not be read, or not completely."""
     return [f for f in files if f.get("status") == "unreadable" or (f.get("status") == "read" and f.get("note"))]
+
+
+def outermost(paths: Iterable[str]) -> list[str]:
+    """Return paths without those inside another one, as in an archive."""
+    found = set(paths)
+    return sorted(path for path in found if not any(path.startswith(f"{other}/") for other in found))
 
 
 def _not_counted(generations: Iterable[Row], groups: Iterable[str]) -> list[str]:
@@ -294,7 +300,7 @@ def not_examined(report: Report, clock: Clock) -> list[Block]:
         logs = f"{EXPECTED}."
     waits = facts["why"] == "no_coordinator"
     blocks.append(Para(f"first, a coordinator. For other groups and times, add {logs}" if waits else f"add {logs}", label="What is needed"))
-    if waits or facts["why"] in ("one_log", "no_files", "no_records", "no_signs", "nothing_assigned"):
+    if waits or facts["why"] in ("one_log", *_NO_KAFKA, "no_signs", "nothing_assigned"):
         return blocks
     blocks.append(
         Para(

@@ -38,12 +38,6 @@ def section(report: Report, clock: Clock, proofs: Proofs, *, everything: bool) -
         proofs: formats proofs.
         everything: show each finding in full, with all its lines (the reader selected this rule).
     """
-    if not report.findings and report.nothing_examined() and report.examined["why"] == "one_log":
-        return [Para("None in this log.")]
-    if not report.findings and report.nothing_examined():
-        return [Para("None: the lines that most rules need are not in these logs.")]
-    if not report.findings:
-        return [Para("None.", tone="good")]
     above = [] if everything else [f for f in report.findings if f["rule"] in SPLIT_BRAIN_RULES and report.split_brain]
     blocks: list[Block] = []
     known = set() if everything else {i["incident_id"] for i in report.incidents if i["code"] != "unexplained"}
@@ -61,7 +55,12 @@ def section(report: Report, clock: Clock, proofs: Proofs, *, everything: bool) -
                 blocks += _incident(report, incident, of.get(incident["incident_id"], ()), above, clock, proofs)
         for _, same in groupby((f for f in _ordered(rest) if f["severity"] == severity), key=lambda f: f["rule"]):
             blocks += _rule(list(same), caused, clock, proofs, everything=everything)
-    return blocks
+    if blocks or report.findings:
+        return blocks
+    if not report.nothing_examined():
+        return [Para("None.", tone="good")]
+    one_log = report.examined["why"] == "one_log"
+    return [Para("None in this log." if one_log else "None: the lines that most rules need are not in these logs.")]
 
 
 def _incident(report: Report, incident: Row, findings: Iterable[Row], above: list[Row], clock: Clock, proofs: Proofs) -> Iterator[Block]:

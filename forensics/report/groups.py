@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from forensics.report import anchors
@@ -206,7 +206,17 @@ def _summary(group: Row, names: Names) -> str:
     leaders = Counter(names.member(g["leader_member_id"]) for g in generations if g["leader_member_id"])
     if leaders:
         text += f"; led by {and_more([n for n, _ in leaders.most_common()], 4)}"
+    if absent := _absent(generations):
+        one = len(absent) == 1 and "-" not in absent[0]
+        text += f"; {'generation' if one else 'generations'} {and_more(absent, 6)} {'does' if one else 'do'} not appear in these logs"
     return text + "."
+
+
+def _absent(generations: list[Row]) -> list[str]:
+    """Return the numbers between those of a classic group's generations: `42`, `44-46`."""
+    ordered = sorted((g for g in generations if (g["group_protocol"] or "classic") == "classic"), key=lambda g: (g["incarnation"], g["generation"]))
+    between = [(a["generation"] + 1, b["generation"] - 1) for a, b in pairwise(ordered) if a["incarnation"] == b["incarnation"]]
+    return [f"{first}" if first == last else f"{first}-{last}" for first, last in between if first <= last]
 
 
 def _words(trigger: str | None) -> str:

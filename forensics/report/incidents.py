@@ -43,9 +43,9 @@ def in_one(texts: Sequence[str], limit: int) -> str:
 
 
 def is_reported(incident: Row, findings: Sequence[Row]) -> bool:
-    """Return True if a report shows an incident; a clean restart is shown if a member was idle because of it."""
+    """Return True if a report shows an incident."""
     if incident["severity"] == "note":
-        return bool(incident["resources_hit"])
+        return bool(incident["resources_hit"]) or incident["cause"] == "process_restarted"
     return incident["cause"] != "unknown" or incident["code"] in ("ended_unsaid", "fell_silent") or bool(findings)
 
 

@@ -234,6 +234,11 @@ def lacks_lines(c: Row) -> bool:
     return (facts.get("generations") or 0) < (facts.get("all_generations") or 0)
 
 
+def was_loaded(c: Row) -> bool:
+    """Return True if a broker's log shows that it coordinates the group from the end of that time on."""
+    return bool(c.get("to_ts") and (c.get("facts") or {}).get("loaded_by"))
+
+
 def _missing(rows: list[Row], clock: Clock) -> list[Block]:
     """List members and coordinators that others name and whose logs are missing; many members as a table."""
     blocks: list[Block] = []

@@ -11,6 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import pyarrow.compute as pc
+
 from forensics.case.integrity import rows_in
 from forensics.catalogue import patterns
 from forensics.catalogue.recogniser import Recogniser
@@ -183,11 +185,20 @@ def read(case: CaseLike, filters: Filters) -> Report:
         rows = {name: [] for name in VIEWS} | {"source_file": _files_without_kafka(case)}
     report = assemble(case.manifest, rows, filters, lambda ids: witnesses(case, ids))
     if not report.groups:
-        lines = (rows_in(path).to_table(columns=["group_id"])["group_id"] for path in case.table_paths("event_row"))
-        report = replace(report, groups_named=sorted({g for line in lines for g in line.unique().to_pylist() if g}))
+        lines = (rows_in(path).to_table(columns=["group_id"], filter=_selected(report))["group_id"] for path in case.table_paths("event_row"))
+        report = replace(report, groups_named=sorted({g for line in lines for g in line.unique().to_pylist()}))
     if not report.examined["examined"] and not any(f["severity"] != "note" for f in (*report.findings, *report.incidents)):
         report = replace(report, errors=_errors(case))
     return report
+
+
+def _selected(report: Report) -> pc.Expression:
+    """Return the condition for lines of a selected group in the selected time, by their own clock."""
+    since, until, groups = (report.filters[key] for key in ("since", "until", "groups"))
+    condition = pc.field("group_id").isin(list(groups)) if groups else pc.field("group_id").is_valid()
+    if since:
+        condition &= pc.field("ts") >= since
+    return condition & (pc.field("ts") <= until) if until else condition
 
 
 def _errors(case: CaseLike) -> list[Row]:

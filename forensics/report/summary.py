@@ -173,7 +173,7 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
         return f"SPLIT BRAIN UNDECIDED for {count(undecided, 'pair')} of owners", "warn"
     if graver := [f for f in report.findings if f["severity"] != "note"]:
         return f"{graver[0]['severity'].upper()}: {shorten(graver[0]['headline'], _LONGEST)}", _TONES[graver[0]["severity"]]
-    if verdict.limits_of(report.examined):
+    if verdict.limits_of(report):
         return "NO INCIDENT FOUND, but evidence is incomplete", "warn"
     return "NO INCIDENT FOUND", "good"
 

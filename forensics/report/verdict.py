@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from forensics.report.collect import merged
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
 from forensics.report.examined import basis, not_examined
+from forensics.report.missing_evidence import at_hosts
 from forensics.report.resources import and_more, in_words
 from forensics.wording.formats import Clock, count, fold, joined, span
 
@@ -55,7 +56,7 @@ def section(report: Report, names: Names, clock: Clock, proofs: Proofs | None) -
         proofs: formats each proof, which is followed by what to do; None if the findings beside the verdict show both.
     """
     by_verdict = _by_verdict(report)
-    limits = limits_of(report.examined)
+    limits = limits_of(report)
     # Pairs inside one log, which its own order refutes, say nothing about other members.
     if not report.examined["examined"] and not (by_verdict["proved"] or by_verdict["undecided"]):
         if report.examined["why"] != "one_log":
@@ -86,7 +87,7 @@ def title(report: Report) -> tuple[str, Tone]:
     by_verdict = _by_verdict(report)
     if not report.examined["examined"] and not (by_verdict["proved"] or by_verdict["undecided"]):
         return "Split brain: NOT EXAMINED", "warn"
-    return _title(by_verdict, limits_of(report.examined), _elsewhere(report))
+    return _title(by_verdict, limits_of(report), _elsewhere(report))
 
 
 def _by_verdict(report: Report) -> dict[str, list[Row]]:
@@ -156,11 +157,12 @@ def _one(row: Row) -> tuple[str, str]:
     return row["group_id"], row["resource"]
 
 
-def limits_of(examined: Row) -> str:
+def limits_of(report: Report) -> str:
     """Describe the members without a log or without INFO lines in it, truncated and damaged logs, and files that could not be read; return an empty text if there are none."""
+    examined = report.examined
     members, unheard, cut, uncounted = (examined[name] for name in ("members_without_log", "members_unheard", "logs_cut", "groups_not_counted"))
     unread, damaged = examined["files_unread"], examined["logs_damaged"]
-    none = [f"{members:,} more {'has' if members == 1 else 'have'} none"] * bool(members)
+    none = [f"{members:,} more{at_hosts(report.coverage)} {'has' if members == 1 else 'have'} none"] * bool(members)
     silent = [f"the {'log' if unheard == 1 else 'logs'} of {unheard:,} {'does' if unheard == 1 else 'do'} not show ownership"] * bool(unheard)
     ends = [f"{count(cut, 'log')} {'has' if cut == 1 else 'have'} truncated lines"] * bool(cut)
     ends += [f"{count(damaged, 'log')} {'has' if damaged == 1 else 'have'} damaged lines"] * bool(damaged)

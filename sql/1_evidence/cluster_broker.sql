@@ -6,8 +6,11 @@ CREATE OR REPLACE TEMPORARY VIEW cluster_broker (
   process_id    COMMENT 'Its process; NULL if its log is missing'
 )
 AS
-WITH replica_fetcher AS (
-  SELECT e.kafka_cluster, e.process_id, e.broker_id, e.node_id FROM placed_event e WHERE e.component = 'ReplicaFetcher'
+WITH own_line AS (
+  -- A replica fetcher's lines name its own broker and the broker that it fetches from, a broker's other lines only itself.
+  SELECT kafka_cluster, process_id, broker_id, node_id FROM placed_event
+  WHERE component = 'ReplicaFetcher'
+    OR event IN ('coordinator_elected', 'broker_registered', 'broker_started', 'broker_unfenced', 'group_loaded', 'partition_loaded', 'isr_changed')
 ), broker_id_source AS (
   SELECT c.kafka_cluster, try_cast(s.value AS BIGINT) AS broker_id, s.process_id FROM setting s
   JOIN process_cluster c ON c.process_id = s.process_id
@@ -16,8 +19,9 @@ WITH replica_fetcher AS (
     -- With KRaft a process may be only a controller.
     AND (coalesce(r.value, '') IN ('', '[]') OR r.value LIKE '%broker%')
   UNION ALL
-  SELECT kafka_cluster, broker_id, process_id FROM fact_line
-  WHERE event IN ('coordinator_elected', 'broker_registered', 'broker_started') AND broker_id >= 0
+  SELECT kafka_cluster, broker_id, process_id FROM own_line WHERE broker_id >= 0
+  UNION ALL
+  SELECT kafka_cluster, node_id, NULL FROM own_line WHERE node_id >= 0
   UNION ALL
   -- With ZooKeeper one line has the replicas of all partitions of __consumer_offsets.
   SELECT kafka_cluster, try_cast(replica AS BIGINT), NULL
@@ -30,14 +34,7 @@ WITH replica_fetcher AS (
   SELECT kafka_cluster, 2147483647 - coordinator_node, NULL FROM client_event
   WHERE coordinator_node BETWEEN 2000000000 AND 2147483647
   UNION ALL
-  -- A replica fetcher's lines name its own broker and the broker that it fetches from. Lines of groups and of their members name the nodes that they
-  -- connect to.
-  SELECT kafka_cluster, broker_id, process_id FROM replica_fetcher
-  WHERE broker_id >= 0
-  UNION ALL
-  SELECT kafka_cluster, node_id, NULL FROM replica_fetcher
-  WHERE node_id >= 0
-  UNION ALL
+  -- Lines of groups and of their members name the nodes that they connect to.
   SELECT f.kafka_cluster, CASE WHEN f.node_id > 2000000000 THEN 2147483647 - f.node_id ELSE f.node_id END, NULL FROM fact_line f
   -- For a process with clients of two clusters, the cluster of a node is ambiguous.
   LEFT ANTI JOIN (SELECT process_id FROM process_cluster GROUP BY process_id HAVING count(DISTINCT kafka_cluster) > 1) m

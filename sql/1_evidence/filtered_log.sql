@@ -52,7 +52,7 @@ WITH classified_line AS (
     count_if(event = 'rejoin_requested' AND reason LIKE '%already rebalancing') AS asked_again,
     count_if(event = 'heartbeat_sent') AS heartbeats, count_if(event = 'joining') AS asked, count_if(is_given_work) AS given_work,
     count_if(category IN ('task', 'connector') OR event IN ('work_starting', 'work_started', 'tasks_stopped', 'config_behind')) AS work_lines,
-    count_if(sign = 'starts_unmade') AS starts, count_if(event IN ('task_creating', 'task_started', 'task_executing', 'task_start_failed')) AS made,
+    count_if(sign = 'starts_unmade') AS starts, count_if(category = 'task' AND event NOT IN ('task_starting', 'task_stopping')) AS made,
     count_if(is_consumer_round) AS consumer_rounds, count_if(is_worker_round) AS worker_rounds, count_if(event = 'worker_assigned') AS worker_given,
     count_if(event IN ('partitions_assigned', 'partitions_revoked', 'assignment_received')) AS given,
     count_if(sign = 'settings_empty') AS empty_settings
@@ -92,7 +92,7 @@ WITH classified_line AS (
       WHEN greatest(answers, join_answers) >= 2 AND asked = 0 THEN 'answers_unasked'
       WHEN heartbeat_answers >= 2 AND heartbeats = 0 THEN 'heartbeats_unsent'
       WHEN given_work >= 2 AND work_lines = 0 THEN 'assignments_unstarted'
-      WHEN starts >= 2 AND worker_given >= 2 AND made = 0 THEN 'starts_unmade'
+      WHEN starts >= 5 AND worker_given >= 2 AND made = 0 THEN 'starts_unmade'
       WHEN consumer_rounds >= 2 AND given = 0 OR worker_rounds >= 2 AND worker_given = 0 THEN 'rounds_unassigned'
       WHEN empty_settings >= 2 THEN 'settings_empty' END AS why
   FROM line_count

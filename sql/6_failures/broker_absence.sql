@@ -20,7 +20,8 @@ CREATE OR REPLACE TEMPORARY VIEW broker_absence (
 AS
 WITH completed_start AS (
   SELECT DISTINCT process_id, instance FROM event
-  WHERE event IN ('broker_started', 'coordinator_elected', 'broker_unfenced', 'group_loaded', 'group_stabilized', 'rebalance_preparing')
+  WHERE event IN ('broker_started', 'coordinator_elected', 'broker_unfenced', 'group_loaded', 'group_stabilized', 'rebalance_preparing',
+    'isr_changed')
 ), shutdown_line AS (
   SELECT process_id, instance, min(at_ms) AS at_ms, min_by(event_id, struct(at_ms IS NOT NULL, at_ms, event_id)) AS event_id FROM fact_line
   WHERE event = 'process_stopping' GROUP BY process_id, instance

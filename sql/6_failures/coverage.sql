@@ -48,7 +48,7 @@ WITH file_range AS (
   -- A process on that host has a log, but without the lines of that client.
   LEFT ANTI JOIN (SELECT q.client, h.client_host FROM quiet_log q JOIN member h ON h.process_id = q.process_id AND h.client_host IS NOT NULL) q
     ON q.client = m.client_id AND q.client_host = m.client_host
-  WHERE m.process_id IS NULL AND m.left_client IS NULL
+  WHERE m.process_id IS NULL AND m.left_client IS NULL AND NOT m.member_id RLIKE '\\uFFFD'
 ), coordinated_generation AS (
   -- Only coordinators print these. If one line of a generation is lost, another may remain: the line with which a rebalance begins names the
   -- generation before.
@@ -157,10 +157,10 @@ WITH file_range AS (
   )
   GROUP BY process_id, from_ts, to_ts, is_at_end
   UNION ALL
-  -- The remaining lines of a filtered log show that the process ended somewhere between two of them.
+  -- The remaining lines of a filtered log show that the process ended somewhere between two of them, unless one of them shows its end.
   SELECT l.process_id, timestamp_millis(l.last_ms), timestamp_millis(l.next_start_ms), 'missing_lines' AS code, NULL,
     'started_again', NULL
-  FROM process_life l LEFT SEMI JOIN filtered_log f ON f.process_id = l.process_id WHERE l.next_start_ms IS NOT NULL
+  FROM process_life l LEFT SEMI JOIN filtered_log f ON f.process_id = l.process_id WHERE l.next_start_ms IS NOT NULL AND l.ending_id IS NULL
   UNION ALL
   SELECT l.process_id, timestamp_millis(l.first_ms), timestamp_millis(l.first_ms), 'truncated' AS code, NULL, NULL, NULL
   FROM process_life l
@@ -209,9 +209,16 @@ WITH file_range AS (
     AND regexp_replace(coalesce(s.client_id, s.member_id), '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '') = g.client
   GROUP BY g.client, g.group_id
   UNION ALL
-  SELECT concat('coordinator of ', g.group_id), min(coalesce(first_joined_ts, last_synced_ts)), max(coalesce(last_synced_ts, first_joined_ts)),
-    'missing_coordinator' AS code, count(*), g.group_id, CAST(max(whole) AS STRING)
+  -- A broker that loads a group coordinates it from then on: only the log of the earlier coordinator is missing.
+  SELECT concat('coordinator of ', g.group_id), min(coalesce(first_joined_ts, last_synced_ts)),
+    CASE WHEN max(g.generation) <= min(l.generation) THEN min(l.ts) ELSE max(coalesce(last_synced_ts, first_joined_ts)) END,
+    'missing_coordinator' AS code, count(*), g.group_id,
+    concat_ws(':', CAST(max(whole) AS STRING), CASE WHEN max(g.generation) <= min(l.generation) THEN min(l.process_id) END)
   FROM (SELECT *, count(*) OVER (PARTITION BY group_id) AS whole FROM any_generation) g
+  LEFT JOIN (
+    SELECT kafka_cluster, group_id, min(generation) AS generation, min(ts) AS ts, min_by(process_id, struct(ts, event_id)) AS process_id
+    FROM placed_event WHERE event = 'group_loaded' AND generation IS NOT NULL AND ts IS NOT NULL GROUP BY kafka_cluster, group_id
+  ) l ON l.kafka_cluster = g.kafka_cluster AND l.group_id = g.group_id
   LEFT ANTI JOIN coordinated_generation n ON n.kafka_cluster = g.kafka_cluster AND n.group_id = g.group_id AND n.generation = g.generation
   WHERE NOT g.seen_by_broker GROUP BY g.group_id
   UNION ALL
@@ -270,6 +277,7 @@ SELECT process_id, from_ts, to_ts,
     'own_lines', CASE WHEN code = 'copy' AND number > 0 THEN try_cast(detail AS BIGINT) - number END,
     'pairs', CASE WHEN code = 'many_owners' THEN number END, 'resources', CASE WHEN code = 'many_owners' THEN detail END,
     'generations', CASE WHEN code = 'missing_coordinator' THEN number END,
-    'all_generations', CASE WHEN code = 'missing_coordinator' THEN try_cast(detail AS BIGINT) END
+    'all_generations', CASE WHEN code = 'missing_coordinator' THEN try_cast(substring_index(detail, ':', 1) AS BIGINT) END,
+    'loaded_by', CASE WHEN code = 'missing_coordinator' THEN nullif(regexp_extract(detail, ':(.+)', 1), '') END
   ) AS facts
 FROM coverage_row

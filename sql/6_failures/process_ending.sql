@@ -34,13 +34,11 @@ WITH process_run AS (
   WHERE event IN ('connect_start_failed', 'herder_failed', 'broker_failed') GROUP BY process_id, instance
 ), started_run AS (
   -- Before it has started, a process that is asked to stop prints nothing.
-  SELECT process_id, instance FROM fact_line
-  WHERE event IN ('herder_starting', 'broker_started', 'coordinator_elected', 'group_loaded')
-  UNION
   SELECT process_id, instance FROM client_event
   UNION
   SELECT process_id, instance FROM event
-  WHERE broker_id IS NOT NULL AND event IN ('group_stabilized', 'rebalance_preparing')
+  WHERE event IN ('herder_starting', 'broker_started', 'coordinator_elected', 'group_loaded', 'group_stabilized', 'rebalance_preparing',
+    'isr_changed')
 ), client_end AS (
   -- A process's last line about each of its memberships.
   SELECT

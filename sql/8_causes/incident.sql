@@ -1,5 +1,6 @@
 -- One row per root cause, with its consequences.
--- Reads: root_cause, occurrence, removed_member, incident_gap, lost_membership, split_brain, open_rebalance, process_life, clock_offset, client_event
+-- Reads: root_cause, occurrence, removed_member, member, incident_gap, lost_membership, split_brain, open_rebalance, process_life, clock_offset
+-- Reads: client_event
 -- Grain: incident_id
 -- Words: by view
 -- Public: yes
@@ -181,18 +182,17 @@ WITH run_end AS (
   SELECT incident_id, array_sort(collect_set(resource)) AS resources, max(unowned_ms) AS unowned_ms,
     CASE WHEN count(unowned_ms) = count(unowned_hi_ms) THEN max(unowned_hi_ms) END AS unowned_hi_ms, max(double_work_ms) AS double_work_ms
   FROM incident_gap GROUP BY incident_id
-), late_removals AS (
-  -- The reason for which the coordinator removed them is printed.
+), lost_members AS (
+  -- The reason for which the coordinator removed them is printed. A member of an unknown process is back when all of them are.
   SELECT r.incident_id, count(DISTINCT CASE WHEN m.protocol = 'classic' THEN m.member_id END) AS members,
-    count(DISTINCT CASE WHEN m.protocol <> 'classic' THEN m.member_id END) AS keepers
-  FROM (SELECT incident_id, explode(flatten(parts.member_ids)) AS member_id FROM root_cause WHERE subject = '') r
-  JOIN removed_member m ON m.member_id = r.member_id AND m.how = 'rebalance'
-  GROUP BY r.incident_id
-), later_namesake AS (
-  SELECT r.incident_id, max(l.again_ms) AS again_ms
-  FROM (SELECT incident_id, explode(flatten(parts.member_ids)) AS member_id FROM root_cause WHERE subject <> '') r
-  JOIN lost_membership l ON l.member_id = r.member_id
-  GROUP BY r.incident_id
+    count(DISTINCT CASE WHEN m.protocol <> 'classic' THEN m.member_id END) AS keepers,
+    CASE WHEN NOT r.is_unknown OR bool_and(l.again_ms IS NOT NULL) THEN max(l.again_ms) END AS again_ms,
+    sort_array(collect_set(CASE WHEN r.is_unknown THEN r.member_id END)) AS ids, max(h.client_host) AS host
+  FROM (SELECT incident_id, subject = '' AS is_unknown, explode(flatten(parts.member_ids)) AS member_id FROM root_cause) r
+  LEFT JOIN removed_member m ON r.is_unknown AND m.member_id = r.member_id AND m.how = 'rebalance'
+  LEFT JOIN lost_membership l ON l.member_id = r.member_id
+  LEFT JOIN (SELECT member_id, client_host FROM member WHERE client_host IS NOT NULL) h ON h.member_id = r.member_id
+  GROUP BY r.incident_id, r.is_unknown
 ), known_incident AS (
   SELECT r.incident_id, r.kafka_cluster, array_sort(array_union(r.group_ids, coalesce(e.group_ids, CAST(array() AS ARRAY<STRING>)))) AS group_ids,
     r.group_ids AS of_group_ids, r.worker_group_id, r.sink_members, r.cause, r.alternatives, nullif(r.subject, '') AS subject, r.from_lo_ms,
@@ -239,11 +239,11 @@ SELECT k.incident_id, k.kafka_cluster, k.group_ids, k.cause, k.alternatives, k.s
       ELSE array_remove(k.of_group_ids, k.worker_group_id) END AS of_group_ids,
     -- Only if it affected a worker and members of sinks that had its tasks.
     k.worker_group_id, k.sink_members, coalesce(t.members, 0L) AS late_count, coalesce(t.keepers, 0L) AS kept_count,
-    g.again_ms AS again_at_ms, k.to_hi_ms IS NULL AS is_never_back, n.over_ms AS over_at_ms, k.to_hi_ms AS ended_at_ms, n.shown_ms AS shown_at_ms
+    t.again_ms AS again_at_ms, slice(t.ids, 1, 3) AS member_ids, CASE WHEN size(t.ids) = 1 THEN t.host END AS host,
+    k.to_hi_ms IS NULL AS is_never_back, n.over_ms AS over_at_ms, k.to_hi_ms AS ended_at_ms, n.shown_ms AS shown_at_ms
   ) AS facts, k.witness, n.state, timestamp_millis(n.over_ms) AS over_since, n.over_how, timestamp_millis(n.shown_ms) AS shown_until, n.still,
   n.targets, CAST(NULL AS STRING) AS outcome, CAST(NULL AS STRING) AS stop_now, CAST(NULL AS STRING) AS step, CAST(NULL AS STRING) AS next,
   CAST(NULL AS STRING) AS prevent
 FROM known_incident k LEFT JOIN incident_state n ON n.incident_id = k.incident_id
 LEFT JOIN affected_resources h ON h.incident_id = k.incident_id
-LEFT JOIN late_removals t ON t.incident_id = k.incident_id
-LEFT JOIN later_namesake g ON g.incident_id = k.incident_id
+LEFT JOIN lost_members t ON t.incident_id = k.incident_id
