@@ -737,7 +737,7 @@ def test_nothing_to_judge_is_no_all_clear(views: dict, why: str, said: str) -> N
     # The first screen says what was read, and what is expected.
     assert first.startswith("NO KAFKA LOGS FOUND") == (why in ("no_files", "no_records", "not_kafka"))
     assert ("Expected logs of Kafka brokers (`server.log`" in first) == (why in ("no_files", "no_records", "not_kafka"))
-    levels_matter = why not in ("no_files", "no_records", "no_coordinator", "no_signs", "nothing_assigned")
+    levels_matter = why not in ("no_files", "no_records", "not_kafka", "no_coordinator", "no_signs", "nothing_assigned")
     assert [part for part in parts if part in written] == [*parts] * levels_matter
     if levels_matter:
         # A command is copied whole, also from a narrow terminal.
@@ -770,7 +770,7 @@ def test_members_without_a_log_stand_in_the_title() -> None:
     views = rows() | {"split_brain": []}
     views["coverage"].append({"process_id": "member connect-4 at /10.0.0.4", "from_ts": None, "to_ts": None, "kind": "missing_process", "note": ""})
     written = flat(as_text(views=views))
-    assert "Split brain: NONE FOUND among the members with logs (1 more has none)" in written
+    assert "Split brain: NONE FOUND among the members with logs (1 more at 10.0.0.4 has none)" in written
     assert "There are no lines of 1 member: what it owned is unknown." in written
 
 
