@@ -82,8 +82,9 @@ def printed(case: Path, width: int) -> str:
     """Return what `forensics report` prints on a terminal of this width, with its colours."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, width, 0, 0))
-    command = [sys.executable, "-m", "forensics", "report", "--no-pager", "--case", str(case)]
+    command = [sys.executable, "-m", "forensics", "report", "--no-pager"]
     env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")} | {"TERM": "xterm-256color"}
+    env["FORENSICS_CASE"] = str(case)  # the printed commands then name no folder of this machine
     output = bytearray()
     with subprocess.Popen(command, stdout=its, stderr=subprocess.DEVNULL, env=env):
         os.close(its)
