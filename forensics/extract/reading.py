@@ -165,18 +165,18 @@ def read_splits(splits: Sequence[FileSplit], tools: Tools) -> Iterator[Part]:
     """
     rows = RowBuilder(tools.classifier, tools.schemas)
     ranges: list[RangeRow] = []
-    for part in _read(splits, tools, rows):
-        if isinstance(part, RangeRow):
-            ranges.append(part)
+    for row in _read(splits, tools, rows):
+        if row is None:  # taken here: a fault in rows of several files must not be reported as that of the file being read
+            yield from rows.take()
         else:
-            yield part
+            ranges.append(row)
     yield from rows.take()
     for row in ranges:
         path = row.row["path"]
         yield replace(row, summaries=rows.summaries.pop(path, ()), doubled=rows.doubled.pop(path, ()))
 
 
-def _read(splits: Sequence[FileSplit], tools: Tools, rows: RowBuilder) -> Iterator[Part]:
+def _read(splits: Sequence[FileSplit], tools: Tools, rows: RowBuilder) -> Iterator[RangeRow | None]:
     done: set[str] = set()
     for split in splits:
         if split.text.plain:
@@ -214,7 +214,7 @@ class Tools:
         return found
 
 
-def _read_archive(splits: Sequence[FileSplit], tools: Tools, rows: RowBuilder) -> Iterator[Part]:
+def _read_archive(splits: Sequence[FileSplit], tools: Tools, rows: RowBuilder) -> Iterator[RangeRow | None]:
     wanted = {p.place.member: p for p in splits}
     try:
         for member, content in contents(place_of(splits[0].place.location), frozenset(wanted)):
@@ -231,7 +231,7 @@ def _read_archive(splits: Sequence[FileSplit], tools: Tools, rows: RowBuilder) -
             yield from _Task(split, tools, rows).fault(e)
 
 
-def _read_plain(split: FileSplit, tools: Tools, rows: RowBuilder) -> Iterator[Part]:
+def _read_plain(split: FileSplit, tools: Tools, rows: RowBuilder) -> Iterator[RangeRow | None]:
     task = _Task(split, tools, rows)
     try:
         with place_of(split.place.location).open("rb", buffering=0) as file:
@@ -250,7 +250,7 @@ def _read_plain(split: FileSplit, tools: Tools, rows: RowBuilder) -> Iterator[Pa
         yield from task.fault(e)
 
 
-def _read_packed(split: FileSplit, tools: Tools, rows: RowBuilder) -> Iterator[Part]:
+def _read_packed(split: FileSplit, tools: Tools, rows: RowBuilder) -> Iterator[RangeRow | None]:
     """Read a range of a packed text, which is unpacked from its beginning."""
     task = _Task(split, tools, rows)
     try:
@@ -302,8 +302,8 @@ class _Task:
         self._split, self._tools, self._rows = split, tools, rows
         self._statistics = Statistics()
 
-    def run(self, stream: Readable, place: int, line: int, behind: bytes, content: Content | None) -> Iterator[Part]:
-        """Yield the rows of the split.
+    def run(self, stream: Readable, place: int, line: int, behind: bytes, content: Content | None) -> Iterator[RangeRow | None]:
+        """Yield None when there are enough rows to take, then the statistics of the split.
 
         Args:
             stream: the text from `place` on.
@@ -319,7 +319,7 @@ class _Task:
                 kinds, faults = self._rows.add(chunk.batch, self._split)
                 self._statistics.add_records(kinds.tolist(), faults)
                 if self._rows.full:
-                    yield from self._rows.take()
+                    yield None
             if chunk.unread:
                 self._statistics.add_records((0, 0, 0, 0), [chunk.unread])
             error = chunk.error or error
@@ -338,8 +338,8 @@ class _Task:
         ahead = behind[behind.find(b"\n") + 1 :] if len(behind) < place else behind
         return WrappedReader(reader, zone).read(_Joined(ahead, stream), place - len(ahead), line - ahead.count(b"\n"), place, split.end)
 
-    def fault(self, error: BaseException) -> Iterator[Part]:
-        """Yield what was read of a split before a fault, and the fault."""
+    def fault(self, error: BaseException) -> Iterator[RangeRow | None]:
+        """Yield the statistics of what was read of a split before a fault, with the fault."""
         yield self._row(reason_of(error))
 
     def _row(self, error: str) -> RangeRow:
