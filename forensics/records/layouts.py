@@ -6,12 +6,13 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from html import unescape
 from itertools import groupby
 from os.path import commonprefix
-from typing import Any, TypeVar
+from typing import Any
 
 from forensics.errors import CatalogueError, UsageError
 from forensics.records.beginnings import first_bytes
@@ -51,7 +52,6 @@ _AFTER_JSON = " \t\r\n,.;]}`*"
 _GROUP = re.compile(r"\(\?P<\w+>")
 _PLAIN = re.compile(r"\\[^A-Za-z0-9]|[A-Za-z0-9 \"\',:;=-]")
 _PLAIN_RUN = re.compile(rf"(?:(?:{_PLAIN.pattern})(?![*+?{{|]))*")
-_T = TypeVar("_T")
 _FIELDS = {"ts", "level", "thread", "logger", "line", "context", "source"}
 
 
@@ -204,7 +204,7 @@ class Layouts:
     _any: dict[bool, tuple[tuple[tuple[Layout, ...], re.Pattern[str]], ...]] = field(default_factory=dict, compare=False, repr=False)
     _begins: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
     _wrapping: dict[str, tuple[Wrapper, ...]] = field(default_factory=dict, compare=False, repr=False)
-    _remembered: dict[tuple[object, ...], Any] = field(default_factory=dict, compare=False, repr=False)
+    _remembered: dict[tuple[object, ...], list[str] | None] = field(default_factory=dict, compare=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Layouts, (self.layouts, self.wrappers, self.keys, self.learned, self.headings)
@@ -249,20 +249,6 @@ class Layouts:
 
     def find(self, line: str, untimed: bool = False) -> tuple[Layout, re.Match[str]] | None:
         """Return the first layout whose head fits a line that is not JSON."""
-        return self.remembered((line, untimed), lambda: self._find(line, untimed))
-
-    def remembered(self, key: tuple[str, *tuple[object, ...]], ask: Callable[[], _T]) -> _T:
-        """Return `ask()` from a cache, by a line and what else it depends on: detection looks at a line several times, and many logs have equal lines."""
-        if len(key[0]) > _LONGEST_LINE:
-            return ask()
-        found: _T = self._remembered.get(key, self)
-        if found is self:  # not asked yet; another thread may clear the cache at any time
-            if len(self._remembered) >= _MAX_LINES:
-                self._remembered.clear()
-            found = self._remembered[key] = ask()
-        return found
-
-    def _find(self, line: str, untimed: bool) -> tuple[Layout, re.Match[str]] | None:
         for tried, pattern in self._alternations(untimed):
             found = pattern.match(line)
             if found is not None and found.lastindex is not None:
@@ -270,6 +256,17 @@ class Layouts:
                 match = self.compiled(layout.head).match(line)
                 return (layout, match) if match else None
         return None
+
+    def remembered(self, key: tuple[str, *tuple[object, ...]], ask: Callable[[], list[str] | None]) -> list[str] | None:
+        """Return the wrappers that `ask` finds, from a cache by a line and what else they depend on: many logs have equal lines."""
+        if len(key[0]) > _LONGEST_LINE:
+            return ask()
+        with suppress(KeyError):  # another thread may clear the cache at any time
+            return self._remembered[key]
+        if len(self._remembered) >= _MAX_LINES:
+            self._remembered.clear()
+        found = self._remembered[key] = ask()
+        return found
 
     def _alternations(self, untimed: bool) -> tuple[tuple[tuple[Layout, ...], re.Pattern[str]], ...]:
         """Return the candidates in order, with one expression for each run of them: described ones are compiled once, regardless of what a file adds."""
