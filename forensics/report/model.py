@@ -9,13 +9,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from forensics.case.integrity import rows_in
-from forensics.catalogue import patterns
-from forensics.catalogue.recogniser import Recogniser
 from forensics.errors import CaseError, UsageError, did_you_mean
 from forensics.report.examined import examine
 from forensics.report.exceptions import KnownException, find_exceptions
@@ -23,9 +22,6 @@ from forensics.report.incidents import by_incident
 from forensics.report.reference import Reference
 from forensics.report.window import PRINTED, CaseTime, RowTime, parse
 from forensics.wording.formats import SEVERITIES, VERDICTS
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Row = dict[str, Any]
 
@@ -203,8 +199,6 @@ def _selected(report: Report) -> pc.Expression:
 
 def _errors(case: CaseLike) -> list[Row]:
     """Return the known errors of the group protocol in members' lines: `known`, `said`, `times`, and the first line as `witnesses` returns it."""
-    import pyarrow.compute as pc
-
     texts = ["error", "cause", "reason"]
     times: Counter[KnownException] = Counter()
     first: dict[KnownException, tuple[str, str]] = {}
@@ -221,9 +215,9 @@ def _errors(case: CaseLike) -> list[Row]:
 
 
 def _advised(case: CaseLike) -> list[Row]:
-    """Do the same for messages with advice in the catalogue."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+    """Do the same for messages with advice in the catalogue, which most reports do not need."""
+    from forensics.catalogue import patterns
+    from forensics.catalogue.recogniser import Recogniser
 
     recogniser = Recogniser(patterns.load())
     names = pa.array({e.name for e in recogniser.catalogue.events if e.advice})
@@ -420,9 +414,6 @@ def _with_repeats(findings: list[Row], occurrences: list[Row]) -> list[Row]:
 
 def witnesses(case: CaseLike, ids: Iterable[str]) -> dict[str, Row]:
     """Return the lines of event IDs: `event_id, process_id, path, line, byte_offset, ts, text`."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     wanted, paths = sorted(set(ids)), [str(p) for p in case.table_paths("event_row")]
     found: dict[str, Row] = {}
     if not wanted:
@@ -452,8 +443,6 @@ def rows_of(view: str, path: Path | None) -> list[Row]:
     Raises:
         CaseError: the view is missing or cannot be read.
     """
-    import pyarrow as pa
-
     if path is None:
         raise CaseError(
             f"The case has no view `{view}`.", why="another version of this program made it", fix="Ingest the logs again, into a new folder."
