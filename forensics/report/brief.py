@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report import anchors, verdict
 from forensics.report.document import Block, Para, Tone
-from forensics.report.examined import basis, filtered_logs, logs_of_several, outermost, silences, undated
+from forensics.report.examined import basis, ended_logs, filtered_logs, logs_of_several, outermost, silences, undated
 from forensics.report.incidents import MERGED_CAUSES, began, by_incident, effects, in_one, is_reported, outcome, walk
 from forensics.report.missing_evidence import at_hosts, end_too_soon, lacks_lines, unread_files, was_loaded
 from forensics.report.model import GENERATION_BEGAN, GENERATION_BEGUN_BY
@@ -54,8 +54,6 @@ _SEVERAL = {
     "damaged": "logs with damaged lines",
     "no_info": "logs without Kafka's lines about tasks and assignments",
 }
-#: Reason for missing lines after the last line of a log.
-_AT_END = "coordinator_went_on"
 #: Maximum number of further incidents of a merged cause that are named.
 _MAX_MERGED = 3
 _COORDINATOR = "coordinator of "
@@ -426,9 +424,10 @@ def missing(report: Report, clock: Clock) -> str:
         parts.append(f"the content of {and_more(shared, 3)}, because the lines of different members cannot be distinguished")
     if mixed := logs_of_several(report, "brokers"):
         parts.append(f"lines that distinguish the brokers in {and_more(mixed, 3)}")
-    gaps = [(c["process_id"], (c.get("facts") or {}).get("why")) for c in report.coverage if c["kind"] == "missing_lines"]
-    with_gaps = {process for process, why in gaps if why != _AT_END}
-    ended = {*end_too_soon(report), *(process for process, why in gaps if why == _AT_END)}
+    ends = ended_logs(report)
+    with_gaps = {c["process_id"] for c in report.coverage if c["kind"] == "missing_lines" and c not in ends}
+    until = {c["process_id"]: c["to_ts"] for c in ends}
+    ended = {*end_too_soon(report), *until}
     for logs, which in ((with_gaps - ended, ""), (with_gaps & ended, ", the last ones too")):
         parts += [f"lines of {and_more(sorted(logs), 3)}{which}"] * bool(logs)
     if files := undated(report):
@@ -437,8 +436,14 @@ def missing(report: Report, clock: Clock) -> str:
         parts.append(silences(facts["gaps"], facts["gap_ms"]))
     undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]
     if later := sorted(ended - with_gaps):
-        last = next((p["last_ts"] for p in report.case["processes"] if p["process_id"] == later[0] and len(later) == 1), None)
-        parts.append(f"lines of {and_more(later, 3)} after {clock.second(last, last) if last else 'the last line' + 's' * (len(later) > 1)}")
+        last = {p["process_id"]: p["last_ts"] for p in report.case["processes"]}
+        after = {log: f" after {clock.second(last[log], None)}" if last.get(log) else " after its last line" for log in later}
+        after |= {
+            log: f"{after[log]} until at least {clock.second(to, None)}"
+            for log, to in until.items()
+            if to and log in after and last.get(log) and to > last[log]
+        }
+        parts.append(f"lines of {and_more([log + after[log] for log in later], 3)}")
     if others := facts["groups_not_examined"]:
         unknown = f"ownership in {and_more(others, 3)} is unknown"
         # The reason is unknown: it is not always a missing log.

@@ -6,12 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from forensics.report import loggers
-from forensics.report.examined import outermost, unread
+from forensics.report.examined import ended_logs, outermost, unread
+from forensics.report.missing_evidence import ENDS
 from forensics.report.resources import and_more, in_words
 from forensics.wording.formats import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import datetime
 
     from forensics.report.model import Report, Row
 
@@ -30,7 +32,9 @@ def rows(report: Report, undecided: Sequence[Row]) -> list[str]:
         report: what was found; `coverage` names the processes whose logs are missing.
         undecided: pairs of owners whose `missing` says which evidence would decide them.
     """
-    found = list(dict.fromkeys([*_copies(report), *_coordinators(report), *_members(report), *_levels(report), *_asked(undecided)]))
+    found = list(
+        dict.fromkeys([*_copies(report), *_coordinators(report), *_members(report), *_ends(report), *_levels(report), *_asked(report, undecided)])
+    )
     return found[:_MAX_REQUESTS]
 
 
@@ -62,7 +66,11 @@ def _coordinators(report: Report) -> Iterator[str]:
 
 
 def _members(report: Report) -> Iterator[str]:
-    found = _missing(report, _MEMBER)
+    # Members that joined from the host of a log that had ended are in its missing lines.
+    ends = {c["process_id"]: c["from_ts"] for c in ended_logs(report)}
+    members = (m for group in report.groups for m in group["members"] if m["process_id"] in ends and m["client_host"])
+    since_end = {m["client_host"]: ends[m["process_id"]] for m in members}
+    found = [c for c in _missing(report, _MEMBER) if not _is_later(c, since_end.get(c["process_id"].rpartition(" at ")[2]))]
     if not found:
         return
     names = sorted({c["process_id"].removeprefix(_MEMBER) for c in found})
@@ -71,15 +79,31 @@ def _members(report: Report) -> Iterator[str]:
     yield f"the logs of {and_more(names, 4)}{how}"
 
 
+def _is_later(c: Row, end: datetime | None) -> bool:
+    return bool(end and c["from_ts"] and c["from_ts"] > end)
+
+
+def _ends(report: Report) -> Iterator[str]:
+    for c in ended_logs(report):
+        since = f": `kubectl logs POD --since-time={(iso(c['from_ts']) or '')[:19]}Z`, or the whole file" if c["from_ts"] else ""
+        yield f"the lines of {c['process_id']} after its last one{since}"
+
+
 def _levels(report: Report) -> Iterator[str]:
     if report.examined.get("why") in _LEVELS:
         text = f"the same logs with {', '.join(loggers.CLIENT[:2])} and {loggers.WORKER[0]} at INFO (`forensics report --full` prints the settings); "
         yield text + "of other client libraries, the debug log of groups (librdkafka: `debug=cgrp`)"
 
 
-def _asked(undecided: Sequence[Row]) -> Iterator[str]:
-    """Yield what undecided pairs ask for, the most frequent first."""
-    yield from merged([(part, s) for s in undecided for part in _parts(s["missing"] or "")])[:2]
+def _asked(report: Report, undecided: Sequence[Row]) -> Iterator[str]:
+    """Yield what undecided pairs ask for, the most frequent first; not the ends of logs that are asked for anyway."""
+    ended = {c["process_id"] for c in ended_logs(report)}
+    asking = [
+        s
+        for s in undecided
+        if not any(code == next(iter((s.get("facts") or {}).get("evidence") or ()), "") and s[owner] in ended for code, owner in ENDS)
+    ]
+    yield from merged([(part, s) for s in asking for part in _parts(s["missing"] or "")])[:2]
 
 
 def merged(wanted: Sequence[tuple[str, Row]]) -> list[str]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _KINDS = ("task", "connector", "partition")
 #: Advice about truncated lines.
 UNCUT = "Raise the limit of the program that wrote, shipped or copied them, or read the original logs."
+#: Reasons for missing lines after the last line of a log.
+_AT_END = ("coordinator_went_on", "ends_early", "ends_unassigned")
 #: Codes of the reasons why nothing was examined which mean that nothing of Kafka was read.
 _NO_KAFKA = ("no_files", "no_records", "not_kafka")
 EXPECTED = (
@@ -219,6 +221,11 @@ def logs_of_several(report: Report, what: str = "members") -> list[str]:
     return sorted({c["process_id"] for c in report.coverage if c["kind"] == f"several_{what}" and c["process_id"]})
 
 
+def ended_logs(report: Report) -> list[Row]:
+    """Return the rows of `coverage` of logs that end although their members may have gone on."""
+    return [c for c in report.coverage if c["kind"] == "missing_lines" and (c.get("facts") or {}).get("why") in _AT_END]
+
+
 def filtered_logs(report: Report, kind: str = "filtered") -> list[str]:
     """Return the logs that contain only some of their lines, such as `grep` output; or (`unordered`) those whose lines are in another order."""
     return sorted({c["process_id"] for c in report.coverage if c["kind"] == kind and c["process_id"]})
@@ -342,6 +349,8 @@ def basis(report: Report, clock: Clock, *, but: bool = True) -> str:
         text += f" What {count(unheard, 'consumer')} owned is unknown: {'its log has' if unheard == 1 else 'their logs have'} no INFO lines."
     if (uncounted := facts["groups_not_counted"]) and not facts["members_without_log"]:
         text += f" The number of members of {and_more(uncounted, 6)} is unknown: there may have been more."
+    if ended := ended_logs(report):
+        text += f" The {'log' if len(ended) == 1 else 'logs'} of {and_more(sorted(c['process_id'] for c in ended), 3)} {'ends' if len(ended) == 1 else 'end'} early: what {'it' if len(ended) == 1 else 'they'} owned then is unknown."
     if cut := facts["logs_cut"]:
         text += f" The lines of {count(cut, 'log')} are truncated: the text after the cut is unknown."
     if damaged := facts["logs_damaged"]:

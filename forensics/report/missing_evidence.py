@@ -27,7 +27,7 @@ _SCOPES = {"broker": "members of other groups", "group": "others of the group", 
 _MEMBERS_IN_WORDS = 3
 _HOSTS_IN_WORDS = 2
 #: Evidence that would settle a pair, by the codes of `split_brain.missing`, and the process whose log has it.
-_ENDS = (("end_of_a", "process_a"), ("end_of_b", "process_b"), ("sign_of_b", "process_b"))
+ENDS = (("end_of_a", "process_a"), ("end_of_b", "process_b"), ("sign_of_b", "process_b"))
 _MEMBER, _COORDINATOR = "member ", "coordinator of "
 #: Words for skipped files, singular and plural.
 _SKIPPED = {
@@ -225,7 +225,7 @@ def unread_files(report: Report) -> list[Row]:
 def end_too_soon(report: Report) -> list[str]:
     """Return the logs whose later lines would settle undecided pairs of owners."""
     undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]
-    return sorted({s[process] for s in undecided for what, process in _ENDS if what in ((s.get("facts") or {}).get("evidence") or ())})
+    return sorted({s[process] for s in undecided for what, process in ENDS if what in ((s.get("facts") or {}).get("evidence") or ())})
 
 
 def lacks_lines(c: Row) -> bool:

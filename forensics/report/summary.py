@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report import brief, collect, verdict
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
-from forensics.report.examined import EXPECTED, basis, is_without_group, is_without_kafka, why_not_examined
+from forensics.report.examined import EXPECTED, basis, ended_logs, is_without_group, is_without_kafka, why_not_examined
 from forensics.report.groups import rebalances
 from forensics.report.incidents import MERGED_CAUSES, ended, in_one
 from forensics.report.model import EARLIEST
@@ -157,7 +157,7 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
     if titled and titled.incident.get("state") == "over" and (still := sum(s.incident.get("state") == "open" for s in shown_stories)):
         # Without this, the title would read as an all-clear.
         outcome += f"; {count(still, 'other incident')} {'is' if still == 1 else 'are'} not over"
-    if titled and titled.incident.get("state") == "over" and report.examined["files_unread"]:
+    if titled and titled.incident.get("state") == "over" and (report.examined["files_unread"] or ended_logs(report)):
         outcome += "; evidence is incomplete"
     if both_worked:
         return f"SPLIT BRAIN PROVED{outcome}", "bad"
@@ -323,7 +323,7 @@ def unsettled(report: Report, names: Names, shown_stories: Sequence[Story], cloc
     rows: list[tuple[str, str]] = []
     if is_without_kafka(report):
         return [Heading(3, ""), Table(_LABELLED, (("Read", why_not_examined(report)), ("Expected", f"{EXPECTED}.")))]
-    missing = report.examined["members_without_log"]
+    missing, ended = report.examined["members_without_log"], ended_logs(report)
     if not shown_stories:
         rows += [("Rebalances" if not n else "", text) for n, text in enumerate(rebalances(report, names, clock))]
     if not report.examined["examined"]:
@@ -336,6 +336,12 @@ def unsettled(report: Report, names: Names, shown_stories: Sequence[Story], cloc
         rows.append(("Known", f"{in_words(sorted({s['resource'] for s in alone}), alone)} may have had two owners: {pairs}"))
     elif missing:
         rows.append(("Known", f"there are no lines of {count(missing, 'member')}: what {'it' if missing == 1 else 'they'} owned is unknown"))
+    elif ended:
+        why = [
+            f"{names.process(c['process_id'])}: {c['note'].partition(': ')[2]}; its work after {clock.second(c['from_ts'], None)} is unknown"
+            for c in ended
+        ]
+        rows += [("Known" if not n else "", text) for n, text in enumerate(why[:_LISTED])]
     elif not undecided:
         return []
     rows += [("Collect" if not n else "", text) for n, text in enumerate(collect.rows(report, undecided))]

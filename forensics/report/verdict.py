@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report.collect import merged
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
-from forensics.report.examined import basis, not_examined
+from forensics.report.examined import basis, ended_logs, not_examined
 from forensics.report.missing_evidence import at_hosts
 from forensics.report.resources import and_more, in_words
 from forensics.wording.formats import Clock, count, fold, joined, span
@@ -158,13 +158,15 @@ def _one(row: Row) -> tuple[str, str]:
 
 
 def limits_of(report: Report) -> str:
-    """Describe the members without a log or without INFO lines in it, truncated and damaged logs, and files that could not be read; return an empty text if there are none."""
+    """Describe the members without a log or without INFO lines in it, logs that end early, truncated and damaged logs, and files that could not be read; return an empty text if there are none."""
     examined = report.examined
     members, unheard, cut, uncounted = (examined[name] for name in ("members_without_log", "members_unheard", "logs_cut", "groups_not_counted"))
     unread, damaged = examined["files_unread"], examined["logs_damaged"]
     none = [f"{members:,} more{at_hosts(report.coverage)} {'has' if members == 1 else 'have'} none"] * bool(members)
     silent = [f"the {'log' if unheard == 1 else 'logs'} of {unheard:,} {'does' if unheard == 1 else 'do'} not show ownership"] * bool(unheard)
-    ends = [f"{count(cut, 'log')} {'has' if cut == 1 else 'have'} truncated lines"] * bool(cut)
+    early = sorted(c["process_id"] for c in ended_logs(report))
+    ends = [f"{and_more(early, 3)} {'ends' if len(early) == 1 else 'end'} early"] * bool(early)
+    ends += [f"{count(cut, 'log')} {'has' if cut == 1 else 'have'} truncated lines"] * bool(cut)
     ends += [f"{count(damaged, 'log')} {'has' if damaged == 1 else 'have'} damaged lines"] * bool(damaged)
     more = [f"the number of members of {and_more(uncounted, 3)} is unknown"] * bool(uncounted and not members)
     partly = [f"{count(unread, 'file')} could not be read completely"] * bool(unread)

@@ -1,6 +1,6 @@
 -- One row for each period of a process's time that the evidence covers or lacks, and per process that others name but whose log is missing.
 -- Reads: range_row, unrecognised_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log
--- Reads: damaged_line, filtered_log, log_hole, event, placed_event, client_event, ownership_pair, ownership, clock_offset
+-- Reads: damaged_line, filtered_log, log_hole, event, placed_event, client_event, ownership_pair, ownership, clock_offset, silent_member
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
 -- Public: yes
@@ -144,18 +144,20 @@ WITH file_range AS (
   FROM quiet_interval s LEFT JOIN clock_offset c ON c.process_id = s.process_id AND c.is_island_reference
   WHERE unix_millis(s.to_ts) - unix_millis(s.from_ts) >= gap_ms
   UNION ALL
-  -- If the log ends with the line that shows a gap, the missing lines are after it.
-  SELECT process_id, CASE WHEN is_at_end THEN to_ts ELSE from_ts END, CASE WHEN NOT is_at_end THEN to_ts END, 'missing_lines' AS code, NULL,
-    min(CASE WHEN is_at_end THEN 'coordinator_went_on' ELSE why END), NULL
-  FROM (
-    SELECT h.process_id, b.ts AS from_ts, a.ts AS to_ts, h.why,
-      h.why = 'coordinator_ahead' AND coalesce(l.last_ms <= unix_millis(a.ts), false) AS is_at_end
-    FROM innermost_gap h JOIN event a ON a.event_id = h.event_id AND a.process_id = h.process_id
-    LEFT JOIN event b ON b.process_id = h.process_id AND b.stream_pos = h.from_pos
-    LEFT JOIN (SELECT process_id, max(last_ms) AS last_ms FROM process_life GROUP BY process_id) l ON l.process_id = h.process_id
-    WHERE h.inner_pos IS NULL OR h.from_pos > h.inner_pos
-  )
-  GROUP BY process_id, from_ts, to_ts, is_at_end
+  SELECT h.process_id, b.ts, a.ts, 'missing_lines' AS code, NULL, min(h.why), NULL
+  FROM innermost_gap h JOIN event a ON a.event_id = h.event_id AND a.process_id = h.process_id
+  LEFT JOIN event b ON b.process_id = h.process_id AND b.stream_pos = h.from_pos
+  -- If the log ends with the line that shows the gap, the missing lines are after it.
+  LEFT ANTI JOIN silent_member s ON s.process_id = h.process_id AND s.last_ms <= unix_millis(a.ts) AND s.how = 'continued'
+    AND h.why = 'coordinator_ahead'
+  WHERE h.inner_pos IS NULL OR h.from_pos > h.inner_pos GROUP BY h.process_id, b.ts, a.ts
+  UNION ALL
+  -- For each log, of its memberships the one that is best known to have continued.
+  SELECT process_id, timestamp_millis(last_ms), timestamp_millis(CASE WHEN max(until_ms) > last_ms THEN max(until_ms) END), 'missing_lines' AS code,
+    min_by(generation, struct(how, group_id)),
+    CASE min(how) WHEN 'unassigned' THEN 'ends_unassigned' WHEN 'unknown' THEN 'ends_early' ELSE 'coordinator_went_on' END,
+    min_by(group_id, struct(how, group_id))
+  FROM silent_member WHERE how <> 'gone' GROUP BY process_id, last_ms
   UNION ALL
   -- The remaining lines of a filtered log show that the process ended somewhere between two of them, unless one of them shows its end.
   SELECT l.process_id, timestamp_millis(l.last_ms), timestamp_millis(l.next_start_ms), 'missing_lines' AS code, NULL,
@@ -269,7 +271,8 @@ SELECT process_id, from_ts, to_ts,
     'client', CASE WHEN code = 'several_members' THEN detail END, 'members', CASE WHEN code IN ('several_members', 'missing_member') THEN number END,
     'brokers', CASE WHEN code = 'several_brokers' THEN number END, 'broker_ids', CASE WHEN code = 'several_brokers' THEN name END,
     'line_count', CASE WHEN code IN ('cut_lines', 'damaged') THEN number END,
-    'group_id', CASE WHEN code IN ('missing_member', 'missing_coordinator', 'several_members', 'many_owners') THEN name END,
+    'group_id', CASE WHEN code IN ('missing_member', 'missing_coordinator', 'several_members', 'many_owners') THEN name
+      WHEN code = 'missing_lines' THEN detail END, 'generation', CASE WHEN code = 'missing_lines' THEN number END,
     'clients', CASE WHEN code = 'no_client_info' THEN name END, 'client_count', CASE WHEN code = 'no_client_info' THEN number END,
     'of_process', CASE WHEN code = 'copy' THEN name END, 'equal_lines', CASE WHEN code = 'copy' THEN number END,
     'all_lines', CASE WHEN code = 'copy' THEN try_cast(detail AS BIGINT) END,

@@ -1,7 +1,7 @@
 -- One row per time that one process by itself was paused, cut off, killed or too slow to poll, including cases in which these cannot be
 -- distinguished.
 -- Reads: lost_membership, process_ending, process_life, process_cluster, generation, clock_offset, fact_line, client_event, join_round
--- Reads: coordinator_outage, vanished_member
+-- Reads: coordinator_outage, silent_member
 -- Grain: trouble_id
 -- The evidence is the lost memberships of its members, or connections that fail for long while members in other processes keep theirs.
 CREATE OR REPLACE TEMPORARY VIEW process_trouble (
@@ -245,5 +245,5 @@ SELECT left(sha2(concat_ws('|', 'vanished', v.process_id, v.instance), 256), 12)
   array('lines_missing', 'member_cut_off', 'process_killed', 'process_paused') AS alternatives, max(v.last_lo_ms) AS from_lo_ms,
   min(v.gone_hi_ms) AS from_hi_ms, CAST(NULL AS BIGINT) AS to_lo_ms, CAST(NULL AS BIGINT) AS to_hi_ms,
   max(v.reference_process_id) AS reference_process_id, slice(array_distinct(flatten(sort_array(collect_list(v.witness)))), 1, 16) AS witness
-FROM vanished_member v LEFT ANTI JOIN lost_membership l ON l.process_id = v.process_id AND l.instance = v.instance
-GROUP BY v.process_id, v.instance
+FROM silent_member v LEFT ANTI JOIN lost_membership l ON l.process_id = v.process_id AND l.instance = v.instance
+WHERE v.how = 'gone' GROUP BY v.process_id, v.instance
