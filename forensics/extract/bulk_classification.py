@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +25,7 @@ import regex
 from forensics.catalogue.converters import CONVERTERS, NoValue
 from forensics.catalogue.counted_texts import CountedTexts
 from forensics.catalogue.recogniser import Recogniser
-from forensics.extract.chunks import COUNT, EVENT, BulkClassification, Classifier, Columns, array_of
+from forensics.extract.chunks import EVENT, Classifier, Content, Values, array_of, places_of
 from forensics.records.kafka_words import kafka_words
 from forensics.records.line_reader import Record
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints, Octets, slices
@@ -44,8 +45,6 @@ _OTHER, _HEXADECIMAL, _LETTER = range(3)
 _KINDS = np.array([_HEXADECIMAL if chr(b) in "0123456789abcdef" else _LETTER if chr(b).isalpha() else _OTHER for b in range(256)])
 _MAX_PREFIXES = 4
 _INTEGER = regex.compile("-?[0-9]+")
-#: Columns of an event that is counted; the others are those of its classification and captures.
-_COUNTED = ("level", "logger", "event", "releases")
 #: Fewer records of one logger that may only be counted, or longer ones, are classified one by one just as fast.
 _FEW_COUNTED, _LONGEST_COUNTED = 200, 1_000
 _MAX_ENDINGS, _MAX_BLOCKS = 1 << 12, 64
@@ -63,16 +62,30 @@ class _Template:
     """What messages have in common that differ only in their numbers.
 
     Attributes:
-        kind: `EVENT` or `COUNT`.
-        same: columns that do not depend on numbers.
+        content: the content of one of them, without captures that contain a number.
+        kind: its kind: `EVENT` or `COUNT`.
         size: bytes before the message without its prefixes.
-        parts: where each capture that contains a number begins and ends.
+        parts: where each capture that contains a number begins and ends; none if messages are only counted.
     """
 
+    content: Content
     kind: int
-    same: Mapping[str, Any]
     size: int
     parts: Mapping[str, tuple[_Place, _Place]]
+
+
+class BulkClassification(NamedTuple):
+    """The classification of messages.
+
+    Attributes:
+        contents: contents of their templates.
+        which: the index of each message's content; -1 if it is to be classified alone.
+        values: see `RecordBatch`.
+    """
+
+    contents: Sequence[Content]
+    which: Ints
+    values: Mapping[str, Values]
 
 
 class _Texts:
@@ -193,10 +206,8 @@ class MessageTemplates:
         #: Number of messages of each template that is not known yet.
         self._counts: dict[tuple[int, bytes], int] = {}
 
-    def read(
-        self, buffer: Buffer, begins: Ints, stops: Ints, sources: Ints, record: Callable[[int, str], Record]
-    ) -> list[tuple[Ints, BulkClassification]]:
-        """Classify messages. Those in no answer are left to `Classifier.classify`.
+    def read(self, buffer: Buffer, begins: Ints, stops: Ints, sources: Ints, record: Callable[[int, str], Record]) -> BulkClassification:
+        """Classify messages. Those without a content are left to `Classifier.classify`.
 
         Args:
             buffer: holds the messages.
@@ -205,14 +216,13 @@ class MessageTemplates:
             sources: a number of the level, logger and other properties of its record.
             record: returns a message's record, given its index and text.
         """
-        if not len(begins):
-            return []
-        try:
-            texts = _Texts(buffer.parts(begins, stops))
-            templates, which = self._templates_of(texts, sources, record)
-            return list(self._read(texts, templates, which)) if templates else []
-        except Exception:  # one by one, the faulty message is reported
-            return []
+        if len(begins):
+            with suppress(Exception):  # one by one, the faulty message is reported
+                texts = _Texts(buffer.parts(begins, stops))
+                templates, which = self._templates_of(texts, sources, record)
+                if templates:
+                    return self._read(texts, templates, which)
+        return BulkClassification((), np.full(len(begins), -1, np.int64), {})
 
     def _templates_of(self, texts: _Texts, sources: Ints, record: Callable[[int, str], Record]) -> tuple[list[_Template], Ints]:
         """Return known templates, and the index of each message's; -1 if it has none."""
@@ -248,7 +258,7 @@ class MessageTemplates:
         found = classified.found
         if found is None or spans is None:
             return None
-        size, same, parts = spans[0], dict(found.captures), {}
+        same, parts = dict(found.captures), {}
         for name, (begin, end) in spans[1].items():
             if not any(begin <= number < end for number, _ in numbers):
                 continue
@@ -257,68 +267,44 @@ class MessageTemplates:
             if is_other or same.pop(name, None) is None or (name == "client_id" and _may_be_of_task(text)):
                 return None
             parts[name] = _place(begin, numbers), _place(end, numbers)
-        of_record = {"level": record.level, "logger": record.logger, "thread": record.thread, "source_line": record.source_line}
-        of_event = {"event": found.event, "category": found.category, "context": found.context, "releases": classified.releases}
-        return _Template(classified.kind, {**same, **of_record, **of_event}, size, parts)
+        content = Content(record, classified._replace(found=replace(found, captures=same)))
+        return _Template(content, classified.kind, spans[0], parts if classified.kind == EVENT else {})
 
-    def _read(self, texts: _Texts, templates: Sequence[_Template], which: Ints) -> Iterator[tuple[Ints, BulkClassification]]:
-        """Yield the messages of each kind."""
-        kinds = np.append([template.kind for template in templates], -1)[which]
-        counted = np.flatnonzero(kinds == COUNT)
-        if len(counted):
-            columns = self._constants(templates, which[counted], ())
-            yield counted, BulkClassification(COUNT, len(counted), {name: columns[name] for name in _COUNTED})
-        rows = np.flatnonzero(kinds == EVENT)
-        if not len(rows):
-            return
-        mine, right = which[rows], np.ones(len(rows), bool)
+    def _read(self, texts: _Texts, templates: Sequence[_Template], which: Ints) -> BulkClassification:
+        """Return the messages of the given templates, with the values of captures that contain a number."""
+        values: dict[str, Values] = {}
+        which = which.copy()
         parts: dict[str, list[tuple[int, ...]]] = defaultdict(list)
         for n, template in enumerate(templates):
             for name, (begin, end) in template.parts.items():
                 parts[name].append((n, *begin, *end))
-        columns = self._constants(templates, mine, parts)
+        are_wrong = np.zeros(len(which), bool)
         for name, known in parts.items():
             which_of, *places = np.array(known, np.int64).T
-            index = np.full(len(templates), -1)
+            index = np.full(len(templates) + 1, -1)
             index[which_of] = np.arange(len(which_of))
-            of_rows = index[mine]
-            varying = np.flatnonzero(of_rows >= 0)
-            values, wrong = self._values(name, texts, rows[varying], [place[of_rows[varying]] for place in places])
-            right[varying[wrong]] = False
-            at = np.arange(len(rows))
-            at[varying] = len(rows) + np.arange(len(values))
-            columns[name] = values if len(varying) == len(rows) else pa.concat_arrays([columns[name], values]).take(pa.array(at))
-        begins = texts.borders[rows] + np.array([template.size for template in templates])[mine]
-        columns["message"] = slices(texts.octets, begins, texts.borders[rows + 1]).cast(pa.string())
-        if not right.all():
-            rows, columns = rows[right], {name: column.filter(pa.array(right)) for name, column in columns.items()}
-        yield rows, BulkClassification(EVENT, len(rows), {name: column for name, column in columns.items() if column.null_count < len(column)})
-
-    def _constants(self, templates: Sequence[_Template], which: Ints, names: Iterable[str]) -> Columns:
-        """Return columns of what does not depend on numbers in messages of the given templates, including columns with these names."""
-        values: dict[str, list[Any]] = defaultdict(lambda: [None] * len(templates), {name: [None] * len(templates) for name in names})
-        for n, template in enumerate(templates):
-            for name, value in template.same.items():
-                values[name][n] = value
-        places = pa.array(which)
-        return {name: array_of(column, self._type(name)).take(places) for name, column in values.items()}
+            of_rows = index[which]
+            rows = np.flatnonzero(of_rows >= 0)
+            found, wrong = self._values(name, texts, rows, [place[of_rows[rows]] for place in places])
+            are_wrong[rows[wrong]] = True
+            values[name] = places_of(rows, len(which)), found
+        which[are_wrong] = -1
+        rows = np.flatnonzero(np.array([*(template.kind == EVENT for template in templates), False])[which])
+        begins = texts.borders[rows] + np.array([template.size for template in templates])[which[rows]]
+        values["message"] = places_of(rows, len(which)), slices(texts.octets, begins, texts.borders[rows + 1]).cast(pa.string())
+        return BulkClassification([template.content for template in templates], which, values)
 
     def _values(self, name: str, texts: _Texts, rows: Ints, places: Sequence[Ints]) -> tuple[pa.Array, Ints]:
         """Return a capture of some messages, given where it is in each, and the indices of those whose text is not a value of it."""
         found = slices(texts.octets, texts.places(rows, *places[:2]), texts.places(rows, *places[2:])).cast(pa.string())
         kind = self._fields[name].type
         if kind in ("string", "int"):  # a text with a digit is a value
-            return found.cast(self._type(name)), np.empty(0, np.int64)
+            return found.cast(CAPTURE_TYPES[kind]), np.empty(0, np.int64)
         distinct = found.dictionary_encode()
         values = [CONVERTERS[kind](text) for text in distinct.dictionary.to_pylist()]
         wrong = np.array([isinstance(value, NoValue) for value in values])[distinct.indices.to_numpy()]
-        typed = array_of([None if isinstance(value, NoValue) else value for value in values], self._type(name))
+        typed = array_of([None if isinstance(value, NoValue) else value for value in values], CAPTURE_TYPES[kind])
         return typed.take(distinct.indices), np.flatnonzero(wrong)
-
-    def _type(self, name: str) -> pa.DataType:
-        if name == "source_line":
-            return pa.int32()
-        return CAPTURE_TYPES[self._fields[name].type] if name in self._fields else pa.string()
 
 
 def _place(position: int, numbers: Sequence[tuple[int, int]]) -> _Place:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -17,7 +17,8 @@ from forensics.records.line_reader import Record
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints
 from forensics.records.vectorized.line_fields import NO_TIME
 
-Columns = dict[str, pa.Array]
+#: The index of each record's value, and the values.
+Values = tuple[Ints, pa.Array]
 #: Kinds of records: an event; evidence that no pattern matches; an event that is only counted; not worth a row.
 EVENT, OTHER, COUNT, NONE = KINDS = range(4)
 
@@ -43,7 +44,7 @@ NOTHING = Classification(NONE)
 
 @dataclass(slots=True, eq=False)
 class Content:
-    """What several records have in common that differ only in their times.
+    """What several records have in common that differ only in their times, or also in some values.
 
     Attributes:
         record: any one of them.
@@ -52,21 +53,6 @@ class Content:
 
     record: Record
     classification: Classification | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BulkClassification:
-    """The classification of many records as columns.
-
-    Attributes:
-        kind: `EVENT` or `COUNT`.
-        count: number of records.
-        columns: columns of their contents, including captures.
-    """
-
-    kind: int
-    count: int
-    columns: Columns
 
 
 class Classifier:
@@ -124,15 +110,11 @@ def _fitting(value: Any, kind: pa.DataType) -> Any:  # noqa: ANN401  (a cell)
     return value
 
 
-def sparse_array(rows: Sequence[int], values: Sequence[Any], count: int, kind: pa.DataType) -> pa.Array:
-    """Return a column of `count` rows that has values only in the given rows."""
-    if len(rows) == count:
-        return array_of(values, kind)
-    places = np.zeros(count, np.int64)
-    empty = np.ones(count, bool)
-    places[list(rows)] = np.arange(len(rows))
-    empty[list(rows)] = False
-    return array_of(values, kind).take(pa.array(places, mask=empty))
+def places_of(rows: Ints, count: int) -> Ints:
+    """Return for each of `count` rows its index in `rows`; -1 if it is not one of them."""
+    found = np.full(count, -1, np.int64)
+    found[rows] = np.arange(len(rows))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +123,8 @@ class RecordBatch:
 
     Attributes:
         contents: distinct contents of the records, None for one that no record here has.
-        many: further contents, already classified.
-        which: the content of each record: an index into `contents`, continued into the concatenated rows of `many`.
+        which: the content of each record: an index into `contents`.
+        values: columns in which records with the same content differ: the index of each record's value, -1 if its content has it; and the values.
         buffer: holds their bytes.
         begins, stops: first byte of each record in the buffer, and the byte after its last.
         offsets: position of the first byte of each record in the text.
@@ -154,8 +136,8 @@ class RecordBatch:
     """
 
     contents: Sequence[Content | None]
-    many: Sequence[BulkClassification]
     which: Ints
+    values: Mapping[str, Values]
     buffer: Buffer
     begins: Ints
     stops: Ints
@@ -211,7 +193,7 @@ class SingleRecords:
         offsets, lines, again, times, resolutions = np.array(self._columns, np.int64).T
         buffer, which = Buffer.of(b"".join(self._raws)), np.arange(len(self._contents))
         return RecordBatch(
-            self._contents, (), which, buffer, borders[:-1], borders[1:], offsets, lines, again > 0, times, resolutions, self._collectors
+            self._contents, which, {}, buffer, borders[:-1], borders[1:], offsets, lines, again > 0, times, resolutions, self._collectors
         )
 
 

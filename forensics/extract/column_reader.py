@@ -17,7 +17,7 @@ import pyarrow as pa
 from forensics.catalogue.recogniser import Recogniser
 from forensics.evidence.streams import Readable
 from forensics.extract.bulk_classification import CountedRecords, MessageTemplates, matching
-from forensics.extract.chunks import BulkClassification, Chunk, Classifier, Content, RecordBatch
+from forensics.extract.chunks import Chunk, Classifier, Content, RecordBatch, Values
 from forensics.records.line_reader import MAX_RECORD_BYTES, Line, Record, RecordReader, decode
 from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints, Window, WordSearch
@@ -237,7 +237,7 @@ class ColumnReader:
             contents.append(_content(record))
             if record is not None and record.moment is not None:
                 resolutions[i] = record.moment.resolution_ms
-        many: list[BulkClassification] = []
+        values: dict[str, Values] = {}
         if len(fixed):
             of_headers = ((h.end, h.resolution_ms) for h in self._finder.headers)
             ends, resolution = np.array(list(of_headers), np.int64).T
@@ -245,21 +245,23 @@ class ColumnReader:
             resolutions[fixed] = resolution[kinds]
             begins = places.begins[mine] + ends[kinds]
             numbers, firsts = self._distinct(page, mine, places, tails, begins, stops[fixed])
-            found, many = self._contents_of(page, mine[firsts], places, tails, begins[firsts], contents)
+            found, of_found = self._contents_of(page, mine[firsts], places, tails, begins[firsts], contents)
             index[fixed] = found[numbers]
-        known = np.ones(len(contents) + sum(some.count for some in many), bool)
-        known[: len(contents)] = [content is not None for content in contents]
-        known = known[index]
+            for name, (at, array) in of_found.items():
+                values[name] = np.full(len(which), -1, np.int64), array
+                values[name][0][fixed] = at[numbers]
+        known = np.array([content is not None for content in contents])[index]
         which, index, stops, resolutions = which[known], index[known], stops[known], resolutions[known]
+        values = {name: (at[known], array) for name, (at, array) in values.items()}
         begins, again = places.begins[which], _again(page, which, places)
         lines = page.line + places.firsts[which]
-        return RecordBatch(contents, many, index, buffer, begins, stops, page.at + begins, lines, again, records.times[which], resolutions)
+        return RecordBatch(contents, index, values, buffer, begins, stops, page.at + begins, lines, again, records.times[which], resolutions)
 
     def _contents_of(
         self, page: _Page, which: Ints, places: _Places, tails: Ints, begins: Ints, contents: list[Content | None]
-    ) -> tuple[Ints, list[BulkClassification]]:
-        """Return the index of each given record's content, and contents that were classified together. The records have the fixed layout and are all
-        different. All other contents are appended to `contents`.
+    ) -> tuple[Ints, dict[str, Values]]:
+        """Return the index of each given record's content, and values in which records with the same content differ. The records have the fixed
+        layout and are all different. Their contents are appended to `contents`.
         """
         buffer, records = page.buffer, page.records
         found = np.full(len(which), -1, np.int64)
@@ -275,19 +277,20 @@ class ColumnReader:
             return Record("", None, level, source.thread, source.logger, source.source_line, None, text)
 
         sources = (tail[some] * _MAX_HEADS + headers[some]) * _MAX_HEADS + endings[some]
-        together = self._templates.read(buffer, starts[some], stops[some], sources, record)
-        for rows, _ in together:
-            found[some[rows]] = 0
+        bulk = self._templates.read(buffer, starts[some], stops[some], sources, record)
+        known = bulk.which >= 0
+        found[some[known]] = len(contents) + bulk.which[known]
+        contents += bulk.contents
         one_by_one = np.flatnonzero(found < 0)
         found[one_by_one] = len(contents) + np.arange(len(one_by_one))
         mine = which[one_by_one]
         columns = (begins[one_by_one], *(c[mine] for c in (*places, tails, records.headers, records.endings)))
         contents += [self._known(buffer, *row) for row in zip(*(c.tolist() for c in columns), strict=True)]
-        at = len(contents)
-        for rows, many in together:
-            found[some[rows]] = at + np.arange(many.count)
-            at += many.count
-        return found, [many for _, many in together]
+        values: dict[str, Values] = {}
+        for name, (at, array) in bulk.values.items():
+            values[name] = np.full(len(which), -1, np.int64), array
+            values[name][0][some[known]] = at[known]
+        return found, values
 
     def _distinct(self, page: _Page, which: Ints, places: _Places, tails: Ints, begins: Ints, stops: Ints) -> tuple[Ints, Ints]:
         """Return for each given record of the fixed layout the number of its distinct content, and the position of each content's first record.

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from forensics.evidence.objects import Location, arrow
 from forensics.extract.reading import RangeRow
-from forensics.extract.row_builder import MAX_BYTES, MAX_ROWS, Rows, Schemas
+from forensics.extract.row_builder import MAX_BYTES, MAX_ROWS, Rows, Schemas, held
 
 #: Columns of positions and times. They rise from row to row, so it is enough to write the differences. Their values and the IDs are unique, so a
 #: dictionary would only cost time.
@@ -27,7 +27,7 @@ def with_columns(table: pa.Table, columns: Mapping[str, pa.ChunkedArray]) -> pa.
     for name, values in columns.items():
         at = table.schema.get_field_index(name)
         field = table.schema.field(at)
-        table = table.set_column(at, field, values.cast(field.type))
+        table = table.set_column(at, field, values.dictionary_encode() if pa.types.is_dictionary(field.type) else values.cast(field.type))
     return table
 
 
@@ -39,7 +39,8 @@ def change(file: Path, changed: Callable[[pa.Table], pa.Table]) -> None:
         changed: returns the new rows for those of a group; it may remove some.
     """
     new = file.with_suffix(".new")
-    with pq.ParquetFile(file) as source, _writer(str(new), source.schema_arrow, None) as target:
+    repeated = [field.name for field in held(pq.read_schema(file)) if pa.types.is_dictionary(field.type)]
+    with pq.ParquetFile(file, read_dictionary=repeated) as source, _writer(str(new), source.schema_arrow, None) as target:
         for n in range(source.num_row_groups):
             rows = changed(source.read_row_group(n))
             if rows.num_rows:
@@ -108,7 +109,7 @@ class PartWriter:
     def _flush(self, table: str) -> None:
         """Write the pending batches. They are collected because beginning a row group takes as long as hundreds of rows."""
         if waiting := self._waiting.pop(table, None):
-            self._files[table][1].write_table(pa.Table.from_batches(waiting.batches), row_group_size=waiting.rows)
+            self._files[table][1].write_table(pa.Table.from_batches(waiting.batches).unify_dictionaries(), row_group_size=waiting.rows)
 
     def written(self) -> list[tuple[str, str, int]]:
         """Return table, file name and number of rows of each file, and each range's row as JSON."""
@@ -120,9 +121,9 @@ class PartWriter:
 
 
 def _writer(path: str, schema: pa.Schema, system: pa.fs.FileSystem | None) -> pq.ParquetWriter:
-    """Open a file for rows. It has statistics for positions and times, so that readers can select rows by them."""
+    """Open a file for rows, in which dictionaries are texts. It has statistics for positions and times, so that readers can select rows by them."""
     rising = [name for name in _RISING if name in schema.names]
     return pq.ParquetWriter(
-        path, schema, filesystem=system, compression="zstd", compression_level=1, write_statistics=rising,
+        path, schema, filesystem=system, compression="zstd", compression_level=1, write_statistics=rising, store_schema=False,
         use_dictionary=[name for name in schema.names if name not in _UNIQUE], column_encoding=dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
     )  # fmt: skip

@@ -173,7 +173,8 @@ def read_splits(splits: Sequence[FileSplit], tools: Tools) -> Iterator[Part]:
     yield from rows.take()
     for row in ranges:
         path = row.row["path"]
-        yield replace(row, summaries=rows.summaries.pop(path, ()), doubled=rows.doubled.pop(path, ()))
+        error = "; ".join(filter(None, (row.error, rows.faults.pop(path, ""))))
+        yield replace(row, error=error, summaries=rows.summaries.pop(path, ()), doubled=rows.doubled.pop(path, ()))
 
 
 def _read(splits: Sequence[FileSplit], tools: Tools, rows: RowBuilder) -> Iterator[RangeRow | None]:

@@ -240,7 +240,7 @@ def _rewrite(file: Path, found: Sequence[Repair]) -> _Spans:
         if is_new[mine].any():
             columns = {
                 "ts": pc.add(rows["ts"].cast(pa.int64()), pa.array(shifts[mine])),
-                "process_id": pc.coalesce(owners.take(pa.array(mine, mask=mine < 0)), rows["process_id"]),
+                "process_id": pc.coalesce(owners.take(pa.array(mine, mask=mine < 0)), rows["process_id"].cast(pa.string())),
                 "stream_pos": pa.chunked_array([pa.array(pos[here] + moves[mine])]),
             }
             rows = with_columns(rows, columns)

@@ -60,7 +60,7 @@ def repeated_rows(events: pa.RecordBatch, again: Flags) -> tuple[Flags, list[tup
     left_out = again.copy()
     some = np.flatnonzero(again)
     rows = events.select(["category", *_IDS]).take(pa.array(some))
-    identified = ~pc.is_in(rows["category"], _OF_CLIENTS).to_numpy(zero_copy_only=False)
+    identified = ~pc.is_in(rows["category"].cast(pa.string()), _OF_CLIENTS).to_numpy(zero_copy_only=False)
     for name in _IDS:
         identified |= rows[name].is_valid().to_numpy(zero_copy_only=False)
     left_out[some] = identified

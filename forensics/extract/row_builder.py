@@ -4,27 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from forensics.extract.chunks import (
-    COUNT,
-    EVENT,
-    KINDS,
-    NONE,
-    OTHER,
-    BulkClassification,
-    Classifier,
-    Columns,
-    Content,
-    RecordBatch,
-    array_of,
-    sparse_array,
-)  # fmt: skip
+from forensics.errors import reason_of
+from forensics.extract.chunks import COUNT, EVENT, KINDS, NONE, OTHER, Classifier, Content, RecordBatch, Values, array_of, places_of
 from forensics.extract.repeated_lines import Doubled, repeated_rows
 from forensics.extract.splits import FileSplit
 from forensics.extract.stream_summaries import StreamSummary, summaries_of
@@ -35,6 +23,8 @@ from forensics.schema import TIMESTAMP, Field, table_schema
 
 #: Columns with the same value in all rows of a file.
 _OF_FILES = ("process_id", "path", "file_id")
+#: Text columns in which most values are different. In all others each different value is held, searched for secrets and written once.
+_DIFFERENT = frozenset({"event_id", "message", "text"})
 EVENTS, UNRECOGNISED, COUNTED = "event_row", "unrecognised_row", "counted_row"
 MAX_TEXT = 2_000
 #: Number of extra characters that are read, so that a password is recognised even if the limit cuts it in two.
@@ -49,15 +39,21 @@ MAX_BYTES = 16 << 20
 
 @dataclass(frozen=True)
 class Schemas:
-    """Arrow schemas of the tables that tasks write."""
+    """Arrow schemas of the tables that tasks write; most text columns are dictionaries."""
 
     by_table: Mapping[str, pa.Schema]
 
     @classmethod
     def of(cls, captures: Iterable[Field]) -> Schemas:
         """Return the schemas with a column for each capture."""
-        events = table_schema(EVENTS, captures)
-        return cls({EVENTS: events, UNRECOGNISED: table_schema(UNRECOGNISED), COUNTED: table_schema(COUNTED)})
+        tables = {EVENTS: table_schema(EVENTS, captures), UNRECOGNISED: table_schema(UNRECOGNISED), COUNTED: table_schema(COUNTED)}
+        return cls({table: held(schema) for table, schema in tables.items()})
+
+
+def held(schema: pa.Schema) -> pa.Schema:
+    """Return a table's schema with the types in which its columns are held until they are written."""
+    dictionary = pa.dictionary(pa.int32(), pa.string())
+    return pa.schema([f.with_type(dictionary) if f.type == pa.string() and f.name not in _DIFFERENT else f for f in schema])
 
 
 @dataclass(frozen=True)
@@ -72,43 +68,24 @@ class Rows:
 _TABLE_OF = {EVENT: EVENTS, OTHER: UNRECOGNISED, COUNT: COUNTED}
 
 
-@dataclass(slots=True)
-class _Joined:
-    """Records of a table that were read together.
+class _Part(NamedTuple):
+    """Records of one split and table that were read together.
 
     Attributes:
-        contents: distinct contents that have been classified.
-        many: contents that were classified as columns.
-        index: content of each record, by chunk: an index into `contents`, or -1, -2 and so on for the concatenated rows of `many`.
-        placed: columns of their positions and times, by chunk.
-        splits: split of each chunk.
+        table: the table.
+        split: the split.
+        contents, which, values: see `RecordBatch`; `which` and `values` of these records.
+        placed: columns of their positions and times.
+        again: True for each record that is equal to the one before it.
     """
 
-    contents: list[Content] = field(default_factory=list)
-    many: list[BulkClassification] = field(default_factory=list)
-    index: list[Ints] = field(default_factory=list)
-    placed: list[Columns] = field(default_factory=list)
-    splits: list[FileSplit] = field(default_factory=list)
-    _places: dict[int, int] = field(default_factory=dict)
-    _rows: int = 0
-
-    def place_of(self, content: Content) -> int:
-        """Return the index of a content in `contents`; append it if it is new."""
-        place = self._places.setdefault(id(content), len(self.contents))
-        if place == len(self.contents):
-            self.contents.append(content)
-        return place
-
-    def places_of(self, many: BulkClassification) -> Ints:
-        """Append some rows; return the index of each."""
-        self.many.append(many)
-        self._rows += many.count
-        return np.arange(many.count - self._rows - 1, -self._rows - 1, -1)
-
-    def places(self) -> Ints:
-        """Return the content of each record as an index into `contents` followed by `many`."""
-        index = np.concatenate(self.index)
-        return np.where(index < 0, len(self.contents) - 1 - index, index)
+    table: str
+    split: FileSplit
+    contents: Sequence[Content | None]
+    which: Ints
+    values: Mapping[str, Values]
+    placed: Mapping[str, pa.Array]
+    again: Flags
 
 
 class RowBuilder:
@@ -121,17 +98,15 @@ class RowBuilder:
 
     def __init__(self, classifier: Classifier, schemas: Schemas) -> None:
         self._classifier, self._schemas = classifier, schemas
-        #: Summaries of the rows that were taken, and events that were left out because they repeat the record before them, by file.
+        #: Summaries of the rows that were taken, events that were left out because they repeat the record before them, and faults, by file.
         self.summaries: dict[str, list[StreamSummary]] = {}
         self.doubled: dict[str, list[Doubled]] = {}
+        self.faults: dict[str, str] = {}
         self._clear()
 
     def _clear(self) -> None:
         self._bytes = self._count = 0
-        self._captures: dict[str, tuple[list[int], list[Any]]] = {}
-        self._joined = tuple(_Joined() for _ in _TABLE_OF)
-        #: For each event, whether it is equal to the record before it.
-        self._again: list[Flags] = []
+        self._parts: list[_Part] = []
 
     @property
     def full(self) -> bool:
@@ -144,120 +119,138 @@ class RowBuilder:
         Returns:
             The number of records of each of `KINDS`; and the line and reason of each record that could not be processed.
         """
-        kinds, places, faults = self._classified(items)
+        classified = [None if content is None else self._classifier.of(content) for content in items.contents]
+        kinds = np.array([NONE if c is None else c.kind for c in classified], np.int64)
+        faulty = ((i, c.fault) for i, c in enumerate(classified) if c is not None and c.fault)
+        faults = [(line, fault) for i, fault in faulty for line in items.lines[items.which == i].tolist()]
         kind = kinds[items.which]
         for number, table in _TABLE_OF.items():
             which = np.flatnonzero(kind == number)
             if not len(which):
                 continue
-            joined = self._joined[number]
-            joined.index.append(places[items.which[which]])
-            joined.placed.append(_placed(items, which, table, split))
-            joined.splits.append(split)
-            self._again += [items.again[which]] if table == EVENTS else []
+            values = {name: (at[which], array) for name, (at, array) in items.values.items()} if table == EVENTS else {}
+            placed = _placed(items, which, table, split)
+            self._parts.append(_Part(table, split, items.contents, items.which[which], values, placed, items.again[which]))
             self._count += len(which)
             self._bytes += int((items.stops[which] - items.begins[which]).sum())
         return np.bincount(kind, minlength=len(KINDS)), faults
 
-    def _classified(self, items: RecordBatch) -> tuple[Ints, Ints, list[tuple[int, str]]]:
-        """Return the kind of each distinct content of the records, its index among those of its table, and the faults of records."""
-        faults: list[tuple[int, str]] = []
-        kinds = np.full(len(items.contents), NONE, np.int64)
-        places = np.zeros(len(kinds), np.int64)
-        for i, content in enumerate(items.contents):
-            if content is None:
-                continue
-            classified = self._classifier.of(content)
-            if classified.fault:
-                faults += [(line, classified.fault) for line in items.lines[items.which == i].tolist()]
-            kinds[i] = classified.kind
-            if classified.kind != NONE:
-                places[i] = self._joined[classified.kind].place_of(content)
-        whole = [(kinds, places), *((np.full(many.count, many.kind), self._joined[many.kind].places_of(many)) for many in items.many)]
-        kinds, places = (np.concatenate(column) for column in zip(*whole, strict=True))
-        return kinds, places, faults
-
-    def _joined_rows(self, table: str, joined: _Joined) -> pa.RecordBatch:
+    def _rows(self, table: str, parts: Sequence[_Part]) -> pa.RecordBatch:
         """Return a table's rows of records that were read together; content that several share is converted once."""
-        schema, index = self._schemas.by_table[table], joined.places()
-        types = {"source": pa.string(), **{field.name: field.type for field in schema}}
-        count, contents = len(index), {name: array_of(values, types[name]) for name, values in self._content_columns(table, joined)}
-        contents = self._with_many(schema, joined, {**contents, **(self._taken_captures(schema, len(joined.contents)) if table == EVENTS else {})})
-        contents = _cleaned(contents)
-        different = len(contents["event" if table != UNRECOGNISED else "text"])
-        if count != different or (index[1:] < index[:-1]).any():
-            places = pa.array(index)
-            contents = {name: column.take(places) for name, column in contents.items()}
-        placed = {name: pa.concat_arrays([part[name] for part in joined.placed]) for name in joined.placed[0]}
-        sizes = [len(part) for part in joined.index]
-        of_files = {name: _repeated([getattr(split, name) for split in joined.splits], sizes) for name in _OF_FILES}
-        if (source := contents.pop("source", None)) is not None:
-            of_one = pc.binary_join_element_wise(of_files["process_id"], source, "#")
-            of_files["process_id"] = pc.coalesce(of_one, of_files["process_id"])
-        return _batch(schema, count, {**of_files, **placed, **contents})
+        schema, sizes = self._schemas.by_table[table], [len(part.which) for part in parts]
+        contents, index = _joined(parts)
+        types = {field.name: field.type for field in schema}
+        columns = {name: (_cells(cells, types.get(name, pa.string())), at[index]) for name, cells, at in self._columns(table, contents)}
+        for name in {name for part in parts for name in part.values}:
+            columns[name] = _with_values(name, columns.get(name, (None, np.full(len(index), -1))), parts)
+        cleaned = _cleaned({name: column for name, (column, _) in columns.items()})
+        rows = {name: _placed_at(cleaned[name], at, types.get(name, pa.string())) for name, (_, at) in columns.items()}
+        of_files = {name: _repeated([getattr(part.split, name) for part in parts], sizes) for name in _OF_FILES}
+        if (source := rows.pop("source", None)) is not None:
+            own = of_files["process_id"].cast(pa.string())
+            of_files["process_id"] = pc.coalesce(pc.binary_join_element_wise(own, source, "#"), own).dictionary_encode()
+        placed = {name: pa.concat_arrays([part.placed[name] for part in parts]) for name in parts[0].placed}
+        return _batch(schema, len(index), {**of_files, **placed, **rows})
 
-    def _with_many(self, schema: pa.Schema, joined: _Joined, contents: Columns) -> Columns:
-        """Return the columns of contents, followed by those that were classified as columns."""
-        if not joined.many:
-            return contents
-        behind = pa.concat_tables([pa.table(many.columns) for many in joined.many], promote_options="default").combine_chunks()
-        columns = {name: behind[name].chunk(0) for name in behind.column_names}
-        parts = [pa.table(x) for x in ((contents, columns) if joined.contents else (columns,))]
-        whole = pa.concat_tables(parts, promote_options="default").combine_chunks()
-        return {name: whole[name].chunk(0) for name in whole.column_names}
-
-    def _taken_captures(self, schema: pa.Schema, count: int) -> dict[str, pa.Array]:
-        """Return the columns of captures so far, and forget them."""
-        taken, self._captures = self._captures, {}
-        return {name: sparse_array(*column, count, schema.field(name).type) for name, column in taken.items()}
-
-    def _content_columns(self, table: str, joined: _Joined) -> Iterator[tuple[str, list[Any]]]:
-        """Yield columns of the records' contents; captures are collected with those of single records."""
-        records = [content.record for content in joined.contents]
-        yield "level", [record.level for record in records]
-        yield "logger", [record.logger for record in records]
+    def _columns(self, table: str, contents: Sequence[Content]) -> Iterator[tuple[str, Sequence[Any], Ints]]:
+        """Yield columns of contents: name, values, and the place of each content's value among them, -1 for none."""
+        records, every = [content.record for content in contents], np.arange(len(contents))
+        yield "level", [record.level for record in records], every
+        yield "logger", [record.logger for record in records], every
         if any(record.source for record in records):
-            yield "source", [record.source or None for record in records]
+            yield "source", [record.source or None for record in records], every
         if table == UNRECOGNISED:
-            yield "text", [record.message[: MAX_TEXT + _OVERLAP] for record in records]
+            yield "text", [record.message[: MAX_TEXT + _OVERLAP] for record in records], every
             return
-        classified = [self._classifier.of(content) for content in joined.contents]
+        classified = [self._classifier.of(content) for content in contents]
         found = [c.found for c in classified if c.found is not None]
-        yield "event", [f.event for f in found]
-        yield "releases", [c.releases for c in classified]
+        yield "event", [f.event for f in found], every
+        yield "releases", [c.releases for c in classified], every
         if table == COUNTED:
             return
-        yield "thread", [record.thread for record in records]
-        yield "source_line", [record.source_line for record in records]
-        yield "message", [f.message[: MAX_TEXT + _OVERLAP] for f in found]
-        yield "context", [f.context for f in found]
-        yield "category", [f.category for f in found]
+        yield "thread", [record.thread for record in records], every
+        yield "source_line", [record.source_line for record in records], every
+        yield "message", [f.message[: MAX_TEXT + _OVERLAP] for f in found], every
+        yield "context", [f.context for f in found], every
+        yield "category", [f.category for f in found], every
+        captures: dict[str, tuple[list[int], list[Any]]] = {}
         for row, f in enumerate(found):
-            self._capture(row, f.captures)
-
-    def _capture(self, row: int, captures: Mapping[str, Any]) -> None:
-        """Add the captures of a row."""
-        columns = self._captures
-        for name, value in captures.items():
-            column = columns.get(name)
-            if column is None:
-                column = columns[name] = ([], [])
-            column[0].append(row)
-            column[1].append(value)
+            for name, value in f.captures.items():
+                column = captures.get(name)
+                if column is None:
+                    column = captures[name] = ([], [])
+                column[0].append(row)
+                column[1].append(value)
+        for name, (rows, values) in captures.items():
+            yield name, values, places_of(np.array(rows), len(found))
 
     def take(self) -> Iterator[Rows]:
-        """Yield the rows so far; the builder is empty afterwards."""
-        rows = {table: self._joined_rows(table, joined) for table, joined in zip(_TABLE_OF.values(), self._joined, strict=True) if joined.index}
-        again = np.concatenate(self._again) if self._again else np.empty(0, bool)
+        """Yield the rows so far; the builder is empty afterwards. Files with a fault are in `faults`, and their rows are missing."""
+        parts = self._parts
         self._clear()
-        if again.any():
-            left_out, doubled = repeated_rows(rows[EVENTS], again)
-            for path, found in doubled:
-                self.doubled.setdefault(path, []).append(found)
-            rows[EVENTS] = rows[EVENTS].filter(pa.array(~left_out))
-        for path, summary in summaries_of(rows.get(EVENTS), rows.get(COUNTED)):
+        return self._taken(parts)
+
+    def _taken(self, parts: Sequence[_Part]) -> Iterator[Rows]:
+        try:
+            rows = {table: self._rows(table, mine) for table in _TABLE_OF.values() if (mine := [part for part in parts if part.table == table])}
+            again = np.concatenate([np.empty(0, bool), *(part.again for part in parts if part.table == EVENTS)])
+            doubled: list[tuple[str, Doubled]] = []
+            if again.any():
+                left_out, doubled = repeated_rows(rows[EVENTS], again)
+                rows[EVENTS] = rows[EVENTS].filter(pa.array(~left_out))
+            summaries = list(summaries_of(rows.get(EVENTS), rows.get(COUNTED)))
+        except Exception as e:
+            paths = list(dict.fromkeys(part.split.path for part in parts))
+            for path in paths if len(paths) > 1 else ():
+                yield from self._taken([part for part in parts if part.split.path == path])
+            if len(paths) == 1:
+                lines, count = parts[0].placed["line"], sum(len(part.which) for part in parts)
+                self.faults.setdefault(paths[0], f"{count:,} records from line {lines[0].as_py():,} on could not be processed: {reason_of(e)}")
+            return
+        for path, found in doubled:
+            self.doubled.setdefault(path, []).append(found)
+        for path, summary in summaries:
             self.summaries.setdefault(path, []).append(summary)
         yield from (Rows(table, batch) for table, batch in rows.items() if batch.num_rows)
+
+
+def _joined(parts: Sequence[_Part]) -> tuple[list[Content], Ints]:
+    """Return the distinct contents of some records, and the index of each record's content."""
+    contents: dict[int, Content] = {}
+    numbers: dict[int, int] = {}
+    index = []
+    for part in parts:
+        used, which = np.unique(part.which, return_inverse=True)
+        mine = [part.contents[i] for i in used.tolist()]
+        contents.update((id(content), content) for content in mine if content is not None)
+        index.append(np.array([numbers.setdefault(id(content), len(numbers)) for content in mine])[which])
+    return list(contents.values()), np.concatenate(index)
+
+
+def _cells(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    return array_of(values, kind.value_type if pa.types.is_dictionary(kind) else kind)
+
+
+def _with_values(name: str, column: tuple[pa.Array | None, Ints], parts: Sequence[_Part]) -> tuple[pa.Array, Ints]:
+    """Return a column followed by the values of those records that have their own, and the place of each record's value in it."""
+    arrays, at, row = [array for array in column[:1] if array is not None], column[1], 0
+    for part in parts:
+        if name in part.values:
+            own, array = part.values[name]
+            rows = np.flatnonzero(own >= 0)
+            at[row + rows] = sum(map(len, arrays)) + own[rows]
+            arrays.append(array)
+        row += len(part.which)
+    return pa.concat_arrays(arrays), at
+
+
+def _placed_at(column: pa.Array, at: Ints, kind: pa.DataType) -> pa.Array:
+    """Return a column with the value at each place; -1 is NULL."""
+    if not pa.types.is_dictionary(kind):
+        return column if np.array_equal(at, np.arange(len(column))) else column.take(pa.array(at, mask=at < 0))
+    encoded = column.dictionary_encode()
+    codes = np.append(encoded.indices.fill_null(-1).to_numpy(), np.int32(-1))[at]
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), encoded.dictionary)
 
 
 def _placed(items: RecordBatch, which: Ints, table: str, split: FileSplit) -> dict[str, pa.Array]:
@@ -297,11 +290,10 @@ def _event_ids(items: RecordBatch, which: Ints, salt: bytes) -> pa.StringArray:
     return pa.StringArray.from_buffers(len(digests), pa.py_buffer(borders), pa.py_buffer(text))
 
 
-def _repeated(values: Sequence[str | None], sizes: Sequence[int]) -> pa.Array:
-    """Return a column in which each value is repeated; most tasks have one file."""
-    if len(set(values)) == 1:
-        return pa.repeat(pa.scalar(values[0], pa.string()), sum(sizes))
-    return pa.array(values, pa.string()).take(pa.array(np.repeat(np.arange(len(sizes)), sizes)))
+def _repeated(values: Sequence[str | None], sizes: Sequence[int]) -> pa.DictionaryArray:
+    """Return a column in which each value is repeated."""
+    encoded = pa.array(values, pa.string()).dictionary_encode()
+    return encoded.take(pa.array(np.repeat(np.arange(len(sizes)), sizes)))
 
 
 def _cleaned(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
@@ -309,7 +301,8 @@ def _cleaned(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     chosen = [name for name in columns if name not in _OURS]
     cleaned = {**columns, **dict(zip(chosen, scrubbed([columns[name] for name in chosen]), strict=True))}
     for name in cleaned.keys() & {"message", "text"}:
-        cleaned[name] = pc.utf8_slice_codeunits(cleaned[name], 0, MAX_TEXT)
+        if (pc.max(pc.binary_length(cleaned[name])).as_py() or 0) > MAX_TEXT:
+            cleaned[name] = pc.utf8_slice_codeunits(cleaned[name], 0, MAX_TEXT)
     return cleaned
 
 

@@ -17,7 +17,7 @@ from forensics.catalogue.literals import facts_of
 from forensics.catalogue.pattern_files import EventPattern
 from forensics.catalogue.patterns import subject
 from forensics.extract.bulk_classification import MessageTemplates
-from forensics.extract.chunks import COUNT, EVENT, Classifier
+from forensics.extract.chunks import EVENT, Classification, Classifier
 from forensics.records.line_reader import Record
 from forensics.records.vectorized.buffers import Buffer
 
@@ -38,13 +38,18 @@ def record(logger: str, text: str) -> Record:
 
 def one_by_one(logger: str, text: str) -> tuple[int, dict[str, Any]]:
     """Return kind and columns of a message, as `Classifier.classify` finds them."""
-    classified = Classifier(recogniser()).classify(record(logger, text))
+    return columns_of(record(logger, text), Classifier(recogniser()).classify(record(logger, text)))
+
+
+def columns_of(of: Record, classified: Classification | None) -> tuple[int, dict[str, Any]]:
+    """Return kind and columns of a record."""
+    assert classified is not None
     found = classified.found
     if found is None:
         return classified.kind, {}
-    columns = {"level": "INFO", "logger": logger, "event": found.event, "releases": classified.releases}
+    columns = {"level": of.level, "logger": of.logger, "event": found.event, "releases": classified.releases}
     if classified.kind == EVENT:
-        columns |= {"source_line": 7, "category": found.category, "context": found.context, "message": found.message, **found.captures}
+        columns |= {"source_line": of.source_line, "category": found.category, "context": found.context, "message": found.message, **found.captures}
     return classified.kind, {name: value for name, value in columns.items() if value is not None}
 
 
@@ -55,12 +60,12 @@ def together(logger: str, texts: list[str]) -> dict[int, tuple[int, dict[str, An
     begins = np.append(0, ends[:-1] + 1)
     rows = {}
     templates = MessageTemplates(Classifier(recogniser()), recogniser())
-    for which, many in templates.read(Buffer.of(data), begins, ends, np.zeros(len(texts), np.int64), lambda _, text: record(logger, text)):
-        assert many.kind in (COUNT, EVENT)
-        cells = {name: column.to_pylist() for name, column in many.columns.items()}
-        for n, row in enumerate(which.tolist()):
-            found = {name: values[n] for name, values in cells.items() if values[n] is not None}
-            rows[row] = many.kind, {name: dict(value) if name in _MAPS else value for name, value in found.items()}
+    found = templates.read(Buffer.of(data), begins, ends, np.zeros(len(texts), np.int64), lambda _, text: record(logger, text))
+    for row, which in enumerate(found.which.tolist()):
+        if which >= 0:
+            kind, columns = columns_of(found.contents[which].record, found.contents[which].classification)
+            own = {name: array[int(at[row])].as_py() for name, (at, array) in found.values.items() if at[row] >= 0}
+            rows[row] = kind, {**columns, **{name: dict(value) if name in _MAPS else value for name, value in own.items()}}
     return rows
 
 

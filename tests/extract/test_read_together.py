@@ -15,8 +15,8 @@ import pytest
 from places import SAMPLES
 from reading import read, read_evidence
 
-from forensics.extract.bulk_classification import MessageTemplates
-from forensics.extract.chunks import BulkClassification
+from forensics.extract import row_builder
+from forensics.extract.bulk_classification import BulkClassification, MessageTemplates
 from forensics.inventory.inventory import find_evidence
 from forensics.records.line_reader import Profile
 
@@ -222,10 +222,10 @@ def test_messages_that_all_differ_are_read_as_columns_as_they_are_one_by_one(
     as_columns = 0
     read_many = MessageTemplates.read
 
-    def counting(self: MessageTemplates, *args: Any) -> list[tuple[Any, BulkClassification]]:
+    def counting(self: MessageTemplates, *args: Any) -> BulkClassification:
         nonlocal as_columns
         found = read_many(self, *args)
-        as_columns += sum(many.count for _, many in found)
+        as_columns += int((found.which >= 0).sum())
         return found
 
     monkeypatch.setattr(MessageTemplates, "read", counting)
@@ -269,3 +269,29 @@ def test_a_time_with_a_fraction_is_not_read_as_one_without_where_lines_are_cut(t
     (tmp_path / "connect.log").write_bytes(whole * 50 + b"[2026-11-21 07:51:25]\n[2026-11-21 07:51:25,735] I")
     found = read_evidence(find_evidence([tmp_path]), 1 << 20)
     assert [r["last_ts"] % 60_000_000 for r in found.ranges] == [25_735_000]
+
+
+def test_a_fault_in_rows_of_several_files_is_reported_for_its_file_and_costs_no_row_of_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = sorted((SAMPLES / LOGS[0]).rglob("*.log"))[:4]
+    for number, log in enumerate(logs):
+        (tmp_path / f"{number}.log").write_bytes(
+            log.read_bytes().replace(b"Worker started", b"Worker started badly" if number == 2 else b"Worker started")
+        )
+    with_values = row_builder._cleaned
+
+    def failing(columns: dict[str, Any]) -> dict[str, Any]:
+        if any("badly" in (text or "") for name in ("message", "text") if name in columns for text in columns[name].to_pylist()):
+            raise ValueError("a fault")
+        return with_values(columns)
+
+    whole = read([tmp_path])
+    assert any("badly" in row.get("message", row.get("text")) for row in (*whole.events, *whole.unrecognised))
+    monkeypatch.setattr(row_builder, "_cleaned", failing)
+    found = read([tmp_path], broken=True)
+    for rows in ("events", "counted", "unrecognised"):
+        assert getattr(found, rows) == [row for row in getattr(whole, rows) if row["path"] != "2.log"]
+    assert [(path, re.sub(r"[\d,]+", "N", fault)) for path, fault in found.faults] == [
+        ("2.log", "N records from line N on could not be processed: a fault")
+    ]
