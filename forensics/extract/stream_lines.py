@@ -259,7 +259,7 @@ class StreamColumn:
         self._kinds: dict[tuple[int, int], frozenset[int]] = {}
 
     def _slice(self, begin: int, end: int) -> slice:
-        first, stop = np.searchsorted(self._at, (begin, end))
+        first, stop = self._at.searchsorted((begin, end))
         return slice(int(first), int(stop))
 
     def all(self, part: tuple[int, int] = (0, 1 << 62)) -> Iterator[tuple[int, int]]:

@@ -30,7 +30,7 @@ _MAX_CUT = 4
 #: A part that follows this soon belongs to the same process if neither part names its process.
 _SOON = 900 * SECOND
 _EARLIER = "earlier_part"
-_Same = Callable[[Sequence["Part"], Sequence["Part"]], bool]
+_Same = Callable[["_Group", "_Group"], bool]
 _QUARTER = 900 * SECOND
 #: A smaller jump is not a change of zone.
 _MIN_CHANGE = 14 * 60 * SECOND
@@ -69,6 +69,20 @@ class Part:
     members: frozenset[Hashable] = frozenset()
 
 
+class _Group(NamedTuple):
+    """Parts of one process, and the owners, names and members of all of them."""
+
+    parts: list[Part]
+    owners: frozenset[int]
+    names: frozenset[Hashable]
+    members: frozenset[Hashable]
+
+    @classmethod
+    def of(cls, part: Part) -> _Group:
+        """Return one part as a group."""
+        return cls([part], frozenset((part.owner,)), part.names, part.members)
+
+
 def in_order(parts: Sequence[Part], times: Ints, jitter: int, near: int, soon: int = -1) -> list[list[Part]]:
     """Return the parts of each process, in the order of time; a part that continues an older part is cut there.
 
@@ -83,18 +97,18 @@ def in_order(parts: Sequence[Part], times: Ints, jitter: int, near: int, soon: i
         soon: maximum time that is short, if both have member IDs, microseconds; a process may have several, in succession or for several groups.
     """
 
-    def follow(one: Sequence[Part], other: Sequence[Part]) -> bool:
-        most = soon if _members(one) and _members(other) else near
-        spans = [(_span(a, times), _span(b, times)) for a in one for b in other]
+    def follow(one: _Group, other: _Group) -> bool:
+        most = soon if one.members and other.members else near
+        spans = [(_span(a, times), _span(b, times)) for a in one.parts for b in other.parts]
         return any(abs(begin - last) <= most or abs(first - end) <= most for (first, last), (begin, end) in spans)
 
-    groups = _merged([[p] for p in parts], _are_akin)
-    if len(_merged([g for g in groups if _names(g)], _are_akin)) <= 1:
+    groups = _merged(map(_Group.of, parts), _are_akin)
+    if len(_merged((group for group in groups if group.names), _are_akin)) <= 1:
         groups = _merged(groups, follow)
     found: list[list[Part]] = []
     for group in groups:
-        ordered = _ordered(group, times, jitter)
-        found += [ordered] if ordered else _merged([[p] for p in group], _have_one_owner)
+        ordered = _ordered(group.parts, times, jitter)
+        found += [ordered] if ordered else [g.parts for g in _merged(map(_Group.of, group.parts), _have_one_owner)]
     return found
 
 
@@ -109,31 +123,28 @@ def moves(places: Sequence[tuple[int, int]]) -> list[int]:
     return found[::-1]
 
 
-def _merged(groups: list[list[Part]], are_same: _Same) -> list[list[Part]]:
+def _merged(groups: Iterable[_Group], are_same: _Same) -> list[_Group]:
     """Return groups of parts in which groups of the same process are merged."""
-    found: list[list[Part]] = []
+    found: list[_Group] = []
     for group in groups:
-        same = [g for g in found if are_same(g, group)]
-        found = [*(g for g in found if g not in same), sum(same, []) + group]
+        same = [other for other in found if are_same(other, group)]
+        if same:
+            found = [other for other in found if other not in same]
+            every = [*same, group]
+            owners, names, members = (frozenset().union(*sets) for sets in list(zip(*every, strict=True))[1:])
+            group = _Group([part for other in every for part in other.parts], owners, names, members)  # noqa: PLW2901
+        found.append(group)
     return found
 
 
-def _have_one_owner(one: Sequence[Part], other: Sequence[Part]) -> bool:
-    return any(a.owner == b.owner for a in one for b in other)
+def _have_one_owner(one: _Group, other: _Group) -> bool:
+    return not one.owners.isdisjoint(other.owners)
 
 
-def _names(group: Sequence[Part]) -> set[Hashable]:
-    return {name for part in group for name in part.names}
-
-
-def _members(group: Sequence[Part]) -> set[Hashable]:
-    return {member for part in group for member in part.members}
-
-
-def _are_akin(one: Sequence[Part], other: Sequence[Part]) -> bool:
-    if _names(one) and _names(other):
-        return not _names(one).isdisjoint(_names(other))
-    return _have_one_owner(one, other) or not _members(one).isdisjoint(_members(other))
+def _are_akin(one: _Group, other: _Group) -> bool:
+    if one.names and other.names:
+        return not one.names.isdisjoint(other.names)
+    return _have_one_owner(one, other) or not one.members.isdisjoint(other.members)
 
 
 def _span(part: Part, times: Ints) -> tuple[int, int]:
