@@ -524,6 +524,21 @@ def test_a_folder_without_kafka_is_3_and_says_what_was_read_and_what_is_expected
             assert "None of the 20 records in 1 file (access.log) is from a logger of Kafka." in written
 
 
+@pytest.mark.engine
+def test_messages_in_prose_are_explained_if_no_log_was_read(tmp_path: Path) -> None:
+    (tmp_path / "issue.txt").write_text(
+        "Since the update we see this:\n\nDetected that the thread is being fenced. This implies that this thread missed a rebalance and "
+        "dropped out of the consumer group. Will close out all assigned tasks and rejoin the consumer group.\n\nand then nothing more (see below).\n"
+    )
+    for _ in range(2):
+        shown = run_here("report", str(tmp_path / "issue.txt"), XDG_CACHE_HOME=str(tmp_path / "cache"))
+        assert shown.returncode == 3, shown.stderr
+        written = " ".join(shown.stdout.split())
+        assert written.startswith("SPLIT BRAIN NOT EXAMINED")
+        assert "Shown Detected that the thread is being fenced." in written
+        assert "(issue.txt:3) The thread learned that it was no longer a member of its group" in written
+
+
 def test_an_ending_that_no_form_has_is_a_wrong_use_unless_the_form_is_told(tmp_path: Path) -> None:
     case = made_case.written(tmp_path / "case").root
     wrong = CliRunner().invoke(app, ["report", "--case", str(case), "-o", str(tmp_path / "x.pdf2")])

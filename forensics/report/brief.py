@@ -43,14 +43,14 @@ _TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
 _MISSING = {
     "truncated": "log without its beginning",
     "cut_lines": "log whose lines are cut",
-    "no_client_info": "log without Kafka's lines about consumers",
+    "no_client_info": "log without its consumers' joins and assignments",
     "damaged": "log with damaged lines",
     "no_info": "log without Kafka's lines about tasks and assignments",
 }
 _SEVERAL = {
     "truncated": "logs without their beginnings",
     "cut_lines": "logs whose lines are cut",
-    "no_client_info": "logs without Kafka's lines about consumers",
+    "no_client_info": "logs without their consumers' joins and assignments",
     "damaged": "logs with damaged lines",
     "no_info": "logs without Kafka's lines about tasks and assignments",
 }

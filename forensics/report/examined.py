@@ -37,8 +37,8 @@ _WHY = {
     "no_records": "No line of the {files}{read} has a known layout: describe it with `--layout`; `forensics sql source_file` lists the files. "
     "For messages without their times and loggers: `forensics explain - < FILE`.",
     "not_kafka": "None of the {records} in {files}{read} is from a logger of Kafka. `forensics explain - < FILE` also finds messages inside other text.",
-    "no_group_lines": "Kafka or its clients wrote these logs, but none of the {records} shows a generation or an assignment of a group: the loggers that write "
-    "them were off, their level was too high, or such lines are not in this part of the logs.",
+    "no_group_lines": "Kafka or its clients wrote these logs, but none of the {records} names a group together with a generation or an assignment: the loggers "
+    "that write them were off, their level was too high, the names are masked, or such lines are not in this part of the logs.",
     "no_coordinator": "No group formed in these logs: members waited for a coordinator and found none (see Findings), so none of them got an assignment.",
     "cut_lines": f"The lines of these logs are truncated, and what remains does not show assignments or running tasks. {UNCUT}",
     "brokers_only": "The logs are brokers' logs. They show when groups rebalanced, but not the assignments: these are in the logs of Connect workers "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
@@ -62,6 +63,8 @@ _FAILED = (
     "commit_failed", "coordinator_lookup_failed", "coordinator_lost", "generation_reset", "heartbeat_failed", "join_failed", "member_failed", "member_fenced",
     "producer_failed", "rebalance_failed", "rejoin_requested", "sync_failed",
 )  # fmt: skip
+#: Texts in which no event was read are searched for messages up to this size in bytes.
+_MAX_QUOTED = 65_536
 #: Views whose rows are added to their group unchanged.
 _PER_GROUP = ("rebalance_blame", "duplicate_ledger", "open_rebalance")
 #: Columns that a report keeps of each occurrence of a repeated finding.
@@ -231,7 +234,35 @@ def _advised(case: CaseLike) -> list[Row]:
             loggers[row["event_id_first"]] = row["logger"]
     lines = witnesses(case, times)
     found = {n: recogniser.recognise(loggers[n], lines[n]["text"]) for n, _ in times.most_common()}
-    return [lines[n] | {"known": r.pattern, "said": "", "times": times[n]} for n, r in found.items() if r and r.pattern.advice]
+    return [lines[n] | {"known": r.pattern, "said": "", "times": times[n]} for n, r in found.items() if r and r.pattern.advice] or _quoted(case)
+
+
+def _quoted(case: CaseLike) -> list[Row]:
+    """Do the same for short texts in which no event was read: messages in prose, and stack traces without their record."""
+    from forensics.case.named import is_sealed, source
+    from forensics.catalogue import patterns
+    from forensics.catalogue.recogniser import Recogniser
+    from forensics.report.pasted import items_of
+    from forensics.report.show import BROKEN, first_lines
+
+    files = [f for path in case.table_paths("evidence_file") for f in pylist(rows_in(Path(path)).to_table()) if (f["kind"] or "log") == "log"]
+    events = sum(rows_in(path).count_rows() for path in case.table_paths("event_row"))
+    if events or sum(f["bytes"] or 0 for f in files) > _MAX_QUOTED:
+        return []
+    sealed = {f["location"] for f in case.manifest["files"] if is_sealed(f["location"], f.get("seal"))}
+    recogniser = Recogniser(patterns.load())
+    found: dict[int, Row] = {}
+    for file in files:
+        with suppress(*BROKEN):  # the evidence may be gone, or its location be named by the case alone
+            lines = first_lines(source(file["location"], is_named=file["location"] in sealed), file["archive_member"], file["bytes"])
+            for item in items_of("\n".join(lines), recogniser):
+                text = (item.found.message if item.found else item.record.message).strip().partition("\n")[0]
+                known = item.found.pattern if item.found and item.found.pattern.proves else next((k for k, _ in item.exceptions), None)
+                if known:
+                    line = next((n for n, whole in enumerate(lines, 1) if text in whole), 1)
+                    row = found.setdefault(id(known), {"path": file["path"], "line": line, "text": text, "known": known, "said": "", "times": 0})
+                    row["times"] += 1
+    return sorted(found.values(), key=lambda r: not r["known"].advice)
 
 
 def _files_without_kafka(case: CaseLike) -> list[Row]:

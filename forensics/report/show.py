@@ -242,6 +242,16 @@ def _read(location: Location, member: str | None, wanted: set[int], size: int) -
     return lines, stream.whole.hexdigest()
 
 
+def first_lines(location: Location, member: str | None, size: int) -> list[str]:
+    """Return the lines of a short content.
+
+    Raises:
+        OSError and others of `BROKEN`: the content cannot be read.
+    """
+    lines, _ = _read(location, member, set(range(1, size + 2)), size)
+    return [text.rstrip("\r\n") for _, text in sorted(lines.items())]
+
+
 class _Hashed(io.RawIOBase):
     """The first bytes of a content as UTF-8, hashed while they are read."""
 

@@ -166,7 +166,7 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
     if first:
         return f"{first.incident['severity'].upper()}: {shorten(first.headline, _LONGEST)}{outcome}", _TONES[first.incident["severity"]]
     if is_without_kafka(report):
-        return "NO KAFKA LOGS FOUND", "warn"
+        return "SPLIT BRAIN NOT EXAMINED" if report.errors else "NO KAFKA LOGS FOUND", "warn"
     if _is_not_examined(report):
         return "SPLIT BRAIN NOT EXAMINED", "warn"
     if undecided := sum(s["verdict"] == "undecided" for s in report.split_brain):
@@ -322,7 +322,7 @@ def unsettled(report: Report, names: Names, shown_stories: Sequence[Story], cloc
     undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]
     rows: list[tuple[str, str]] = []
     if is_without_kafka(report):
-        return [Heading(3, ""), Table(_LABELLED, (("Read", why_not_examined(report)), ("Expected", f"{EXPECTED}.")))]
+        return [Heading(3, ""), Table(_LABELLED, (*_errors(report), ("Read", why_not_examined(report)), ("Expected", f"{EXPECTED}.")))]
     missing, ended = report.examined["members_without_log"], ended_logs(report)
     if not shown_stories:
         rows += [("Rebalances" if not n else "", text) for n, text in enumerate(rebalances(report, names, clock))]

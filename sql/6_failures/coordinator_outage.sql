@@ -72,6 +72,7 @@ WITH client_close AS (
       WHEN event = 'coordinator_cleared' THEN 'cleared'
       WHEN event = 'join_failed' AND error LIKE 'Broker: Not coordinator%' THEN 'refused'
       WHEN event IN ('joined', 'synced', 'worker_assigned', 'assignment_computed') THEN 'answered'
+      WHEN event = 'partitions_assigned' THEN 'assigned'
       WHEN event = 'rejoin_requested' AND reason LIKE '%already rebalancing%' THEN 'answered'
       WHEN event IN ('heartbeat_failed', 'join_failed', 'sync_failed') AND NOT coalesce(cause, error, reason,
         '') RLIKE '(?i)coordinator|disconnect|timed out|not available' THEN 'answered' END AS kind
@@ -89,8 +90,9 @@ WITH client_close AS (
   WHERE h.event = 'heartbeat_sent'
 ), line_with_history AS (
   SELECT *, max(CASE WHEN kind = 'lost' THEN stream_pos END) OVER before AS last_lost,
-    max(CASE WHEN kind IN ('answered', 'closed') THEN stream_pos END) OVER before AS last_answered,
-    max(CASE WHEN kind IN ('answered', 'closed', 'beating') THEN stream_pos END) OVER before AS last_served,
+    max(CASE WHEN kind = 'lost' THEN at_ms END) OVER before AS last_lost_ms,
+    max(CASE WHEN kind IN ('answered', 'assigned', 'closed') THEN stream_pos END) OVER before AS last_answered,
+    max(CASE WHEN kind IN ('answered', 'assigned', 'closed', 'beating') THEN stream_pos END) OVER before AS last_served,
     max(CASE WHEN kind = 'found' THEN stream_pos END) OVER before AS last_found,
     max(CASE WHEN kind = 'found' THEN at_ms END) OVER before AS last_found_ms,
     coalesce(bool_or(event IN ('joined', 'synced', 'worker_assigned')) OVER before, false) AS was_member
@@ -101,7 +103,9 @@ WITH client_close AS (
     coordinator_node, reason, error_text, last_lost, last_answered, last_found, last_found_ms, was_member,
     coalesce(kind = 'refused', false) AS is_refused,
     -- A refusal without a preceding loss and discovery, or after heartbeats, belongs to no outage by itself, because the loss is printed too.
-    CASE WHEN NOT kind <=> 'refused' THEN kind WHEN last_found > last_lost AND coalesce(last_served < last_found, true) THEN 'lost' END AS kind
+    -- The callback of an assignment follows the response, so a loss may come between the two.
+    CASE WHEN kind = 'assigned' THEN CASE WHEN at_ms - last_lost_ms > coordinator_settled_ms THEN 'answered' END
+      WHEN NOT kind <=> 'refused' THEN kind WHEN last_found > last_lost AND coalesce(last_served < last_found, true) THEN 'lost' END AS kind
   FROM line_with_history
 ), numbered_line AS (
   SELECT *, count_if(kind = 'lost' AND (last_lost IS NULL OR last_answered > last_lost
@@ -140,6 +144,8 @@ WITH client_close AS (
     min(found_ms) AS found_ms, CASE WHEN bool_or(is_closed) THEN min(closed_ms) END AS closed_ms,
     min(at_ms) FILTER (WHERE event IN ('synced', 'worker_assigned') AND stream_pos > outage_last_lost
       AND (at_ms - found_ms <= outage_back_ms OR rejoined_soon)) AS back_ms,
+    -- Without the lines of the join before it, an assignment shows only that the coordinator had answered by then.
+    coalesce(bool_or(event = 'partitions_assigned' AND stream_pos = found_pos), false) AS is_found_before,
     count_if(kind = 'lost' AND NOT is_refused) AS losses, min(stream_pos) FILTER (WHERE kind = 'lost') AS lost_pos, min(found_pos) AS found_pos,
     array_sort(collect_set(error_text) FILTER (WHERE kind = 'lost' AND error_text IS NOT NULL)) AS causes,
     coalesce(bool_or(affected AND event IN ('worker_revoking', 'partitions_lost')), false) AS revoked,
@@ -208,12 +214,12 @@ WITH client_close AS (
   SELECT * FROM member_outage
   UNION ALL
   SELECT kafka_cluster, group_id, process_id, instance, client_id, client_id, is_worker, task, true, false, NULL, NULL, NULL, false, at_ms, NULL,
-    closed_ms, NULL, 0, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), array(), false, false, false, array(event_id)
+    closed_ms, NULL, false, 0, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), array(), false, false, false, array(event_id)
   FROM never_found
 ), outage_on_clock AS (
   SELECT e.*, l.stopping_ms, l.last_ms AS end_ms, o.lo_ms, o.hi_ms, o.reference_process_id,
     -- A filtered log may lack the line of the recovery, and if a log never has heartbeats their absence is no evidence.
-    e.found_ms IS NULL AND f.process_id IS NOT NULL OR e.is_refused AND h.process_id IS NULL
+    e.is_found_before OR e.found_ms IS NULL AND f.process_id IS NOT NULL OR e.is_refused AND h.process_id IS NULL
       OR coalesce(exists(o.step.set_back, p -> p > e.lost_pos AND p <= e.found_pos), false)
       OR coalesce(coalesce(e.found_ms, e.closed_ms, l.stopping_ms, l.last_ms) - e.lost_ms >= o.step.least_ms, false) AS is_doubted
   FROM any_outage e JOIN process_life l ON l.process_id = e.process_id AND l.instance = e.instance

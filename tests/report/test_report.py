@@ -693,7 +693,11 @@ CLIENTS = [p for p in rows()["process"] if p["role"] != "broker"]
             "No group formed in these logs",
         ),
         (nothing(source_file=rows()["source_file"], process=rows()["process"][:1], finding=[NEVER]), "no_group_lines", "none of the 30 records"),
-        (nothing(source_file=rows()["source_file"]), "no_group_lines", "none of the 30 records shows a generation or an assignment of a group"),
+        (
+            nothing(source_file=rows()["source_file"]),
+            "no_group_lines",
+            "none of the 30 records names a group together with a generation or an assignment",
+        ),
         (nothing(source_file=rows()["source_file"], generation=rows()["generation"], process=rows()["process"][:1]), "brokers_only", "brokers' logs"),
         (
             nothing(
