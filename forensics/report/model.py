@@ -242,8 +242,9 @@ def _quoted(case: CaseLike) -> list[Row]:
     from forensics.case.named import is_sealed, source
     from forensics.catalogue import patterns
     from forensics.catalogue.recogniser import Recogniser
+    from forensics.evidence.streams import BROKEN
     from forensics.report.pasted import items_of
-    from forensics.report.show import BROKEN, first_lines
+    from forensics.report.show import first_lines
 
     files = [f for path in case.table_paths("evidence_file") for f in pylist(rows_in(Path(path)).to_table()) if (f["kind"] or "log") == "log"]
     events = sum(rows_in(path).count_rows() for path in case.table_paths("event_row"))

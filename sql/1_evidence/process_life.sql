@@ -41,7 +41,8 @@ WITH run_span AS (
     bool_or(event = 'coordinator_elected' OR category = 'broker_group' AND event <> 'leader_changed'
       OR event = 'config_dumped' AND component = 'KafkaConfig'
       -- At WARN a broker prints none of these, but its own classes and replica fetchers identify it.
-      OR component = 'ReplicaFetcher' OR logger RLIKE '^kafka[.](server|controller|cluster|log|network|raft|zk)[.][A-Z]') AS is_broker,
+      OR component = 'ReplicaFetcher' OR logger RLIKE '^kafka[.](server|controller|cluster|log|network|raft|zk)[.][A-Z]'
+      OR logger RLIKE '^org[.]apache[.]kafka[.](controller|coordinator|raft|server|storage)[.]') AS is_broker,
     bool_or(client_kind <=> 'Worker' OR event LIKE 'worker\\_%' OR event LIKE 'herder\\_%') AS is_worker
   FROM (
     SELECT *, unix_millis(ts) AS at_ms, lag(unix_millis(ts)) OVER (PARTITION BY process_id, instance ORDER BY stream_pos) AS before_ms,
