@@ -22,7 +22,7 @@ from forensics.errors import UsageError
 from forensics.evidence.containers import place_of
 from forensics.evidence.objects import Location, S3Path, settings
 from forensics.extract.local_reading import range_rows
-from forensics.extract.reading_processes import MUCH_BYTES, Readers
+from forensics.extract.reading_processes import Readers
 from forensics.extract.repairs import separate
 from forensics.extract.row_builder import COUNTED, EVENTS, UNRECOGNISED
 from forensics.extract.splits import RANGE_BYTES, plan
@@ -150,7 +150,7 @@ def ingest(
         starting = [pool.submit(lambda: engine and engine.session)] if writer.case is None else []
         found = find_evidence(
             paths, options=options, known=writer.known(), exclude=[writer.root, *([writer.remote.url] if writer.remote else ())], again=_knows_otherwise(writer, catalogue),
-            sized=lambda size: readers.begin(0 if engine and engine.master else size // MUCH_BYTES), progress=lambda done, total: progress("looking", done, total),
+            elsewhere=lambda files, options: None if engine and engine.master else readers.examine(files, options), progress=lambda done, total: progress("looking", done, total),
         )  # fmt: skip
         fresh = [e for e in found if e.status == READ]
         if fresh and not starting:

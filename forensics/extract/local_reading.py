@@ -1,4 +1,4 @@
-"""Read partitions of evidence, in this process or in forked children that share prepared data."""
+"""Examine files and read partitions of evidence, in this process or in forked children that share prepared data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from multiprocessing import get_context
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forensics.catalogue.recogniser import Recogniser
 from forensics.errors import ForensicsError
@@ -22,7 +22,9 @@ from forensics.extract.reading import Tools, read_splits
 from forensics.extract.reading_processes import collect_seldom, ended, keep_memory
 from forensics.extract.row_builder import Schemas
 from forensics.extract.splits import FileSplit
+from forensics.inventory.examination import examine
 from forensics.pandas_import import hide
+from forensics.records.layouts import packaged
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
     from forensics.catalogue.patterns import Catalogue
     from forensics.extract.reading_processes import Written
 
-#: What forked children share with their parent: partitions, the tools for reading them, and the folder for their rows.
-_shared: tuple[Sequence[tuple[FileSplit, ...]], Tools, Path]
+#: What forked children share with their parent: what to do with which parts, the tools for reading, and the folder for rows.
+_shared: tuple[str, Sequence[Any], Tools, Path]
 
 
 def read_partition(splits: Iterable[FileSplit], tools: Tools, target: Location) -> list[Written]:
@@ -68,9 +70,10 @@ def read_here(partitions: Sequence[tuple[FileSplit, ...]], catalogue: Catalogue,
 
 
 def serve() -> None:
-    """Run the parent of the reading processes: prepare what they share, fork them, and write to standard output what they have written.
+    """Run the parent of the reading processes: prepare what they share, fork them, and write their results to standard output.
 
-    Standard input has, pickled, the catalogue and the target folder, then the partitions and the number of processes; or nothing, if there is no work.
+    Standard input has, pickled, the catalogue and the target folder. Then follow, once or twice, what to do (`examine` or `read`), its parts, and the
+    number of processes. It may end before each of these.
     """
     hide()
     collect_seldom()
@@ -80,24 +83,29 @@ def serve() -> None:
         catalogue, target = pickle.load(sys.stdin.buffer)  # noqa: S301  (what our own process wrote)
         recogniser = Recogniser(catalogue)
         recogniser.prepare()
-        tools = Tools(recogniser, Schemas.of(catalogue.fields.values()))
-        partitions, count = pickle.load(sys.stdin.buffer)  # noqa: S301
-        global _shared  # noqa: PLW0603  (children get it when they are forked)
-        _shared = partitions, tools, target
-        gc.freeze()  # otherwise the search for cycles would copy shared memory
-        with ProcessPoolExecutor(count, get_context("fork")) as pool:
-            futures = {pool.submit(_read, number): number for number in range(len(partitions))}
-            for future in as_completed(futures):
-                error = future.exception()
-                answer = (futures[future], future.result()) if error is None else _portable(error)
-                pickle.dump(answer, answers)
-                answers.flush()
+        packaged()
+        tools, what = Tools(recogniser, Schemas.of(catalogue.fields.values())), ""
+        while what != "read":  # the last work: this process then gives its memory back
+            what, work, count = pickle.load(sys.stdin.buffer)  # noqa: S301
+            global _shared  # noqa: PLW0603  (children get it when they are forked)
+            _shared = what, work, tools, target
+            gc.freeze()  # otherwise the search for cycles would copy shared memory
+            with ProcessPoolExecutor(count, get_context("fork")) as pool:
+                futures = {pool.submit(_done, number): number for number in range(len(work))}
+                for future in as_completed(futures):
+                    error = future.exception()
+                    answer = (futures[future], future.result()) if error is None else _portable(error)
+                    pickle.dump(answer, answers)
+                    answers.flush()
 
 
-def _read(number: int) -> list[Written]:
-    """Read one of the shared partitions."""
-    partitions, tools, target = _shared
-    return read_partition(partitions[number], tools, target)
+def _done(number: int) -> object:
+    """Examine one of the shared files, or read one of the shared partitions."""
+    what, work, tools, target = _shared
+    if what == "examine":
+        file, options = work[number]
+        return list(examine(file, options, lambda size: None))
+    return read_partition(work[number], tools, target)
 
 
 def _portable(error: BaseException) -> Exception:

@@ -1,4 +1,4 @@
-"""Manage processes on this machine that read evidence without an engine: start them, give them partitions, end them.
+"""Manage processes on this machine that examine and read evidence without an engine: start them, give them work, end them.
 
 They start before it is known what there is to read, and while Spark starts. Spark's Python workers would not read faster, and only after Spark has
 started. This module imports little: the sooner the processes start, the more they have imported when they are needed.
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from forensics.errors import ForensicsError
 from forensics.import_guard import SAFE
@@ -25,6 +25,9 @@ from forensics.import_guard import SAFE
 if TYPE_CHECKING:
     from forensics.catalogue.patterns import Catalogue
     from forensics.extract.splits import FileSplit
+    from forensics.inventory.evidence import Evidence
+    from forensics.inventory.source_options import SourceOptions
+    from forensics.inventory.walk import FileFound
 
 #: Table, name and number of rows of a file that was written; or `range_row`, its row as JSON, and 1.
 Written = tuple[str, str, int]
@@ -32,6 +35,8 @@ Written = tuple[str, str, int]
 Progress = Callable[[int, int], None]
 #: If there are this many bytes for each process, processes start before the files are examined. With fewer bytes, perhaps nothing is new.
 MUCH_BYTES = 32 << 20
+#: Processes examine the files if there are this many for each: most of an examination is single-threaded.
+_MANY_FILES = 50
 #: Environment of reading processes, set before numpy is imported. Its linear algebra, unused here, would start threads that spin while they wait.
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
@@ -114,6 +119,17 @@ class Readers:
         self._work = catalogue, target
         self._send(self._work)
 
+    def examine(self, found: Sequence[FileFound], options: SourceOptions) -> Iterator[tuple[int, list[Evidence]]] | None:
+        """Start the parent if there is much to read. Yield number and description of each file if there are many, else return None.
+
+        Args:
+            found: the files.
+            options: the user's options for files.
+        """
+        many = len(found) // _MANY_FILES
+        self.begin(max(sum(file.size for file in found) // MUCH_BYTES, many))
+        return self._done("examine", [(file, options) for file in found], min(self.most, many)) if many > 1 and self._parent else None
+
     def read(self, partitions: Sequence[tuple[FileSplit, ...]], progress: Progress = lambda done, total: None) -> list[Written]:
         """Read partitions on this machine.
 
@@ -131,19 +147,19 @@ class Readers:
         assert self._work is not None  # noqa: S101  (for the type checker)
         self.begin(count)
         found: list[Written] = []
-        for number, written in self._read(partitions, count) if count > 1 else read_here(partitions, *self._work):
+        for number, written in self._done("read", partitions, count) if count > 1 else read_here(partitions, *self._work):
             done += sizes[number]
             found += written
             progress(done, sum(sizes))
         return found
 
-    def _read(self, partitions: Sequence[tuple[FileSplit, ...]], count: int) -> Iterator[tuple[int, list[Written]]]:
-        """Yield the number of each partition and the files with its rows."""
+    def _done(self, what: str, work: Sequence[Any], count: int) -> Iterator[tuple[int, Any]]:
+        """Let `count` processes do some work, see `local_reading.serve`; yield the number of each part of it, and the result."""
         assert self._parent is not None  # noqa: S101
         assert self._parent.stdout is not None  # noqa: S101
-        self._send((partitions, count))
+        self._send((what, work, count))
         try:
-            for _ in partitions:
+            for _ in work:
                 answer = pickle.load(self._parent.stdout)  # noqa: S301  (what our own process wrote)
                 if isinstance(answer, Exception):
                     raise answer  # noqa: TRY301

@@ -6,7 +6,7 @@ A file that is broken, empty, unreadable or not a log never stops this: it gets 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -32,7 +32,7 @@ def find_evidence(
     known: Sequence[Evidence] = (),
     exclude: Collection[Location] = (),
     again: bool = False,
-    sized: Callable[[int], None] = lambda size: None,
+    elsewhere: Callable[[Sequence[FileFound], SourceOptions], Iterable[tuple[int, list[Evidence]]] | None] = lambda found, options: None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Evidence]:
     """Examine all files below some paths.
@@ -43,7 +43,7 @@ def find_evidence(
         known: evidence that the case already has. Files with the same content are skipped; a log that has grown supersedes its earlier state.
         exclude: folders, or prefixes of objects, to ignore (those of the case).
         again: read known files again, because they would now be read differently.
-        sized: called with the total bytes of all files before any is examined.
+        elsewhere: examines files in other processes, and yields the number of each and what `examine` yields for it; None: this process examines them.
         progress: called with the bytes done and the total bytes.
 
     Returns:
@@ -56,18 +56,21 @@ def find_evidence(
     options = options or SourceOptions()
     found = list(walk(paths, {p.resolve() if isinstance(p, Path) else p for p in exclude}))
     total = sum(f.size for f in found)
-    sized(total)
     done = [0]
 
-    def look(item: FileFound) -> list[Evidence]:
-        def step(count: int) -> None:
-            done[0] += count
-            progress(done[0], total)
+    def step(count: int) -> None:
+        done[0] += count
+        progress(done[0], total)
 
-        return list(examine(item, options, step))
-
-    with ThreadPoolExecutor(_THREADS) as pool:
-        evidence = [e for group in pool.map(look, found) for e in group]
+    examined = elsewhere(found, options)
+    if examined is None:
+        with ThreadPoolExecutor(_THREADS) as pool:
+            groups = dict(enumerate(pool.map(lambda item: list(examine(item, options, step)), found)))
+    else:
+        groups = {}
+        for number, groups[number] in examined:
+            step(found[number].size)
+    evidence = [e for number in range(len(found)) for e in groups[number]]
     evidence = without_repeats(with_paths(evidence, known), known, options, again)
     gone = {e.fingerprint.sha256 for e in evidence if e.status == SUPERSEDED}
     evidence = _with_zones_of_gc_logs([_with_zone(e, options) if e.is_live else e for e in evidence])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -50,6 +51,25 @@ def test_several_processes_give_the_rows_of_one(alone, tmp_path: Path, monkeypat
     assert len(told) > 4
 
 
+def test_processes_examine_many_files_as_this_one_does(tmp_path: Path, monkeypatch) -> None:
+    """Logs, an archive, a snapshot, a broken and an empty file; then the same processes read them."""
+    logs = tmp_path / "logs"
+    shutil.copytree(SAMPLE, logs)
+    subprocess.run(["tar", "-czf", logs / "more.tar.gz", "-C", SAMPLE.parent, "logs"], check=True)
+    (logs / "connect.properties").write_text("group.id=connect-cluster\nbootstrap.servers=b1:9092\n")
+    (logs / "broken.log.gz").write_bytes(b"\x1f\x8b\x08\0xx")
+    (logs / "empty.log").write_bytes(b"")
+    here = ingest([logs], tmp_path / "here", jobs=2)
+    monkeypatch.setattr(reading, "_MANY_FILES", 1)
+    done: list[str] = []
+    in_processes = reading.Readers._done
+    monkeypatch.setattr(reading.Readers, "_done", lambda self, what, *of: done.append(what) or in_processes(self, what, *of))
+    there = ingest([logs], tmp_path / "there", jobs=2)
+    assert done == ["examine", "read"]
+    assert [e.as_record() for e in there.evidence] == [e.as_record() for e in here.evidence]
+    assert all_rows(there.case) == all_rows(here.case)
+
+
 @pytest.mark.parametrize("whom", ["reader", "parent"])
 def test_a_reading_process_that_is_killed_is_an_error(whom: str, tmp_path: Path, monkeypatch) -> None:
     """The system kills processes when memory is short: one that reads, or all of them and their parent."""
@@ -58,7 +78,7 @@ def test_a_reading_process_that_is_killed_is_an_error(whom: str, tmp_path: Path,
 
     def killed(self: reading.Readers, what: object) -> None:
         send(self, what)
-        if self._parent and isinstance(what, tuple) and what[1] == 2:
+        if self._parent and isinstance(what, tuple) and what[0] == "read":
             if whom == "parent":
                 os.killpg(self._parent.pid, signal.SIGKILL)
             else:
