@@ -114,7 +114,9 @@ def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row])
     )
     others = sorted([*_effects(incident, tree, only or headline), *_owners(pairs, names)], key=in_time)
     shown = shortened(others)
-    graver = (f["advice"] for f in tree if f["advice"] and f["severity"] != "note")
+    graver = [f for f in tree if f["advice"] and f["severity"] != "note"]
+    # The impact names the tasks, but not the setting that kept them without an owner.
+    delayed = (f["advice"] for f in graver if f["rule"] == "unassigned-tasks")
     return Story(
         incident=incident,
         headline=headline,
@@ -122,8 +124,8 @@ def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row])
         hits=(*_twice(pairs, names), *_unowned(report, names, incident), *_read_again(report, names, incident)),
         pairs=tuple(pairs),
         now=incident.get("stop_now") or _check(incident, pairs),
-        next=incident.get("next") or incident["advice"] or next(graver, ""),
-        prevent=incident.get("prevent") or "",
+        next=incident.get("next") or incident["advice"] or next((f["advice"] for f in graver), ""),
+        prevent=incident.get("prevent") or next(delayed, ""),
         left_out=len(others) - len(shown),
     )
 

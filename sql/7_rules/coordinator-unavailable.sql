@@ -141,17 +141,20 @@ WITH unaffected_members AS (
     slice(transform(sort_array(collect_list(struct(at_ms, event_id))), x -> x.event_id), 1, 8) AS event_ids
   FROM unreachable_node GROUP BY kafka_cluster, broker_id HAVING count(DISTINCT process_id) > 1
 ), refused_or_unstored AS (
-  -- No member's log shows an outage, but brokers named no coordinator to a client that never found one, or could not store a group.
+  -- No member's log shows an outage, but brokers named no coordinator to a client that never found one, or could not store a group. A log that ends
+  -- soon after the first request shows only that the client was starting.
   SELECT f.kafka_cluster, max(f.group_id) AS group_id, f.process_id, f.event = 'coordinator_lookup_failed' AS is_refused,
     min(f.at_ms) AS from_ms, count(*) AS failures, max(f.said) AS error, max(f.broker_id) AS broker_id,
     slice(array_sort(collect_set(f.event_id)), 1, 8) AS event_ids
   FROM fact_line f
+  LEFT JOIN process p ON p.process_id = f.process_id
   LEFT ANTI JOIN group_outage o ON o.kafka_cluster = f.kafka_cluster
   LEFT ANTI JOIN client_event d ON d.process_id = f.process_id AND f.event = 'coordinator_lookup_failed'
     AND d.event IN ('coordinator_discovered', 'joined', 'synced', 'worker_assigned')
   WHERE f.event = 'coordinator_lookup_failed' AND f.said RLIKE '(?i)not.?available'
     OR f.event IN ('group_store_failed', 'coordinator_write_failed') AND f.said RLIKE '(?i)not.?enough.?replicas'
   GROUP BY f.kafka_cluster, f.process_id, f.event = 'coordinator_lookup_failed'
+  HAVING NOT is_refused OR NOT coalesce(unix_millis(max(p.last_ts)) - min(f.at_ms) < outage_untroubled_ms, false)
 ), unreached AS (
   SELECT 'critical' AS severity, kafka_cluster, group_id, process_id AS subject, from_ms, CAST(NULL AS BIGINT) AS to_ms,
     CASE WHEN is_authentication THEN 'worker_refused' ELSE 'worker_without_broker' END AS code, array(process_id) AS processes,

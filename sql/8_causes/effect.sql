@@ -1,6 +1,5 @@
 -- One row per occurrence of a finding and fact that can link it to its cause, with its incident, if its root cause is known.
--- Reads: occurrence_fact, lost_membership, unowned, split_brain, ownership, join_round, member_round, clock_offset
--- Reads: root_cause, incident_reach
+-- Reads: occurrence_fact, lost_membership, unowned, split_brain, ownership, join_round, member_round, clock_offset, root_cause, incident_reach
 -- Grain: occurrence_id, kind, kafka_cluster, group_id, name, number
 -- Time only limits the candidates: an effect does not begin before its cause, nor long after the cause was over. Of several causes the one
 -- with the most specific fact counts, then the one that began last.
@@ -19,7 +18,8 @@ CREATE OR REPLACE TEMPORARY VIEW effect (
 )
 AS
 WITH occurrence_with_facts AS (
-  SELECT occurrence_id, rule, code, kafka_cluster, group_id, subject, verdict, from_ms, coalesce(to_ms, from_ms) AS to_ms,
+  SELECT occurrence_id, rule, code, kafka_cluster, group_id, subject, verdict, witness, from_ms, coalesce(to_ms, from_ms) AS to_ms,
+    get_json_object(facts, '$.name') AS name, get_json_object(facts, '$.client') AS client,
     try_cast(get_json_object(facts, '$.asked_at_ms') AS BIGINT) AS asked_at_ms, get_json_object(facts, '$.member_id') AS member_id,
     get_json_object(facts, '$.process_id') AS process_id, get_json_object(facts, '$.process_a') AS process_a,
     get_json_object(facts, '$.process_b') AS process_b, try_cast(get_json_object(facts, '$.instance') AS BIGINT) AS instance,
@@ -125,6 +125,9 @@ WITH occurrence_with_facts AS (
   SELECT incident_id, part.from_lo_ms, CASE WHEN is_over THEN coalesce(part.to_hi_ms, part.from_hi_ms) ELSE part.to_hi_ms END AS to_hi_ms,
     part.process_id, part.instance
   FROM (SELECT incident_id, to_hi_ms IS NOT NULL AS is_over, explode(parts) AS part FROM root_cause)
+), rejoin AS (
+  SELECT j.process_id, j.client, coalesce(j.joined_ms, j.synced_ms) - o.hi_ms AS at_ms FROM join_round j
+  JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference
 ), candidate AS (
   SELECT t.occurrence_id, r.incident_id, 'cause' AS caused_how, 0 AS rank, r.from_lo_ms AS since_ms, CAST(NULL AS BIGINT) AS until_ms,
     false AS is_trigger
@@ -141,6 +144,15 @@ WITH occurrence_with_facts AS (
   FROM occurrence_key k JOIN incident_reach m ON m.member_id = k.name AND m.kafka_cluster <=> k.kafka_cluster AND m.group_id = k.group_id
   WHERE k.kind = 'member' AND (k.to_ms IS NULL OR m.from_ms IS NULL OR k.to_ms >= m.from_ms - heartbeat_late_ms)
     AND (m.role = 'lost' OR m.to_ms IS NULL OR k.from_ms <= m.to_ms)
+  UNION ALL
+  -- A member that left at its poll timeout learns it from its next commit, until it has joined again.
+  SELECT s.occurrence_id, r.incident_id, 'member', 1, r.from_lo_ms, CAST(NULL AS BIGINT), false
+  FROM occurrence_with_facts s
+  JOIN occurrence_with_facts t ON t.rule = 'poll-timeout' AND t.process_id = s.process_id AND t.instance = s.instance
+    AND t.name IN (s.task, s.client) AND t.from_ms <= s.from_ms
+  JOIN root_cause r ON r.cause = 'poll_too_slow' AND array_contains(r.witness, t.witness[0])
+  LEFT ANTI JOIN rejoin j ON j.process_id = s.process_id AND j.client = s.client AND j.at_ms BETWEEN t.from_ms AND s.from_ms
+  WHERE s.rule = 'stale-commit'
   UNION ALL
   SELECT k.occurrence_id, p.incident_id, 'process_life', 3, p.from_lo_ms, p.to_hi_ms, false
   FROM occurrence_key k

@@ -97,11 +97,32 @@ KIP848 = {
 #: A consumer that only ever joined: nothing happened, and nothing can be said.
 QUIET = {"quiet/c1/consumer.log": consumer("c-1", "quiet", *told((1, "(Re-)joining group"), (2, joined(1, "c-1-a", "orders-0"))))}
 
+UNAWARE = "Offset commit failed on partition orders-0 at offset 7: The coordinator is not aware of this member."
+#: A consumer exceeds its poll timeout and learns it from its commit. After it has joined again, another commit fails for an unknown reason.
+SLOW = {
+    "slow/c1/consumer.log": consumer(
+        "c-1",
+        "slow",
+        *told(
+            (1, "(Re-)joining group"),
+            (2, joined(1, "c-1-a", "orders-0")),
+            (
+                310,
+                "Member c-1-a sending LeaveGroup request to coordinator b1:9092 (id: 2147483646 rack: null) due to consumer poll timeout has expired.",
+            ),
+            (400, UNAWARE),
+            (401, "(Re-)joining group"),
+            (404, joined(3, "c-1-b", "orders-0")),
+            (700, UNAWARE),
+        ),
+    )
+}
+
 
 @pytest.fixture(scope="module")
 def case(tmp_path_factory):
     root = tmp_path_factory.mktemp("incidents")
-    logs = KIP848 | QUIET
+    logs = KIP848 | QUIET | SLOW
     for number, name in enumerate(HISTORIES):
         for path, process in simulate(parse(history(name)), number).logs.items():
             if path.split("/")[0] not in HISTORIES[name][1]:
@@ -117,7 +138,7 @@ def rows(case, view):
 def incidents(case):
     """Incidents by the history that they are of."""
     clusters = {f"cluster-{n:04d}-AAAAAAAA": name for n, name in enumerate(HISTORIES)}
-    found = {name: [] for name in (*HISTORIES, "kip848", "quiet")}
+    found = {name: [] for name in (*HISTORIES, "kip848", "quiet", "slow")}
     for row in rows(case, "incident"):
         folder = str(row["subject"]).split("/")[0]
         found[folder if folder in found else clusters.get(row["kafka_cluster"], "quiet")].append(row)
@@ -231,6 +252,14 @@ def test_it_is_said_whether_it_is_over(incidents, name, state, still):
         assert found["over_since"] is None
         assert found["outcome"].startswith("not over when the logs end")
         assert "w2/connect.log" in found["stop_now"]
+
+
+def test_a_commit_fails_because_of_a_poll_timeout_only_until_the_member_joins_again(case, incidents):
+    (slow,) = [r["incident_id"] for r in incidents["slow"] if r["cause"] == "poll_too_slow"]
+    commits = sorted(
+        (r["from_ts"], r["incident_id"] == slow) for r in rows(case, "occurrence") if r["rule"] == "stale-commit" and r["group_id"] == "slow"
+    )
+    assert [caused for _, caused in commits] == [True, False]
 
 
 def test_nothing_begins_before_what_it_is_an_effect_of(case):
