@@ -29,6 +29,8 @@ from forensics.snapshots.detection import kind_of
 HEAD_BYTES = 64 * 1024
 _TAIL_BYTES = 64 * 1024
 _START_BYTES = 96
+#: Bytes other than control characters; zero bytes are counted separately.
+_PRINTABLE = bytes(b for b in range(256) if b > 0x1F or b in b"\0\t\v\f\r\x1b")
 #: Smaller blocks are hashed faster than they are passed to another thread; larger ones exceed the processor's cache.
 _BLOCK = 4 << 20
 _FEW_BLOCKS = 2
@@ -83,6 +85,14 @@ def _examined(evidence: Evidence, content: Content, layouts: Layouts, step: Call
     if content.error and not size:
         return replace(found, fingerprint=Fingerprint(), status=UNREADABLE, note=content.error)
     note = _fault_note(content, size, lines) if content.error else None
+    if counter.garbage:
+        line, place = counter.first_garbage
+        note = "; ".join(
+            filter(
+                None,
+                (note, f"{_some(counter.garbage)} of bytes that are no text, the first is line {line:,} (byte {place:,}): what was there is lost"),
+            )
+        )
     if not size:
         return replace(found, status=SKIPPED, note="empty")
     if not counter.written:
@@ -202,6 +212,14 @@ def _some(lines: int) -> str:
     return f"{lines:,} {'line' if lines == 1 else 'lines'}"
 
 
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 @dataclass
 class _TextCounter:
     """A counter of newlines per block of text that also keeps the text's beginning and end without runs of zero bytes (file holes).
@@ -209,6 +227,8 @@ class _TextCounter:
     Attributes:
         written: size without file holes.
         zero_runs: True if there is a file hole, or a line that begins with a zero byte.
+        garbage: number of lines that are no text: neither UTF-8 nor without control characters, as text in another encoding is.
+        first_garbage: the first of them, and the position of its first byte.
     """
 
     size: int = 0
@@ -217,6 +237,8 @@ class _TextCounter:
     last: bytes = b""
     counts: list[int] = field(default_factory=list)
     zero_runs: bool = False
+    garbage: int = 0
+    first_garbage: tuple[int, int] = (0, 0)
     sample: bytearray = field(default_factory=bytearray)
     tail: deque[bytes] = field(default_factory=deque)
 
@@ -234,6 +256,8 @@ class _TextCounter:
         block = self.size // COUNT_BLOCK
         self.counts.extend([0] * (block + 1 - len(self.counts)))
         newlines = count_lines(data)
+        if not data.isascii():
+            self._find_garbage(data)
         self.counts[block] += newlines
         self.lines += newlines
         self.size += len(data)
@@ -247,3 +271,13 @@ class _TextCounter:
         self.tail.append(data)
         while len(self.tail) > 1 and sum(map(len, self.tail)) - len(self.tail[0]) >= _TAIL_BYTES:
             self.tail.popleft()
+
+    def _find_garbage(self, data: bytes) -> None:
+        if _is_utf8(data):
+            return
+        place = self.size
+        for n, line in enumerate(data.split(b"\n"), self.lines + 1):
+            if not line.isascii() and line.translate(None, _PRINTABLE) and not _is_utf8(line):
+                self.garbage += 1
+                self.first_garbage = self.first_garbage if self.garbage > 1 else (n, place)
+            place += len(line) + 1

@@ -157,6 +157,19 @@ def test_zero_bytes_cost_no_line_that_was_written(where, size, tmp_path):
     assert reading.total("lines") == content.count(b"\n")
 
 
+def test_bytes_that_are_no_text_are_told(tmp_path):
+    """They follow a record like a stack trace, so no other count shows them."""
+    data, at = "".join(LINES).encode(), len("".join(LINES[:100]))
+    garbage = b"\xff\x01\x80 no text\n" * 20 + b"\xff\x02"
+    (tmp_path / "some.log").write_bytes(data[:at] + garbage + data[at + len(garbage) :])
+    (tmp_path / "latin.log").write_bytes(data.replace(LINES[7].encode(), LINES[7].rstrip().encode() + " größer\x1b[0m\n".encode("latin-1")))
+    notes = {e.path: e.note for e in find_evidence([tmp_path])}
+    assert notes == {
+        "latin.log": None,
+        "some.log": f"21 lines of bytes that are no text, the first is line 101 (byte {at:,}): what was there is lost",
+    }
+
+
 def test_nobody_wrote_across_a_hole(tmp_path):
     """The rest of a record behind a hole is not the end of the record before it."""
     (tmp_path / "some.log").write_bytes(LINES[0].encode() + bytes(100) + b"\tat java.lang.Thread.run\n" + LINES[1].encode())
