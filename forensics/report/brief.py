@@ -450,7 +450,7 @@ def missing(report: Report, clock: Clock) -> str:
         return f"{', '.join(parts)}; {unknown}." if parts else f"{unknown}."
     if parts:
         return f"{', '.join(parts)}."
-    if undecided:
+    if any(s["missing"] and (s.get("facts") or {}).get("evidence") != ["nothing"] for s in undecided):
         return "the evidence named for each undecided pair of owners."
     if facts["examined"] and facts["from_ts"] and facts["to_ts"]:
         return f"no gaps found from {clock.second(facts['from_ts'], facts['to_ts'])}."

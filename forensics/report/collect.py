@@ -6,14 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from forensics.report import loggers
-from forensics.report.examined import ended_logs, outermost, unread
+from forensics.report.examined import ended_logs, missing_members, outermost, unread
 from forensics.report.missing_evidence import ENDS
 from forensics.report.resources import and_more, in_words
 from forensics.wording.formats import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from datetime import datetime
 
     from forensics.report.model import Report, Row
 
@@ -21,6 +20,8 @@ _MAX_REQUESTS = 5
 #: The end and the beginning of text that make a name between them part of a longer one.
 _CONTINUED, _CONTINUES = re.compile(r"[\w./-]\Z"), re.compile(r"[\w/-]|\.\w")
 _COORDINATOR, _MEMBER = "coordinator of ", "member "
+#: Beginning of the names of sink tasks' consumers.
+_OF_TASK = "connector-consumer-"
 #: Reasons why nothing was examined that more logs at the same levels would not remove.
 _LEVELS = ("no_group_lines", "no_info", "not_kafka", "no_assignments")
 
@@ -66,11 +67,7 @@ def _coordinators(report: Report) -> Iterator[str]:
 
 
 def _members(report: Report) -> Iterator[str]:
-    # Members that joined from the host of a log that had ended are in its missing lines.
-    ends = {c["process_id"]: c["from_ts"] for c in ended_logs(report)}
-    members = (m for group in report.groups for m in group["members"] if m["process_id"] in ends and m["client_host"])
-    since_end = {m["client_host"]: ends[m["process_id"]] for m in members}
-    found = [c for c in _missing(report, _MEMBER) if not _is_later(c, since_end.get(c["process_id"].rpartition(" at ")[2]))]
+    found = [c for c in missing_members(report) if not _is_later(report, c)]
     if not found:
         return
     names = sorted({c["process_id"].removeprefix(_MEMBER) for c in found})
@@ -79,8 +76,12 @@ def _members(report: Report) -> Iterator[str]:
     yield f"the logs of {and_more(names, 4)}{how}"
 
 
-def _is_later(c: Row, end: datetime | None) -> bool:
-    return bool(end and c["from_ts"] and c["from_ts"] > end)
+def _is_later(report: Report, c: Row) -> bool:
+    """Return True if a member is probably in the missing lines of a log that had ended: it has the same client or host, or is of a worker's task."""
+    name, _, host = c["process_id"].removeprefix(_MEMBER).partition(" at ")
+    ended = {e["process_id"] for e in ended_logs(report) if e["from_ts"] and c["from_ts"] and e["from_ts"] < c["from_ts"]}
+    known = (m for group in report.groups for m in group["members"] if m["process_id"] in ended)
+    return bool(ended) and (name.startswith(_OF_TASK) or any(name == m["client_id"] or host and host == m["client_host"] for m in known))
 
 
 def _ends(report: Report) -> Iterator[str]:

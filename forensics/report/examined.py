@@ -185,7 +185,9 @@ def _one_log(rows: Mapping[str, list[Row]], owned: list[Row]) -> bool:
 
 
 def _alone(generation: Row) -> bool:
-    return bool(generation["seen_by_broker"]) and generation["member_count"] is not None and generation["member_count"] <= 1
+    """Return True if the coordinator's number of members shows that no other process has one."""
+    members = generation["member_count"] if generation["seen_by_broker"] and generation["is_count_told"] else None
+    return members is not None and members <= max(1, generation["seen_by_members"] or 0)
 
 
 def _why(rows: Mapping[str, list[Row]], files: list[Row], window: Window, by_group: bool) -> str:
@@ -221,6 +223,11 @@ def logs_of_several(report: Report, what: str = "members") -> list[str]:
     return sorted({c["process_id"] for c in report.coverage if c["kind"] == f"several_{what}" and c["process_id"]})
 
 
+def missing_members(report: Report) -> list[Row]:
+    """Return the rows of `coverage` of members that appear only in other logs."""
+    return [c for c in report.coverage if _is_member(c)]
+
+
 def ended_logs(report: Report) -> list[Row]:
     """Return the rows of `coverage` of logs that end although their members may have gone on."""
     return [c for c in report.coverage if c["kind"] == "missing_lines" and (c.get("facts") or {}).get("why") in _AT_END]
@@ -236,7 +243,7 @@ def _named(report: Report) -> str:
     if shared := logs_of_several(report):
         whose = "contains lines of several members" if len(shared) == 1 else "each contain lines of several members"
         return f"{and_more(shared)} {whose}, which cannot be distinguished. Keep the log of each process in its own file."
-    rows = [c for c in report.coverage if _is_member(c)]
+    rows = missing_members(report)
     if members := sorted({short_member(c["process_id"].removeprefix("member ")) for c in rows}):
         number = sum(map(members_of, rows))
         who, whose = ("another member", "its log is") if number == 1 else (f"{number:,} other members", "their logs are")

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from forensics.report import brief, collect, verdict
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
-from forensics.report.examined import EXPECTED, basis, ended_logs, is_without_group, is_without_kafka, why_not_examined
+from forensics.report.examined import EXPECTED, basis, ended_logs, is_without_group, is_without_kafka, missing_members, why_not_examined
 from forensics.report.groups import rebalances
 from forensics.report.incidents import MERGED_CAUSES, ended, in_one
 from forensics.report.model import EARLIEST
 from forensics.report.resources import and_more, in_words
 from forensics.report.story import ROOT, Step, Story, in_time, shortened, stories
-from forensics.wording.formats import Clock, count, joined, shorten, zone_name
+from forensics.wording.formats import Clock, count, joined, short_member, shorten, zone_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -168,7 +168,8 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
     if is_without_kafka(report):
         return "SPLIT BRAIN NOT EXAMINED" if report.errors else "NO KAFKA LOGS FOUND", "warn"
     if _is_not_examined(report):
-        return "SPLIT BRAIN NOT EXAMINED", "warn"
+        absent = sorted(short_member(c["process_id"].removeprefix("member ")) for c in missing_members(report))
+        return f"SPLIT BRAIN NOT EXAMINED{': no log of ' * bool(absent)}{and_more(absent, 3) if absent else ''}", "warn"
     if undecided := sum(s["verdict"] == "undecided" for s in report.split_brain):
         return f"SPLIT BRAIN UNDECIDED for {count(undecided, 'pair')} of owners", "warn"
     if graver := [f for f in report.findings if f["severity"] != "note"]:

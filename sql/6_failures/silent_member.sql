@@ -25,17 +25,19 @@ WITH silent_run AS (
   LEFT ANTI JOIN (SELECT explode(same_process_ids) AS process_id, unix_millis(last_ts) AS last_ms FROM process) p
     ON p.process_id = l.process_id AND p.last_ms > l.last_ms
   WHERE l.next_start_ms IS NULL AND l.ending_id IS NULL AND NOT l.is_broker AND l.last_ms IS NOT NULL
-), departed_client AS (
-  SELECT c.process_id, c.instance, c.group_id, c.client, max(c.stream_pos) AS pos
+), client_last AS (
+  SELECT process_id, instance, group_id, client, max(left_pos) AS left_pos, max(asked_pos) AS asked_pos
   FROM (
-    SELECT process_id, instance, group_id, client, stream_pos FROM client_event WHERE event IN ('leaving', 'member_fenced')
+    SELECT process_id, instance, group_id, client, CASE WHEN event <> 'joining' THEN stream_pos END AS left_pos,
+      CASE WHEN event = 'joining' THEN stream_pos END AS asked_pos
+    FROM client_event WHERE event IN ('leaving', 'member_fenced', 'joining')
     UNION ALL
-    SELECT f.process_id, f.instance, c.group_id, f.client_id, f.stream_pos
+    SELECT f.process_id, f.instance, c.group_id, f.client_id, f.stream_pos, NULL
     FROM fact_line f
     JOIN (SELECT DISTINCT process_id, group_id, client FROM client_event) c ON c.process_id = f.process_id AND c.client = f.client_id
     WHERE f.event = 'client_closed'
-  ) c
-  GROUP BY c.process_id, c.instance, c.group_id, c.client
+  )
+  GROUP BY process_id, instance, group_id, client
 ), membership AS (
   SELECT r.kafka_cluster, r.group_id, j.process_id, j.instance, j.client, j.is_worker, j.group_instance_id IS NOT NULL AS is_static, j.from_pos,
     r.incarnation, r.generation, r.member_id, coalesce(j.worker_assigned_id, j.synced_id, j.joined_id) AS event_id, j.synced_id IS NULL AS is_open
@@ -53,17 +55,17 @@ WITH silent_run AS (
 ), open_membership AS (
   SELECT m.kafka_cluster, m.group_id, m.process_id, m.instance, m.client, s.last_ms, bool_or(m.is_static) AS is_static,
     -- The consumers of a worker's tasks come and go.
-    bool_or(s.is_worker) AND NOT bool_or(m.is_worker) AS is_of_task,
+    bool_or(s.is_worker) AND NOT bool_or(m.is_worker) AS is_of_task, coalesce(max(a.asked_pos) > max(m.from_pos), false) AS is_asking,
     max_by(struct(m.incarnation, m.generation, m.member_id, m.from_pos, m.event_id, m.is_open), m.from_pos) AS last
   FROM silent_run s JOIN membership m ON m.process_id = s.process_id AND m.instance = s.instance
-  LEFT ANTI JOIN departed_client a ON a.process_id = m.process_id AND a.instance = m.instance AND a.group_id = m.group_id
-    AND a.client = m.client AND a.pos > m.from_pos
+  LEFT JOIN client_last a ON a.process_id = m.process_id AND a.instance = m.instance AND a.group_id = m.group_id AND a.client = m.client
+  WHERE NOT coalesce(a.left_pos > greatest(m.from_pos, a.asked_pos), false)
   GROUP BY m.kafka_cluster, m.group_id, m.process_id, m.instance, m.client, s.last_ms
 ), generation_list AS (
   SELECT kafka_cluster, group_id, incarnation, generation, count(*) AS members FROM member_generation
   GROUP BY kafka_cluster, group_id, incarnation, generation
 ), listed_generation AS (
-  SELECT n.kafka_cluster, n.group_id, n.incarnation, n.generation, n.seen_by_broker, n.witness[0] AS event_id, n.leader_member_id,
+  SELECT n.kafka_cluster, n.group_id, n.incarnation, n.generation, n.seen_by_broker, get(n.witness, 0) AS event_id, n.leader_member_id,
     coalesce(n.group_protocol, 'classic') = 'classic' AS is_classic, unix_millis(n.stabilized_ts) AS stabilized_ms,
     coalesce(n.assigned_ts, n.last_synced_ts) IS NOT NULL AS is_assigned, n.is_count_told AND n.member_count = l.members AS is_listed
   FROM generation n
@@ -99,7 +101,9 @@ WITH silent_run AS (
   SELECT m.*, g.next, coalesce(g.final, struct(m.last.incarnation, m.last.generation)) AS final,
     CASE WHEN g.next IS NULL THEN CASE WHEN m.last.is_open AND o.is_assigned AND d.at_ms IS NULL THEN 'unassigned' END
       WHEN g.leads OR p.generation > m.last.generation THEN 'continued'
-      WHEN d.at_ms <= g.next.stabilized_ms OR d.at_ms IS NOT NULL AND (m.is_static OR NOT g.next.is_classic) THEN NULL
+      WHEN d.at_ms <= g.next.stabilized_ms OR d.at_ms IS NOT NULL AND (m.is_static OR NOT g.next.is_classic)
+        -- It may be in a later generation with a new id.
+        THEN CASE WHEN m.is_asking THEN 'unknown' END
       WHEN g.next.incarnation = m.last.incarnation AND g.next.seen_by_broker AND g.next.is_classic AND NOT m.is_static THEN 'continued'
       WHEN g.next.incarnation = m.last.incarnation AND g.next.is_listed AND m.last.member_id IS NOT NULL AND q.generation IS NULL
         AND NOT g.next.seen_by_broker THEN 'gone'

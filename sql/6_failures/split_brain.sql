@@ -135,7 +135,8 @@ WITH pair AS (
       CASE WHEN array_contains(p.asked, 'b_end') AND p.b.stop_hi_ms > p.b.sure_ms AND p.b.is_stop_lost
         AND NOT p.b.stop_how <=> 'process_restarted' THEN 'lines_of_b' END,
       CASE WHEN p.resource_kind = 'partition' AND p.a.stop_hi_ms IS NOT NULL AND p.b.stop_hi_ms IS NOT NULL
-        AND p.hi_ms - p.lo_ms <= clocks_close_ms AND p.possible_ms <= p.hi_ms - p.lo_ms + clocks_close_ms THEN 'nothing' END
+        AND (p.hi_ms - p.lo_ms <= clocks_close_ms OR l.is_whole AND NOT l.is_filtered)
+        AND p.possible_ms <= p.hi_ms - p.lo_ms + clocks_close_ms THEN 'nothing' END
     ), e -> e IS NOT NULL) AS evidence,
     -- Role and event of each line.
     CASE WHEN p.handover IS NOT NULL THEN array(

@@ -1,6 +1,6 @@
 -- One row per root cause, with its consequences.
 -- Reads: root_cause, occurrence, removed_member, member, incident_gap, lost_membership, split_brain, open_rebalance, process_life, clock_offset
--- Reads: client_event
+-- Reads: client_event, silent_member
 -- Grain: incident_id
 -- Words: by view
 -- Public: yes
@@ -110,7 +110,7 @@ WITH run_end AS (
       -- A log that ends soon after the member left does not show that it stayed away.
       WHEN r.cause = 'poll_too_slow' THEN b.incident_id IS NULL AND coalesce(e.last_ms - r.to_hi_ms < coordinator_settled_ms, true)
       WHEN b.incident_id IS NOT NULL THEN NULL
-      ELSE r.to_hi_ms IS NULL AND (r.subject = '' OR array_contains(r.alternatives, 'lines_missing')
+      ELSE r.to_hi_ms IS NULL AND (r.subject = '' OR array_contains(r.alternatives, 'lines_missing') OR m.process_id IS NOT NULL
         OR r.cause = 'coordinator_moved'
         -- It is also unknown if a broker that was possibly down is back. Members without a coordinator are separate evidence.
         OR r.cause = 'unknown' AND array_contains(r.alternatives, 'broker_down')) END AS is_unknown,
@@ -119,6 +119,7 @@ WITH run_end AS (
       WHEN (r.to_hi_ms IS NULL OR r.cause = 'poll_too_slow') AND b.incident_id IS NULL AND size(r.process_ids) = 1 THEN r.process_ids
       ELSE CAST(array() AS ARRAY<STRING>) END AS targets
   FROM root_cause r LEFT JOIN member_return b ON b.incident_id = r.incident_id
+  LEFT JOIN (SELECT DISTINCT process_id FROM silent_member WHERE how <> 'gone') m ON m.process_id = get(r.process_ids, 0) AND size(r.process_ids) = 1
   CROSS JOIN (SELECT max(last_ms) AS last_ms FROM island_end) e
   UNION ALL
   SELECT incident_id, to_ms, CASE WHEN to_ms IS NULL OR is_last THEN 'two_owners' END, to_ms IS NULL AND NOT is_seen,

@@ -328,3 +328,33 @@ def test_records_read_twice_are_a_lower_bound_unless_the_logs_show_all() -> None
         ("orders-0", "at least 1 record"),
         ("partition orders-2", "unknown"),
     ]
+
+
+def test_a_log_that_ends_early_is_no_all_clear() -> None:
+    facts = {"why": "coordinator_went_on", "group_id": "g", "generation": 5}
+    ended = {
+        "process_id": "w3/connect.log",
+        "kind": "missing_lines",
+        "code": "missing_lines",
+        "from_ts": at(0),
+        "to_ts": at(1),
+        "note": "log lines are missing: its log ends in generation 5 of g, and it was in later ones",
+        "facts": facts,
+    }
+    task = {
+        "process_id": "member connector-consumer-b-2",
+        "kind": "missing_process",
+        "code": "missing_member",
+        "from_ts": at(1),
+        "to_ts": at(1),
+        "note": "",
+        "facts": {},
+    }
+    quiet = rows() | {"split_brain": [], "finding": [], "incident": [], "duplicate_ledger": []}
+    written = flat(screen(quiet | {"coverage": [*rows()["coverage"], ended, task]}))
+    assert written.startswith("NO INCIDENT FOUND, but evidence is incomplete")
+    assert "w3/connect.log ends early)" in written
+    assert (
+        "Collect the lines of w3/connect.log after its last one: `kubectl logs POD --since-time=2026-03-01T10:00:00Z`, or the whole file Until"
+        in written
+    )
