@@ -155,9 +155,9 @@ WITH file_range AS (
   -- For each log, of its memberships the one that is best known to have continued.
   SELECT process_id, timestamp_millis(last_ms), timestamp_millis(CASE WHEN max(until_ms) > last_ms THEN max(until_ms) END), 'missing_lines' AS code,
     min_by(generation, struct(how, group_id)),
-    CASE min(how) WHEN 'unassigned' THEN 'ends_unassigned' WHEN 'unknown' THEN 'ends_early' ELSE 'coordinator_went_on' END,
+    CASE min(how) WHEN 'unassigned' THEN 'ends_unassigned' WHEN 'continued' THEN 'coordinator_went_on' ELSE 'ends_early' END,
     min_by(group_id, struct(how, group_id))
-  FROM silent_member WHERE how <> 'gone' GROUP BY process_id, last_ms
+  FROM silent_member WHERE how <> 'gone' OR may_be_back GROUP BY process_id, last_ms
   UNION ALL
   -- The remaining lines of a filtered log show that the process ended somewhere between two of them, unless one of them shows its end.
   SELECT l.process_id, timestamp_millis(l.last_ms), timestamp_millis(l.next_start_ms), 'missing_lines' AS code, NULL,

@@ -9,6 +9,7 @@ CREATE OR REPLACE TEMPORARY VIEW silent_member (
   kafka_cluster, group_id, member_id, process_id, instance, client,
   how           COMMENT 'continued: it was in a later generation; gone: the group continued without it; unassigned: its log ends before the assignment
     of its last generation; unknown',
+  may_be_back   COMMENT 'True if a member of its name whose log is missing is in a later generation',
   generation    COMMENT 'Last generation in its log; NULL: it had not joined yet',
   last_ms       COMMENT 'Last line of its process, by its own clock (milliseconds since 1970)',
   until_ms      COMMENT 'Its group''s last known generation was complete at this time at the earliest, by its own clock; NULL: clocks do not compare',
@@ -97,8 +98,13 @@ WITH silent_run AS (
 ), later_presence AS (
   SELECT kafka_cluster, group_id, incarnation, coalesce(process_id, member_id) AS who, max(generation) AS generation FROM member_generation
   GROUP BY kafka_cluster, group_id, incarnation, coalesce(process_id, member_id)
+), unlogged_name AS (
+  SELECT kafka_cluster, group_id, regexp_replace(member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '') AS name,
+    max(struct(incarnation, generation)) AS final
+  FROM member_generation WHERE process_id IS NULL AND member_id IS NOT NULL GROUP BY kafka_cluster, group_id,
+    regexp_replace(member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '')
 ), classified AS (
-  SELECT m.*, g.next, coalesce(g.final, struct(m.last.incarnation, m.last.generation)) AS final,
+  SELECT m.*, u.name IS NOT NULL AS may_be_back, g.next, coalesce(g.final, struct(m.last.incarnation, m.last.generation)) AS final,
     CASE WHEN g.next IS NULL THEN CASE WHEN m.last.is_open AND o.is_assigned AND d.at_ms IS NULL THEN 'unassigned' END
       WHEN g.leads OR p.generation > m.last.generation THEN 'continued'
       WHEN d.at_ms <= g.next.stabilized_ms OR d.at_ms IS NOT NULL AND (m.is_static OR NOT g.next.is_classic)
@@ -113,6 +119,9 @@ WITH silent_run AS (
     AND g.group_id = m.group_id AND g.client = m.client
   LEFT JOIN first_removal d ON d.process_id = m.process_id AND d.instance = m.instance AND d.kafka_cluster = m.kafka_cluster
     AND d.group_id = m.group_id AND d.client = m.client
+  LEFT JOIN unlogged_name u ON u.kafka_cluster = m.kafka_cluster AND u.group_id = m.group_id
+    AND u.name = regexp_replace(m.last.member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '')
+    AND (u.final.incarnation > m.last.incarnation OR u.final.incarnation = m.last.incarnation AND u.final.generation > m.last.generation)
   LEFT JOIN listed_generation o ON o.kafka_cluster = m.kafka_cluster AND o.group_id = m.group_id AND o.incarnation = m.last.incarnation
     AND o.generation = m.last.generation
   LEFT JOIN later_presence p ON p.kafka_cluster = m.kafka_cluster AND p.group_id = m.group_id AND p.incarnation = m.last.incarnation
@@ -132,7 +141,8 @@ WITH silent_run AS (
   JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference
   WHERE r.at_ms IS NOT NULL GROUP BY r.kafka_cluster, r.group_id, r.incarnation, r.generation, o.reference_process_id
 )
-SELECT c.kafka_cluster, c.group_id, c.last.member_id AS member_id, c.process_id, c.instance, c.client, c.how, c.last.generation AS generation,
+SELECT c.kafka_cluster, c.group_id, c.last.member_id AS member_id, c.process_id, c.instance, c.client, c.how, c.may_be_back,
+  c.last.generation AS generation,
   c.last_ms, f.lo_ms + o.lo_ms AS until_ms, c.last_ms - o.hi_ms AS last_lo_ms, CASE WHEN c.how = 'gone' THEN n.hi_ms END AS gone_hi_ms,
   o.reference_process_id, array_compact(array(c.last.event_id, c.next.event_id)) AS witness
 FROM classified c JOIN clock_offset o ON o.process_id = c.process_id AND o.is_island_reference
