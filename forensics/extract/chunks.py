@@ -15,7 +15,6 @@ from forensics.catalogue.releases import releases_of
 from forensics.errors import reason_of
 from forensics.records.line_reader import Record
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints
-from forensics.records.vectorized.line_fields import NO_TIME
 
 #: The index of each record's value, and the values.
 Values = tuple[Ints, pa.Array]
@@ -147,54 +146,6 @@ class RecordBatch:
     times: Ints
     resolutions: Ints
     collectors: Sequence[int | None] = ()
-
-
-class SingleRecords:
-    """Records that were read one by one.
-
-    Attributes:
-        bytes: size of the records.
-    """
-
-    def __init__(self) -> None:
-        self._contents: list[Content] = []
-        self._raws: list[bytes] = []
-        self._columns: list[tuple[int, int, bool, int, int]] = []
-        self._collectors: list[int | None] = []
-        self.bytes = 0
-
-    def __len__(self) -> int:
-        return len(self._contents)
-
-    def add(
-        self,
-        content: Content,
-        raw: bytes,
-        offset: int,
-        line: int,
-        ts: int | None,
-        *,
-        again: bool = False,
-        resolution_ms: int = 1,
-        collector: int | None = None,
-    ) -> None:
-        """Add a record; the arguments are those of `RecordBatch`."""
-        self._contents.append(content)
-        self._raws.append(raw)
-        self._columns.append((offset, line, again, NO_TIME if ts is None else ts, resolution_ms))
-        self._collectors.append(collector)
-        self.bytes += len(raw)
-
-    def batch(self) -> RecordBatch | None:
-        """Return the records as columns; None if there are none."""
-        if not self._contents:
-            return None
-        borders = np.cumsum([0, *map(len, self._raws)])
-        offsets, lines, again, times, resolutions = np.array(self._columns, np.int64).T
-        buffer, which = Buffer.of(b"".join(self._raws)), np.arange(len(self._contents))
-        return RecordBatch(
-            self._contents, which, {}, buffer, borders[:-1], borders[1:], offsets, lines, again > 0, times, resolutions, self._collectors
-        )
 
 
 @dataclass(slots=True)

@@ -26,10 +26,10 @@ from forensics.extract.stream_segments import Segment, segments_of
 from forensics.extract.stream_summaries import (
     GAP_US,
     JITTER,
-    NOTHING,
     SET,
     StreamSummary,
     codes_of,
+    further_row,
     joined,
     streams_out_of_order,
     streams_to_read,
@@ -295,9 +295,7 @@ def _ranges(ranges: Sequence[Mapping[str, Any]], found: Sequence[Repair], spans:
                 ended = s.since if s.since is not None else span[1]
                 if s.until is not None and s.until - ended > GAP_US:
                     gaps.append({"from_ts": ended, "to_ts": s.until})
-                times = {"first_ts": span[0], "last_ts": span[1], "gaps": gaps}
-                how = {"shift_ms": s.shift_us // 1000, "shift_why": s.why, "shift_ids": list(s.lines)} if s.why else {}
-                result.append({**row, **NOTHING, "process_id": s.owner, "range_start": s.begin, **times, **how})
+                result.append(further_row(row, s.owner, byte_of(s.from_pos), span, s.why, s.lines, s.shift_us // 1000, gaps))
     return result
 
 
@@ -409,9 +407,7 @@ def _range_of_unordered(lines: pa.Table, ranges: Sequence[Mapping[str, Any]], na
     back = np.flatnonzero(np.diff(ts[events]) < 0)[:1]
     shown = lines["event_id"].take(pa.array(events[[*back, *(back + 1)]])).to_pylist()
     row = next(row for row in ranges if row["path"] == path)
-    how = {"shift_ms": 0, "shift_why": UNORDERED, "shift_ids": shown}
-    times = {"range_start": int(lines["byte_offset"][0].as_py()) + 1, "first_ts": int(ts.min()), "last_ts": int(ts.max()), "gaps": []}
-    return {**{key: value for key, value in row.items() if key != "runs"}, **NOTHING, "process_id": name, **times, **how}
+    return further_row(row, name, lines["byte_offset"][0].as_py(), (int(ts.min()), int(ts.max())), UNORDERED, shown)
 
 
 def _move(files: Iterable[Path], by: str, moves: Mapping[str, tuple[Ints, Ints]]) -> None:

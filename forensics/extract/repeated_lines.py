@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from forensics.extract.stream_segments import MAX_PARTS
-from forensics.extract.stream_summaries import CLIENT, NOTHING, SET, codes_of
+from forensics.extract.stream_summaries import CLIENT, SET, codes_of, further_row
 from forensics.records.timestamps import SECOND
 from forensics.records.vectorized.buffers import Flags, Ints
 
@@ -95,12 +95,10 @@ def doubled_rows(ranges: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]
     for (path, process), found in by_stream.items():
         row, first = found[0]
         records, different = (sum(getattr(doubled, name) for _, doubled in found) for name in ("records", "different"))
-        how: dict[str, Any] = {}
-        if different >= max(_FEW, _MANY * (rows_in[path] - records)):
-            ids = [event_id for _, doubled in found for event_id in doubled.ids]
-            how = {"shift_ms": 0, "shift_why": DOUBLED, "shift_ids": list(dict.fromkeys([*ids[:1], *ids[-1:]]))}
-        times = {"first_ts": first.ts, "last_ts": first.ts, "gaps": []}
-        yield {**row, **NOTHING, "process_id": process, "range_start": first.begin + 1, **times, **how, "repeats": records}
+        why = DOUBLED if different >= max(_FEW, _MANY * (rows_in[path] - records)) else ""
+        ids = [event_id for _, doubled in found for event_id in doubled.ids]
+        ends = dict.fromkeys([*ids[:1], *ids[-1:]])
+        yield {**further_row(row, process, first.begin, (first.ts, first.ts), why, list(ends)), "repeats": records}
 
 
 def repeats(times: Ints, contents: Callable[[], Sequence[pa.Array]], back: int) -> list[tuple[int, int, int]]:

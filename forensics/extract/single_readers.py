@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+
 from forensics.catalogue.recogniser import Recognised
 from forensics.errors import reason_of
 from forensics.evidence.streams import BLOCK, Readable
-from forensics.extract.chunks import EVENT, Chunk, Classification, Content, SingleRecords
+from forensics.extract.chunks import EVENT, Chunk, Classification, Content, RecordBatch
 from forensics.records.json_documents import Document
 from forensics.records.line_reader import MAX_RECORD_BYTES, ZERO_RUN, Assembler, Between, PlacedRecord, Record, RecordReader, decode, utc
 from forensics.records.timestamps import Zone
+from forensics.records.vectorized.buffers import Buffer
+from forensics.records.vectorized.line_fields import NO_TIME
 from forensics.snapshots.detection import READERS
 from forensics.snapshots.observation import Broken, Observation, Strange
 from forensics.snapshots.observation import Line as SnapshotLine
@@ -31,22 +35,51 @@ class _SingleReader:
     """
 
     def __init__(self, *, in_order: bool) -> None:
-        self._in_order, self._found = in_order, SingleRecords()
-        self._chunk = Chunk()
+        self._in_order = in_order
         self._begin()
 
-    def _begin(self) -> Chunk:
-        """Begin a chunk; return the one before."""
-        before = self._chunk
-        before.batch = self._found.batch()
-        self._found, self._times = SingleRecords(), list[int]()
+    def _begin(self) -> None:
+        #: Content and bytes of each record, and the columns of `RecordBatch` from `offsets` to `collectors`.
+        self._found: list[tuple[Content, bytes, tuple[int, int, bool, int, int], int | None]] = []
+        self._times, self._bytes = list[int](), 0
         self._chunk = Chunk(times=self._times, in_order=self._in_order)
-        return before
+
+    def _ended(self) -> Chunk:
+        """Return the chunk, and begin another one."""
+        chunk = self._chunk
+        if self._found:
+            contents, raws, columns, collectors = zip(*self._found, strict=True)
+            borders, which = np.cumsum([0, *map(len, raws)]), np.arange(len(contents))
+            offsets, lines, again, times, resolutions = np.array(columns, np.int64).T
+            buffer = Buffer.of(b"".join(raws))
+            chunk.batch = RecordBatch(
+                contents, which, {}, buffer, borders[:-1], borders[1:], offsets, lines, again > 0, times, resolutions, collectors
+            )
+        self._begin()
+        return chunk
+
+    def _add(
+        self,
+        content: Content,
+        raw: bytes,
+        offset: int,
+        line: int,
+        ts: int | None,
+        *,
+        again: bool = False,
+        resolution_ms: int = 1,
+        collector: int | None = None,
+    ) -> None:
+        """Add a record; the arguments are those of `RecordBatch`."""
+        self._found.append((content, raw, (offset, line, again, NO_TIME if ts is None else ts, resolution_ms), collector))
+        self._bytes += len(raw)
+        if ts is not None:
+            self._times.append(ts)
 
     @property
     def _is_full(self) -> bool:
         noted = len(self._chunk.zero_runs) + len(self._chunk.cut) + len(self._chunk.broken)
-        return len(self._found) + noted >= _MAX_RECORDS or self._found.bytes >= _MAX_BYTES
+        return len(self._found) + noted >= _MAX_RECORDS or self._bytes >= _MAX_BYTES
 
 
 class WrappedReader(_SingleReader):
@@ -90,12 +123,12 @@ class WrappedReader(_SingleReader):
                     self._chunk.see_unfit(number, raw)
                 self._take(ended, start, end)
                 if self._is_full:
-                    yield self._begin()
+                    yield self._ended()
             self._take(self._assembler.close(), start, end)
             self._chunk.unread = self._assembler.fault
         except Exception as e:  # records before the fault are kept
             self._chunk.error = reason_of(e)
-        yield self._begin()
+        yield self._ended()
 
     def read_document(self, stream: Readable) -> Iterator[Chunk]:
         """Yield the records of a JSON document, as if each were on a line of its own."""
@@ -113,13 +146,13 @@ class WrappedReader(_SingleReader):
                 self._take(ended, 0, None)
                 if self._is_full:
                     self._chunk.lines, counted = document.lines - counted, document.lines
-                    yield self._begin()
+                    yield self._ended()
             self._take(self._assembler.close(), 0, None)
             self._chunk.unread, self._chunk.error = self._assembler.fault, document.error
         except Exception as e:  # records before the fault are kept
             self._chunk.error = reason_of(e)
         self._chunk.lines = document.lines - counted
-        yield self._begin()
+        yield self._ended()
 
     def _take(self, ended: Iterable[PlacedRecord], start: int, end: int | None) -> None:
         for placed in ended:
@@ -136,11 +169,9 @@ class WrappedReader(_SingleReader):
             self._chunk.layouts[record.layout] += 1
             if record.no_time:
                 self._chunk.no_times.append(placed.line)
-            if time is not None:
-                self._times.append(time)
             resolution = record.moment.resolution_ms if record.moment else 1
             collector = utc(placed.collector, self._zone)
-            self._found.add(Content(record), placed.raw, placed.offset, placed.line, time, again=again, resolution_ms=resolution, collector=collector)
+            self._add(Content(record), placed.raw, placed.offset, placed.line, time, again=again, resolution_ms=resolution, collector=collector)
 
     def _lines(self, stream: Readable, at: int, line: int) -> Iterator[tuple[int, int, bytes, bool]]:
         """Yield position, number and bytes of each line, or of each part of one between gaps of zero bytes, and whether such a gap precedes it.
@@ -206,10 +237,10 @@ class SnapshotReader(_SingleReader):
                     case Broken():
                         self._chunk.error = item.reason
                 if self._is_full:
-                    yield self._begin()
+                    yield self._ended()
         except Exception as e:  # observations before the fault are kept
             self._chunk.error = reason_of(e)
-        yield self._begin()
+        yield self._ended()
 
     def _take(self, item: Observation) -> None:
         # One line may contain several observations, whose IDs differ by their number in the line.
@@ -218,10 +249,8 @@ class SnapshotReader(_SingleReader):
         raw = item.raw.rstrip(b"\r\n") + (b"\0%d" % number if number else b"")
         event = Recognised(item.event, SNAPSHOT, dict(item.captures), item.message, None, None)  # type: ignore[arg-type]  # of no pattern
         content = Content(Record("", message=item.message), Classification(EVENT, event))
-        self._found.add(content, raw, item.offset, item.line, item.ts)
+        self._add(content, raw, item.offset, item.line, item.ts)
         self._chunk.layouts[self._kind] += 1
-        if item.ts is not None:
-            self._times.append(item.ts)
 
     def _lines(self, stream: Readable) -> Iterator[SnapshotLine]:
         """Yield the lines of a text, including a last line without a line break."""

@@ -36,10 +36,29 @@ _ENOUGH = 2
 _MIN_BACK, _AHEAD, _NEAR = 10, 4, 20
 
 
-#: Columns of an additional row of `range_row`, whose lines are counted in the row of their range.
-NOTHING: Mapping[str, Any] = {
+#: Counts of a further row of `range_row`, whose lines are counted in the row of their range.
+_NOTHING: Mapping[str, Any] = {
     "lines": 0, "records": 0, "events": 0, "counted": 0, "unrecognised": 0, "unfit": 0, "unfit_line": None, "unfit_text": None, "layouts": [], "error": "",
 }  # fmt: skip
+
+
+def further_row(
+    row: Mapping[str, Any],
+    process_id: str,
+    begin: int,
+    times: tuple[int, int],
+    why: str,
+    ids: Sequence[str],
+    shift_ms: int = 0,
+    gaps: Sequence[Any] = (),
+) -> dict[str, Any]:
+    """Return a row of `range_row` for lines with a repair that begin at a byte of a file, with their first and last time; `row` is that of their range.
+
+    `why` is empty for lines that only follow a repair.
+    """
+    how = {"shift_ms": shift_ms, "shift_why": why, "shift_ids": list(ids)} if why else {}
+    of_times = {"range_start": begin + 1, "first_ts": times[0], "last_ts": times[1], "gaps": list(gaps)}
+    return {**row, **_NOTHING, "process_id": process_id, **of_times, **how}
 
 
 class Run(NamedTuple):

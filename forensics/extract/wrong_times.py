@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from forensics.extract.parquet_parts import change, with_columns
 from forensics.extract.splits import byte_of
-from forensics.extract.stream_summaries import HOUR, NOTHING, SET, Run, gaps_between, merged
+from forensics.extract.stream_summaries import HOUR, SET, Run, further_row, gaps_between, merged
 from forensics.records.timestamps import SECOND
 
 #: A time that is this far ahead of the lines before and after it is wrong, microseconds.
@@ -186,13 +186,8 @@ def _range_row(events: Sequence[Path], ranges: Sequence[Mapping[str, Any]], path
     at = near["stream_pos"].to_numpy()
     before, behind = np.searchsorted(at, first), np.searchsorted(at, last, side="right")
     beside = int((place.until if place.since is None else place.since) or 0)
-    times = {"first_ts": beside, "last_ts": beside, "gaps": []}
-    how = {
-        "shift_ms": (beside - place.low) // 1000,
-        "shift_why": _WRONG,
-        "shift_ids": near["event_id"][max(before - 1, 0) : behind + 1].to_pylist(),
-    }
-    return {**row, **NOTHING, "process_id": lines["process_id"][0].as_py(), "range_start": begin + 1, **times, **how}
+    ids = near["event_id"][max(before - 1, 0) : behind + 1].to_pylist()
+    return further_row(row, lines["process_id"][0].as_py(), begin, (beside, beside), _WRONG, ids, (beside - place.low) // 1000)
 
 
 def _without(row: Mapping[str, Any], runs: Sequence[Run], wrong: Sequence[_Place]) -> dict[str, Any]:
