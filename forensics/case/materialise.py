@@ -60,7 +60,7 @@ def build(
         engine.table(name, paths, missing_columns(name, found), small=small)
     target.mkdir(parents=True, exist_ok=True)
     events = sum(rows_in(path).count_rows() for path in tables.get("event_row", ()))
-    with engine.watched(), engine.tuned(small=small, events=events), tempfile.TemporaryDirectory(prefix="forensics-") as parts:
+    with engine.watched(), engine.tuned(small=small), tempfile.TemporaryDirectory(prefix="forensics-") as parts:
         ready = _Build(engine, tables, target, Path(parts), small=small, events=events)
         return ready.run(progress or (lambda view, number, of: None))
 
@@ -139,10 +139,9 @@ class _Build:
 
     def _computed_first(self, view: View) -> str:
         """Compute the parts of a view's query that it reads more than once; return the query that reads their rows."""
-        worth = self._engine.part_cost if self._small else self._engine.large_part_cost
-        if worth is None:
-            return view.query
-        parts, query = split(view.query, prefix=view.name, worth=worth)
+        if self._engine.is_far and not self._small:
+            return view.query  # other machines could not read a part in this one's temporary folder
+        parts, query = split(view.query, prefix=view.name, worth=self._engine.part_cost)
         for part in parts:
             self._keep_for_build(part.name, part.query)
         return query

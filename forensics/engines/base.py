@@ -54,8 +54,6 @@ class Engine(ABC):
     name: ClassVar[str]
     #: From this cost on (see `query_parts.split`), a part that a query reads more than once is worth a query of its own.
     part_cost: ClassVar[int] = 12
-    #: The same for cases that are not small, whose parts are written to files. None: no part is.
-    large_part_cost: ClassVar[int | None] = None
 
     def __init__(self, jobs: int | None = None, master: str = "", *, little: bool = False) -> None:
         self.jobs, self.master, self.little = jobs, master, little
@@ -150,9 +148,9 @@ class Engine(ABC):
         """Prepare the engine for queries from this thread."""
 
     @contextmanager
-    def tuned(self, *, small: bool, events: int = 0) -> Iterator[None]:
-        """Apply settings for many queries over a small case, or over a case with this number of events."""
-        del small, events
+    def tuned(self, *, small: bool) -> Iterator[None]:
+        """Apply settings for many queries over a case, which may be small."""
+        del small
         yield
 
     def table(self, name: str, paths: Sequence[str], missing: Sequence[str], *, small: bool = False) -> None:

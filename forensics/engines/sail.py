@@ -52,7 +52,6 @@ class Sail(Engine):
     """A Spark Connect server in this process, and a session with it."""
 
     name: ClassVar[str] = SAIL
-    large_part_cost: ClassVar[int | None] = Engine.part_cost
     _lock: ClassVar[threading.Lock] = threading.Lock()
     #: The session of this process, a function that ends it and its server, and the server.
     _running: ClassVar[tuple[SparkSession, Callable[[], None], SailServer] | None] = None

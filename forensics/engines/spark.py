@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _PATH = re.compile(r"parquet\.`((?:[^`]|``)+)`")
 #: Position of an error in a statement.
 _AT = re.compile(r"(?:; | \()line (?P<line>\d+),? pos (?P<pos>\d+)\)?;?|(?<== SQL) \(line (?P<row>\d+), position (?P<column>\d+)\)")
-#: With a million rows, compiled code and adaptive plans do not pay off: all views of a million events on two cores took 234 s, and 440 s with both.
-UNCOMPILED = {
+#: With a few thousand rows, compiling, adapting plans, shuffles and broadcasts do not pay off: a build takes less than half the time.
+SMALL = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -36,14 +36,10 @@ UNCOMPILED = {
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "100000",
     # The default is looked up in the process's environment for each group.
     "spark.sql.types.framework.enabled": "false",
-}
-#: With a few thousand rows, shuffles and broadcasts do not pay off either: a build takes less than half the time.
-SMALL = UNCOMPILED | {
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.legacy.storeAnalyzedPlanForView": "true",
 }
-_COMPILED_FROM = 2_000_000
 
 
 class Spark(Engine):
@@ -113,8 +109,8 @@ class Spark(Engine):
             self.session.sparkContext.setLocalProperty(f"callSite.{form}", "kafka-forensics")
 
     @contextmanager
-    def tuned(self, *, small: bool, events: int = 0) -> Iterator[None]:
-        with settings(self.session, SMALL if small else UNCOMPILED if events < _COMPILED_FROM and not self.is_far else {}):
+    def tuned(self, *, small: bool) -> Iterator[None]:
+        with settings(self.session, SMALL if small else {}):
             yield
 
     def _know(self, name: str, table: pa.Table, schema: StructType, path: Path) -> None:
