@@ -26,16 +26,17 @@ class Nearest:
 
 
 def nearest(line: str, layouts: Iterable[Layout]) -> Nearest | None:
-    """Return the layout whose head matches most of a line; None if none matches its first character.
+    """Return the layout whose head matches most of a line; None if none matches a part of it that has a digit.
 
-    Layouts with little content (`general`) and those without a time match nearly any text, and are skipped.
+    Layouts with little content (`general`) and those without a time match nearly any text, and are skipped. So are matches without the beginning of a
+    time: any text begins with a word.
     """
     best: Nearest | None = None
     for layout in layouts:
         if layout.general or layout.untimed or layout.columns:
             continue
         reached = _reach(regex.compile(layout.head), line[:_LOOKED_AT])
-        if reached and (best is None or reached > best.reached):
+        if any(map(str.isdigit, line[:reached])) and (best is None or reached > best.reached):
             best = Nearest(layout.name, reached)
     return best
 

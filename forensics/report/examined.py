@@ -333,8 +333,8 @@ def undated(report: Report) -> list[str]:
 
 
 def silences(number: int, lasted_ms: float) -> str:
-    """Return `a silence of 5.00 s` or `3 silences of 20.0 s in all`."""
-    return f"a silence of {span(lasted_ms)}" if number == 1 else f"{count(number, 'silence')} of {span(lasted_ms)} in all"
+    """Return `a silence of 5.00 s` or `3 silences totalling 20.0 s`."""
+    return f"a silence of {span(lasted_ms)}" if number == 1 else f"{count(number, 'silence')} totalling {span(lasted_ms)}"
 
 
 def basis(report: Report, clock: Clock, *, but: bool = True) -> str:

@@ -144,6 +144,11 @@ class Report:
         return by_incident(self.incident_gaps)
 
     @cached_property
+    def owner_starts(self) -> Mapping[str, datetime | None]:
+        """Return by when each owner had its resource."""
+        return {o["ownership_id"]: o["start_hi"] for o in self.ownership}
+
+    @cached_property
     def group_numbers(self) -> Mapping[str, Sequence[int]]:
         """Return the places in `groups` of each group ID, one for each Kafka cluster that has it."""
         found: dict[str, list[int]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,9 @@ from forensics.wording.formats import short_member
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
+
+#: The client.id of a Kafka Streams consumer: the application, a UUID of the process, and the thread.
+_THREAD = re.compile(r"^.+-(StreamThread-\d+)-consumer$")
 
 
 class Names:
@@ -30,13 +34,15 @@ class Names:
             for m in group["members"]:
                 clients[m["process_id"]].add(m["client_id"] or "")
             for m in group["members"]:
-                self._member[m["member_id"]] = self._of_member(m, several=len(clients[m["process_id"]]) > 1)
+                self._member[m["member_id"]] = self._of_member(m, clients[m["process_id"]])
 
-    def _of_member(self, member: Row, *, several: bool) -> str:
+    def _of_member(self, member: Row, clients: set[str]) -> str:
         if member["process_id"] is None:
             return short_member(member["member_id"])
         name = self.process(member["process_id"])
-        client = member.get("task") or (member["client_id"] if several else "")
+        threads = {client: _THREAD.sub(r"\1", client) for client in clients}
+        several = threads if len(set(threads.values())) == len(clients) else {client: client for client in clients}
+        client = member.get("task") or (several[member["client_id"] or ""] if len(clients) > 1 else "")
         return f"{name} {client}" if client else name
 
     def group(self, kafka_cluster: str | None, group_id: str) -> str:

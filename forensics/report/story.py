@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from forensics.report.incidents import MERGED_CAUSES, by_incident, effects, is_reported, lacks_earliest_begin, walk
@@ -21,6 +21,7 @@ ROOT = "root cause"
 SPLIT_RULES = ("split-brain-task", "split-brain-partition")
 #: Rules whose findings are in the impact, with their times.
 _IN_IMPACT = (*SPLIT_RULES, "unassigned-tasks")
+_SECOND = timedelta(seconds=1)
 _MAX_STEPS, _SAME_RULE, _MAX_LEDGER = 8, 2, 3
 _TWICE = "may be processed twice"
 _DID = {"partition": ("was assigned", "still held"), "task": ("started", "was still running"), "connector": ("started", "was still running")}
@@ -112,7 +113,7 @@ def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row])
         _line(incident.get("lines") or (), incident["from_hi"]),
         ROOT,
     )
-    others = sorted([*_effects(incident, tree, only or headline), *_owners(pairs, names)], key=in_time)
+    others = sorted([*_effects(incident, tree, only or headline), *_owners(report, pairs, names)], key=in_time)
     shown = shortened(others)
     graver = [f for f in tree if f["advice"] and f["severity"] != "note"]
     # The impact names the tasks, but not the setting that kept them without an owner.
@@ -175,7 +176,7 @@ def _effects(incident: Row, tree: Iterable[Row], headline: str) -> Iterator[Step
             )
 
 
-def _owners(pairs: Iterable[Row], names: Names) -> Iterator[Step]:
+def _owners(report: Report, pairs: Iterable[Row], names: Names) -> Iterator[Step]:
     """Yield when two owners began and ceased to have the same resources, by pair and moment."""
     proved = [s for s in pairs if s["verdict"] == "proved"]
     for same in _same_second(proved, lambda s: s["from_lo"] or s["from_hi"]):
@@ -183,15 +184,23 @@ def _owners(pairs: Iterable[Row], names: Names) -> Iterator[Step]:
         took, had = _DID[same[0]["resource_kind"]]
         resources = sorted({s["resource"] for s in same})
         what, them = in_words(resources, same), "it" if len(resources) == 1 else "them"
-        began = min((s["from_lo"] for s in same if s["from_lo"]), default=None)
+        lo = min((s["from_lo"] for s in same if s["from_lo"]), default=None)
         yield Step(
-            began, began, f"{b} {took} {what} while {a} {had} {them}" if a != b else f"{a} {took} {what} a second time", _role(same[0], *_B_STARTS)
+            *_moment(lo, report.owner_starts.get(same[0]["ownership_b"]) or lo),
+            f"{b} {took} {what} while {a} {had} {them}" if a != b else f"{a} {took} {what} a second time",
+            _role(same[0], *_B_STARTS),
         )
     for same in _same_second([s for s in proved if s["to_hi"]], lambda s: s["to_hi"]):
         a, b = names.owners(same[0])
         what = in_words(sorted({s["resource"] for s in same}), same)
         ended = max(s["to_hi"] for s in same)
-        yield Step(ended, ended, f"{what} had one owner again", _end(same[0]))
+        yield Step(*_moment(min((s["to_lo"] for s in same if s["to_lo"]), default=ended), ended), f"{what} had one owner again", _end(same[0]))
+
+
+def _moment(lo: datetime | None, hi: datetime | None) -> tuple[datetime | None, datetime | None]:
+    """Return start and end of a step that is a moment with these bounds: of wide ones only the latter, because nothing happened before it for certain."""
+    is_wide = lo is None or hi is None or hi - lo >= _SECOND
+    return (None if is_wide else hi), hi
 
 
 def _same_second(pairs: Iterable[Row], at: Callable[[Row], datetime | None]) -> list[list[Row]]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: Maximum number of incidents in full, and of the others with a line each.
 _IN_FULL, _LISTED, _MERGED = 3, 12, 3
-_LONGEST = 220
+_LONGEST, _LONGEST_TITLE = 220, 440
 _TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
 _ROLES = {"broker": "broker", "connect_worker": "worker", "client": "client"}
 _LABELLED = (Column("", fixed=True), Column(""))
@@ -50,7 +50,7 @@ def compose(report: Report, names: Names, clock: Clock, window: str = "") -> lis
     for number, story in enumerate(graver[:_IN_FULL], 1):
         if len(graver) > 1:
             day = f", {story.incident['from_lo'].astimezone(report.zone):%-d %b}" if dated and story.incident["from_lo"] else ""
-            text = shorten(story.headline, _LONGEST) + after(story)
+            text = shorten(story.headline, _LONGEST_TITLE) + after(story)
             text = f"{number} of {len(graver)}{day}" + f": {text}" * (text not in words)  # the title may have it already
             blocks.append(Heading(2, text, _TONES[story.incident["severity"]]))
         alike = next((n for n, s in enumerate(graver[: number - 1], 1) if story.next and _impersonal(s, names) == _impersonal(story, names)), 0)
@@ -164,7 +164,7 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
     if two_owners:
         return f"TWO OWNERS PROVED; no proof that both worked{outcome}", "warn"
     if first:
-        return f"{first.incident['severity'].upper()}: {shorten(first.headline, _LONGEST)}{outcome}", _TONES[first.incident["severity"]]
+        return f"{first.incident['severity'].upper()}: {shorten(first.headline, _LONGEST_TITLE)}{outcome}", _TONES[first.incident["severity"]]
     if is_without_kafka(report):
         return "SPLIT BRAIN NOT EXAMINED" if report.errors else "NO KAFKA LOGS FOUND", "warn"
     if _is_not_examined(report):
@@ -173,7 +173,7 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
     if undecided := sum(s["verdict"] == "undecided" for s in report.split_brain):
         return f"SPLIT BRAIN UNDECIDED for {count(undecided, 'pair')} of owners", "warn"
     if graver := [f for f in report.findings if f["severity"] != "note"]:
-        return f"{graver[0]['severity'].upper()}: {shorten(graver[0]['headline'], _LONGEST)}", _TONES[graver[0]["severity"]]
+        return f"{graver[0]['severity'].upper()}: {shorten(graver[0]['headline'], _LONGEST_TITLE)}", _TONES[graver[0]["severity"]]
     if verdict.limits_of(report):
         return "NO INCIDENT FOUND, but evidence is incomplete", "warn"
     return "NO INCIDENT FOUND", "good"
@@ -250,6 +250,8 @@ def step_time(step: Step, zone: tzinfo, *, dated: bool) -> str:
 
 
 def _moment(lo: datetime | None, hi: datetime | None, zone: tzinfo, *, dated: bool) -> str:
+    if lo is not None and hi is not None and hi - lo < timedelta(seconds=1):
+        return when(hi, hi, zone, dated=dated)  # the second before would be before the line that shows it
     text = when(lo, hi, zone, dated=dated)
     if lo is None or hi is None or text == when(lo, lo, zone, dated=dated):
         return text

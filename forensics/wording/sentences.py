@@ -114,7 +114,8 @@ def _texts(words: ViewWords, row: Mapping[str, Any], zone: tzinfo | None, names:
 
 def _several_days(row: Mapping[str, Any], facts: Mapping[str, Any], zone: tzinfo | None) -> bool:
     """Return True if the moments that a sentence may print are on more than one day: then each is printed with its date."""
-    moments = [moment(v) for k, v in facts.items() if k.endswith("_at_ms") and isinstance(v, int)]
+    times = [v for k, found in facts.items() if k.endswith("_at_ms") for v in (found if isinstance(found, list) else [found])]
+    moments = [moment(v) for v in times if isinstance(v, int)]
     moments += [v for v in row.values() if isinstance(v, datetime)]
     return len({(m.astimezone(zone) if zone and m.tzinfo else m).date() for m in moments if m}) > 1
 

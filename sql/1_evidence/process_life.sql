@@ -20,6 +20,7 @@ CREATE OR REPLACE TEMPORARY VIEW process_life (
   next_start_id COMMENT 'Its event',
   next_start_pos COMMENT 'Its position',
   is_broker, is_worker,
+  has_started   COMMENT 'True if a line shows that this run, of a broker or worker, completed its start',
   setbacks      COMMENT 'Lines before which its printed time went back because its clock was set back: position, event (NULL: only counted), the event
     before, by how many milliseconds; NULL: none'
 )
@@ -43,7 +44,9 @@ WITH run_span AS (
       -- At WARN a broker prints none of these, but its own classes and replica fetchers identify it.
       OR component = 'ReplicaFetcher' OR logger RLIKE '^kafka[.](server|controller|cluster|log|network|raft|zk)[.][A-Z]'
       OR logger RLIKE '^org[.]apache[.]kafka[.](controller|coordinator|raft|server|storage)[.]') AS is_broker,
-    bool_or(client_kind <=> 'Worker' OR event LIKE 'worker\\_%' OR event LIKE 'herder\\_%') AS is_worker
+    bool_or(client_kind <=> 'Worker' OR event LIKE 'worker\\_%' OR event LIKE 'herder\\_%') AS is_worker,
+    bool_or(event IN ('herder_starting', 'broker_started', 'coordinator_elected', 'broker_unfenced', 'group_loaded', 'group_stabilized',
+      'rebalance_preparing', 'isr_changed')) AS has_started
   FROM (
     SELECT *, unix_millis(ts) AS at_ms, lag(unix_millis(ts)) OVER (PARTITION BY process_id, instance ORDER BY stream_pos) AS before_ms,
       event IN ('process_stopping', 'herder_stopping', 'work_stopping', 'worker_stopping', 'worker_stopped', 'herder_stopped',
@@ -53,8 +56,17 @@ WITH run_span AS (
   GROUP BY process_id, instance
 ), log_range AS (
   SELECT process_id, unix_millis(max(last_ts)) AS last_ms, unix_millis(min(first_ts)) AS first_ms FROM range_row GROUP BY process_id
+), silence AS (
+  -- Between consecutive records, recognised or not, and between the ranges and files of a log.
+  SELECT process_id, quiet.from_ts, quiet.to_ts FROM range_row LATERAL VIEW explode(gaps) g AS quiet
+  UNION ALL
+  SELECT process_id, max(last_ts) OVER (PARTITION BY process_id ORDER BY first_ts, last_ts ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), first_ts
+  FROM range_row
 ), run_start AS (
-  SELECT process_id, start.instance, start FROM process_start LATERAL VIEW explode(starts) x AS start
+  SELECT s.process_id, s.start.instance, s.start, max(unix_millis(q.from_ts)) AS before_ms
+  FROM (SELECT process_id, start FROM process_start LATERAL VIEW explode(starts) x AS start) s
+  LEFT JOIN silence q ON q.process_id = s.process_id AND unix_millis(q.to_ts) = s.start.at_ms AND q.from_ts <= q.to_ts
+  GROUP BY s.process_id, s.start
 ), adjacent_line AS (
   SELECT p.process_id, p.instance, p.stream_pos, p.event_id, p.at_ms, lag(p.at_ms) OVER lines AS before_ms, lead(p.at_ms) OVER lines AS next_ms,
     lag(p.at_ms, 2) OVER lines AS second_before_ms, lag(p.event_id) IGNORE NULLS OVER lines AS before_id
@@ -69,7 +81,7 @@ WITH run_span AS (
   WHERE least(before_ms - at_ms, second_before_ms - at_ms, before_ms - next_ms) > clock_setback_ms + clock_jitter_ms GROUP BY process_id, instance
 ), run_with_next AS (
   SELECT s.process_id, s.instance, s.first_ms, s.last_ms, f.last_work_ms, f.stopping_ms, f.ending_ms, f.ending_id, f.ending_lo_ms, f.is_broker,
-    f.is_worker, a.start, b.start AS next_start, row_number() OVER (PARTITION BY s.process_id ORDER BY s.instance) AS nth
+    f.is_worker, f.has_started, a.start, b.start AS next_start, b.before_ms, row_number() OVER (PARTITION BY s.process_id ORDER BY s.instance) AS nth
   FROM run_span s LEFT JOIN run_facts f ON f.process_id = s.process_id AND f.instance = s.instance
   LEFT JOIN run_start a ON a.process_id = s.process_id AND a.instance = s.instance
   LEFT JOIN run_start b ON b.process_id = s.process_id AND b.instance = s.instance + 1
@@ -77,10 +89,12 @@ WITH run_span AS (
 SELECT o.process_id, o.instance, CASE WHEN o.nth = 1 THEN least(o.first_ms, r.first_ms) ELSE o.first_ms END AS first_ms,
   CASE WHEN o.next_start.at_ms IS NULL THEN greatest(o.last_ms, r.last_ms)
     -- The detected start is not always the first line of a new JVM. Only lines of its clients and tasks certainly belong to the old one.
-    ELSE coalesce(o.last_work_ms, o.last_ms) END AS last_ms,
+    -- A broker's start begins with its first line: the line before it is from the old run, and so was the broker.
+    ELSE greatest(coalesce(o.last_work_ms, o.last_ms), CASE WHEN o.is_broker THEN o.before_ms END) END AS last_ms,
   o.stopping_ms, o.ending_ms, o.ending_id, o.ending_lo_ms, o.start.at_ms AS start_ms, o.start.event_id AS start_id,
   o.next_start.at_ms AS next_start_ms, o.next_start.event_id AS next_start_id, o.next_start.stream_pos AS next_start_pos,
   bool_or(coalesce(o.is_broker, false)) OVER (PARTITION BY o.process_id) AS is_broker,
-  bool_or(coalesce(o.is_worker, false)) OVER (PARTITION BY o.process_id) AS is_worker, b.setbacks
+  bool_or(coalesce(o.is_worker, false)) OVER (PARTITION BY o.process_id) AS is_worker,
+  coalesce(o.has_started, false) AS has_started, b.setbacks
 FROM run_with_next o LEFT JOIN log_range r ON r.process_id = o.process_id
 LEFT JOIN run_setback b ON b.process_id = o.process_id AND b.instance = o.instance

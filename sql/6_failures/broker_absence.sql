@@ -7,8 +7,8 @@
 CREATE OR REPLACE TEMPORARY VIEW broker_absence (
   process_id    COMMENT 'Its process; reported: the process that reports it',
   kafka_cluster, broker_id,
-  how           COMMENT 'stopped (it printed its shutdown), restarted (a new start follows, without such a line), starting (likewise, and it had not
-    completed its previous start), silent (its log ends), reported (another broker reports that it is down)',
+  how           COMMENT 'stopped (it printed its shutdown), restarted (a new start follows, without such a line), starting (it failed
+    while starting, or was restarted before it had started), silent (its log ends), reported (another broker reports that it is down)',
   from_ms       COMMENT 'Last line before, or the report, by its own clock (milliseconds since 1970)',
   to_ms         COMMENT 'It was up again, by its own clock; NULL: not in its log',
   from_lo_ms    COMMENT 'Down at this time at the earliest (reference clock)',
@@ -18,20 +18,19 @@ CREATE OR REPLACE TEMPORARY VIEW broker_absence (
   is_steady     COMMENT 'False if its clock, or the clock of the bounds, stepped'
 )
 AS
-WITH completed_start AS (
-  SELECT DISTINCT process_id, instance FROM event
-  WHERE event IN ('broker_started', 'coordinator_elected', 'broker_unfenced', 'group_loaded', 'group_stabilized', 'rebalance_preparing',
-    'isr_changed')
-), shutdown_line AS (
-  SELECT process_id, instance, min(at_ms) AS at_ms, min_by(event_id, struct(at_ms IS NOT NULL, at_ms, event_id)) AS event_id FROM fact_line
-  WHERE event = 'process_stopping' GROUP BY process_id, instance
+WITH shutdown_line AS (
+  SELECT s.process_id, s.instance, min(s.at_ms) AS at_ms, min_by(s.event_id, struct(s.at_ms IS NOT NULL, s.at_ms, s.event_id)) AS event_id,
+    max(f.event_id) IS NOT NULL AS is_failure
+  FROM fact_line s LEFT JOIN fact_line f ON f.process_id = s.process_id AND f.instance = s.instance AND f.event = 'broker_failed'
+  WHERE s.event = 'process_stopping' GROUP BY s.process_id, s.instance
 ), single_broker AS (
   -- In a log with the lines of several brokers it is unknown which of them was down.
   SELECT process_id, min(broker_id) AS only_id FROM cluster_broker
   WHERE process_id IS NOT NULL GROUP BY process_id HAVING count(DISTINCT broker_id) = 1
 ), broker_run AS (
   SELECT l.process_id, l.instance, p.kafka_cluster, n.only_id AS broker_id,
-    CASE WHEN s.at_ms IS NOT NULL THEN 'stopped' WHEN l.next_start_ms IS NOT NULL THEN 'restarted' ELSE 'silent' END AS how,
+    CASE WHEN s.is_failure THEN 'starting' WHEN s.at_ms IS NOT NULL THEN 'stopped' WHEN l.next_start_ms IS NULL THEN 'silent' WHEN l.has_started THEN 'restarted'
+      ELSE 'starting' END AS how,
     coalesce(s.at_ms, l.last_ms) AS from_ms, l.next_start_ms AS to_ms, coalesce(s.event_id, l.next_start_id) AS event_id
   FROM process_life l JOIN process p ON p.process_id = l.process_id AND p.role = 'broker'
   LEFT JOIN single_broker n ON n.process_id = l.process_id
@@ -40,9 +39,7 @@ WITH completed_start AS (
   SELECT process_id, event_id, unix_millis(ts) AS at_ms, CASE WHEN event = 'broker_fenced' THEN broker_id ELSE node_id END AS missed_id
   FROM event WHERE event = 'broker_fenced' OR event = 'connection_failed' AND component = 'ReplicaFetcher'
 ), absence AS (
-  SELECT l.process_id, l.kafka_cluster, l.broker_id,
-    CASE WHEN l.how = 'restarted' AND u.process_id IS NULL THEN 'starting' ELSE l.how END AS how, l.from_ms, l.to_ms, l.event_id
-  FROM broker_run l LEFT JOIN completed_start u ON u.process_id = l.process_id AND u.instance = l.instance
+  SELECT process_id, kafka_cluster, broker_id, how, from_ms, to_ms, event_id FROM broker_run
   UNION ALL
   SELECT DISTINCT l.process_id, c.kafka_cluster, l.missed_id, 'reported', l.at_ms, CAST(NULL AS BIGINT), l.event_id
   FROM missing_broker_line l JOIN cluster_broker c ON c.process_id = l.process_id AND c.broker_id <> l.missed_id

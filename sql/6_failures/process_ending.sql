@@ -36,9 +36,7 @@ WITH process_run AS (
   -- Before it has started, a process that is asked to stop prints nothing.
   SELECT process_id, instance FROM client_event
   UNION
-  SELECT process_id, instance FROM event
-  WHERE event IN ('herder_starting', 'broker_started', 'coordinator_elected', 'group_loaded', 'group_stabilized', 'rebalance_preparing',
-    'isr_changed')
+  SELECT process_id, instance FROM process_life WHERE has_started
 ), client_end AS (
   -- A process's last line about each of its memberships.
   SELECT
@@ -94,8 +92,8 @@ WITH process_run AS (
   SELECT l.process_id, l.instance, l.is_broker, l.is_worker, coalesce(l.ending_ms, l.last_ms) AS last_ms, l.running_ms, l.next_ms, l.next_start_id,
     CASE WHEN f.event_id IS NOT NULL THEN 'failed'
       WHEN l.ending_id IS NOT NULL THEN 'stopped'
-      WHEN b.process_id IS NULL THEN 'starting'
       WHEN l.is_broker AND t.event_id IS NOT NULL THEN 'died'
+      WHEN b.process_id IS NULL THEN 'starting'
       WHEN r.own_lo_ms >= l.last_ms THEN 'died'
       WHEN o.left_ms >= l.last_ms - coordinator_together_ms THEN 'left'
       WHEN c.all_left THEN 'left'

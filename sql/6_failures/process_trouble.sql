@@ -177,8 +177,24 @@ WITH connection_line AS (
     max(reference_process_id) AS reference_process_id, min(own_from_ms) AS own_from_ms,
     slice(array_distinct(flatten(sort_array(collect_list(witness)))), 1, 16) AS witness
   FROM weighted_evidence GROUP BY process_id, instance, is_placed, episode
+), session_start AS (
+  -- A coordinator that loads a group, or completes a generation, begins the sessions of its members anew.
+  SELECT l.loss_id, l.member_id FROM loss_on_clock l
+  JOIN process_ending e ON e.process_id = l.process_id AND e.instance = l.instance
+  JOIN clock_offset b ON b.process_id = l.broker AND b.is_island_reference
+  LEFT JOIN fact_line f ON f.process_id = l.broker AND f.event IN ('coordinator_elected', 'partition_loaded', 'group_loaded')
+    AND f.at_ms BETWEEN e.from_lo_ms + b.lo_ms AND l.removed_hi_ms + b.hi_ms
+  LEFT JOIN generation g ON g.kafka_cluster = l.kafka_cluster AND g.group_id = l.group_id
+    AND unix_millis(g.stabilized_ts) BETWEEN e.from_lo_ms + b.lo_ms AND l.removed_hi_ms + b.hi_ms
+  WHERE l.kind = 'over' AND l.how = 'session' AND (f.event_id IS NOT NULL OR g.group_id IS NOT NULL)
+), last_heartbeat AS (
+  -- A process that was removed for missing heartbeats ran when its session began.
+  SELECT l.process_id, l.instance, l.reference_process_id,
+    max(l.removed_lo_ms - coalesce(l.session_ms, session_longest_ms) - heartbeat_late_ms) AS at_lo_ms
+  FROM loss_on_clock l LEFT ANTI JOIN session_start s ON s.loss_id = l.loss_id AND s.member_id <=> l.member_id
+  WHERE l.kind = 'over' AND l.how = 'session' GROUP BY l.process_id, l.instance, l.reference_process_id
 ), ended_process AS (
-  SELECT e.process_id, e.instance, e.is_worker, e.how, e.from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id, e.witness,
+  SELECT e.process_id, e.instance, e.is_worker, e.how, least(greatest(e.from_lo_ms, h.at_lo_ms), e.from_hi_ms) AS from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id, e.witness,
     e.last_ms, e.kafka_cluster, j.member_ids, j.group_ids, coalesce(j.witness, CAST(array() AS ARRAY<STRING>)) AS removed
   FROM process_ending e
   LEFT JOIN (
@@ -186,6 +202,7 @@ WITH connection_line AS (
       process_id, instance, collect_set(member_id) AS member_ids, collect_set(group_id) AS group_ids, array_sort(collect_set(removed_id)) AS witness
     FROM loss_on_clock WHERE kind = 'over' GROUP BY process_id, instance
   ) j ON j.process_id = e.process_id AND j.instance = e.instance
+  LEFT JOIN last_heartbeat h ON h.process_id = e.process_id AND h.instance = e.instance AND h.reference_process_id = e.reference_process_id
   JOIN process_life l ON l.process_id = e.process_id AND l.instance = e.instance
   -- A run without any duration is the beginning of the next one, with some lines missing.
   WHERE NOT e.is_broker AND (e.how = 'died' OR e.how = 'unknown' AND e.next_ms - l.first_ms >= life_shortest_ms)

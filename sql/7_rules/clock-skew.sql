@@ -1,6 +1,6 @@
 -- One row per process whose clock stepped or differs from that of most others (from its island's reference if there is no majority), or
 -- whose log was read in the wrong time zone.
--- Reads: clock_offset, clock_bound, range_row
+-- Reads: clock_offset, clock_bound, range_row, process_life
 WITH clock_lead AS (
   SELECT process_id, reference_process_id AS island, lo_ms, hi_ms, suspect_time_zone FROM clock_offset
   WHERE is_island_reference AND NOT stepped AND process_id <> reference_process_id
@@ -8,21 +8,23 @@ WITH clock_lead AS (
   SELECT reference_process_id, reference_process_id, 0L, 0L, CAST(NULL AS STRING) FROM clock_offset
   WHERE is_island_reference
 ), agreement_count AS (
-  -- The number of clocks that agree with each one, including itself.
-  SELECT a.island, a.process_id, a.lo_ms, a.hi_ms, count(*) AS alike FROM clock_lead a
+  -- The number of clocks that agree with each one, including itself, and whether the broker's is among them.
+  SELECT a.island, a.process_id, a.lo_ms, a.hi_ms, count(*) AS alike, max(k.process_id) IS NOT NULL AS is_with_broker FROM clock_lead a
   JOIN clock_lead b ON b.island = a.island AND a.lo_ms - b.hi_ms <= clock_skew_ms AND b.lo_ms - a.hi_ms <= clock_skew_ms
+  LEFT JOIN (SELECT DISTINCT process_id FROM process_life WHERE is_broker) k ON k.process_id = a.island AND b.process_id = a.island
   GROUP BY a.island, a.process_id, a.lo_ms, a.hi_ms
 ), central_clock AS (
-  -- If a majority agrees with one clock, a clock that differs from it differs from the majority. Without a majority it is unknown which clock is
-  -- right.
-  SELECT island, min(struct(NOT is_most AS is_few, process_id <> island AS is_other, hi_ms - lo_ms AS width_ms, process_id, lo_ms, hi_ms)) AS of
+  -- If a majority agrees with one clock, a clock that differs from it differs from the majority. Unless a majority includes the broker, it is unknown
+  -- which clock is right: several hosts of one kind may be wrong in the same way.
+  SELECT island, min(struct(NOT is_most AS is_few, process_id <> island AS is_other, hi_ms - lo_ms AS width_ms, process_id, lo_ms, hi_ms,
+    NOT is_most OR NOT is_with_broker AS is_open)) AS of
   FROM (SELECT *, coalesce(2 * alike > count(*) OVER (PARTITION BY island), false) AS is_most FROM agreement_count) GROUP BY island
 ), offset_to_centre AS (
   SELECT o.process_id, c.of.process_id AS reference_process_id, o.lo_ms - c.of.hi_ms AS lo_ms, o.hi_ms - c.of.lo_ms AS hi_ms, o.suspect_time_zone,
-    c.of.process_id = o.island AS is_reference, c.of.is_few AS is_few, ceil((o.lo_ms - c.of.hi_ms) / 900000.0) AS quarters
+    c.of.process_id = o.island AS is_reference, c.of.is_open AS is_open, ceil((o.lo_ms - c.of.hi_ms) / 900000.0) AS quarters
   FROM clock_lead o JOIN central_clock c ON c.island = o.island WHERE o.process_id <> c.of.process_id
 ), offset_with_zone AS (
-  SELECT process_id, reference_process_id, lo_ms, hi_ms, is_few,
+  SELECT process_id, reference_process_id, lo_ms, hi_ms, is_open,
     CASE WHEN is_reference THEN suspect_time_zone
       WHEN quarters <= floor(hi_ms / 900000.0) AND quarters % 96 <> 0 AND hi_ms - lo_ms < 900000
         THEN concat(CASE WHEN quarters < 0 THEN '-' ELSE '+' END, lpad(CAST(abs(quarters) DIV 4 AS STRING), 2, '0'), ':',
@@ -30,7 +32,7 @@ WITH clock_lead AS (
   FROM offset_to_centre
 ), clock_finding AS (
   -- The lines that bound a clock on either side, through other processes if no message links the two directly.
-  SELECT o.process_id, o.reference_process_id, o.lo_ms, o.hi_ms, o.suspect_time_zone, o.is_few, greatest(o.lo_ms, -o.hi_ms) AS apart_ms,
+  SELECT o.process_id, o.reference_process_id, o.lo_ms, o.hi_ms, o.suspect_time_zone, o.is_open, greatest(o.lo_ms, -o.hi_ms) AS apart_ms,
     array_distinct(coalesce(forth.witness, forth.least_witness, CAST(array() AS ARRAY<STRING>))) AS upper_ids,
     array_distinct(coalesce(back.witness, back.least_witness, CAST(array() AS ARRAY<STRING>))) AS lower_ids
   FROM offset_with_zone o
@@ -49,8 +51,9 @@ WITH clock_lead AS (
   FROM range_row WHERE shift_why IS NOT NULL
 ), finding_row AS (
   SELECT CASE WHEN suspect_time_zone IS NOT NULL OR apart_ms >= clock_skew_large_ms THEN 'warning' ELSE 'note' END AS severity,
-    'proved' AS verdict, process_id AS subject, CAST(NULL AS BIGINT) AS from_ms,
-    CASE WHEN suspect_time_zone IS NULL THEN 'apart' WHEN is_few THEN 'zones_differ' ELSE 'wrong_time_zone' END AS code, process_id,
+    'proved' AS verdict, CASE WHEN suspect_time_zone IS NOT NULL AND is_open THEN concat(process_id, ' or ', reference_process_id)
+      ELSE process_id END AS subject, CAST(NULL AS BIGINT) AS from_ms,
+    CASE WHEN suspect_time_zone IS NULL THEN 'apart' WHEN is_open THEN 'zones_differ' ELSE 'wrong_time_zone' END AS code, process_id,
     reference_process_id AS other_process_id, lo_ms, hi_ms, apart_ms AS by_ms, suspect_time_zone AS zone_offset,
     CAST(NULL AS BIGINT) AS times, CAST(NULL AS STRING) AS path, CAST(NULL AS STRING) AS printed_time, CAST(NULL AS BIGINT) AS shift_ms,
     transform(upper_ids, x -> named_struct('role', 'upper bound of the clock offset', 'event_id', x))

@@ -177,6 +177,8 @@ WITH run_end AS (
     bool_or(rule = 'coordinator-unavailable' AND get_json_object(facts, '$.new_broker_id') IS NOT NULL AND code IN ('broker_down', 'moved'))
       AS is_taken_over,
     max(CASE WHEN rule = 'coordinator-unavailable' THEN try_cast(get_json_object(facts, '$.served_at_ms') AS BIGINT) END) AS served_ms,
+    -- It is the last of these words in the alphabet.
+    min(CASE WHEN rule = 'coordinator-unavailable' THEN get_json_object(facts, '$.down_how') END) <=> 'stopped' AS is_stopped,
     slice(array_distinct(flatten(sort_array(collect_list(witness)))), 1, 24) AS witness
   FROM occurrence WHERE incident_id IS NOT NULL GROUP BY incident_id
 ), affected_resources AS (
@@ -188,11 +190,14 @@ WITH run_end AS (
   SELECT r.incident_id, count(DISTINCT CASE WHEN m.protocol = 'classic' THEN m.member_id END) AS members,
     count(DISTINCT CASE WHEN m.protocol <> 'classic' THEN m.member_id END) AS keepers,
     CASE WHEN NOT r.is_unknown OR bool_and(l.again_ms IS NOT NULL) THEN max(l.again_ms) END AS again_ms,
-    sort_array(collect_set(CASE WHEN r.is_unknown THEN r.member_id END)) AS ids, max(h.client_host) AS host
+    sort_array(collect_set(CASE WHEN r.is_unknown THEN r.member_id END)) AS ids, max(h.client_host) AS host,
+    -- A thread of Kafka Streams is a member of its own.
+    CASE WHEN count(DISTINCT h.thread) = 1 AND count(h.thread) = count(*) THEN max(h.thread) END AS thread
   FROM (SELECT incident_id, subject = '' AS is_unknown, explode(flatten(parts.member_ids)) AS member_id FROM root_cause) r
   LEFT JOIN removed_member m ON r.is_unknown AND m.member_id = r.member_id AND m.how = 'rebalance'
   LEFT JOIN lost_membership l ON l.member_id = r.member_id
-  LEFT JOIN (SELECT member_id, client_host FROM member WHERE client_host IS NOT NULL) h ON h.member_id = r.member_id
+  LEFT JOIN (SELECT member_id, client_host, nullif(regexp_extract(client_id, '-(StreamThread-[0-9]+)-consumer$', 1), '') AS thread FROM member) h
+    ON h.member_id = r.member_id
   GROUP BY r.incident_id, r.is_unknown
 ), known_incident AS (
   SELECT r.incident_id, r.kafka_cluster, array_sort(array_union(r.group_ids, coalesce(e.group_ids, CAST(array() AS ARRAY<STRING>)))) AS group_ids,
@@ -201,14 +206,15 @@ WITH run_end AS (
     -- A worker that was killed is not a note, even if this is uncertain.
     CASE WHEN array_contains(r.alternatives, 'lines_missing') THEN greatest(coalesce(e.rank, 2), 2)
       ELSE coalesce(e.rank, CASE WHEN r.cause IN ('deployment', 'process_restarted') THEN 1 ELSE 2 END) END AS rank,
-    r.times, CASE WHEN r.subject = '' THEN CAST(size(flatten(r.parts.member_ids)) AS BIGINT) END AS members,
+    r.times, CASE WHEN r.times > 1 AND size(r.process_ids) = 1 THEN array_compact(r.parts.from_hi_ms) END AS began_at_ms,
+    CASE WHEN r.subject = '' THEN CAST(size(flatten(r.parts.member_ids)) AS BIGINT) END AS members,
     coalesce(e.finding_ids, CAST(array() AS ARRAY<STRING>)) AS finding_ids, CAST(NULL AS STRING) AS rule, r.process_ids,
-    coalesce(e.is_taken_over, false) AS is_taken_over, e.served_ms, r.witness
+    coalesce(e.is_taken_over, false) AS is_taken_over, coalesce(e.is_stopped, false) AS is_stopped, e.served_ms, r.witness
   FROM root_cause r LEFT JOIN finding_effects e ON e.incident_id = r.incident_id
   UNION ALL
   SELECT e.incident_id, e.kafka_cluster, e.group_ids, CAST(NULL AS ARRAY<STRING>), CAST(NULL AS STRING), 0L, 'unknown',
-    CAST(array() AS ARRAY<STRING>), e.subject, e.from_ms, e.from_ms, e.to_ms, e.to_ms, e.rank, 1L, NULL, e.finding_ids, e.rule,
-    CAST(array() AS ARRAY<STRING>), false, e.served_ms, e.witness
+    CAST(array() AS ARRAY<STRING>), e.subject, e.from_ms, e.from_ms, e.to_ms, e.to_ms, e.rank, 1L, NULL, NULL, e.finding_ids, e.rule,
+    CAST(array() AS ARRAY<STRING>), false, false, e.served_ms, e.witness
   FROM finding_effects e LEFT ANTI JOIN root_cause r ON r.incident_id = e.incident_id
 )
 SELECT k.incident_id, k.kafka_cluster, k.group_ids, k.cause, k.alternatives, k.subject, timestamp_millis(k.from_lo_ms) AS from_lo,
@@ -232,7 +238,7 @@ SELECT k.incident_id, k.kafka_cluster, k.group_ids, k.cause, k.alternatives, k.s
       WHEN 'deployment' THEN 'deployment' END END AS code,
   struct(
     greatest(0L, k.to_lo_ms - k.from_hi_ms) AS lasted_lo_ms, k.to_hi_ms - k.from_lo_ms AS lasted_hi_ms, k.members AS member_count,
-    CAST(size(k.process_ids) AS BIGINT) AS process_count, k.rule, k.is_taken_over,
+    CAST(size(k.process_ids) AS BIGINT) AS process_count, k.rule, k.is_taken_over, k.is_stopped, k.began_at_ms,
     -- A broker that has started serves its clients only after leaders were elected and groups loaded.
     k.served_ms AS served_at_ms,
     -- Consequences may be in other groups, from which no member was removed.
@@ -240,7 +246,7 @@ SELECT k.incident_id, k.kafka_cluster, k.group_ids, k.cause, k.alternatives, k.s
       ELSE array_remove(k.of_group_ids, k.worker_group_id) END AS of_group_ids,
     -- Only if it affected a worker and members of sinks that had its tasks.
     k.worker_group_id, k.sink_members, coalesce(t.members, 0L) AS late_count, coalesce(t.keepers, 0L) AS kept_count,
-    t.again_ms AS again_at_ms, slice(t.ids, 1, 3) AS member_ids, CASE WHEN size(t.ids) = 1 THEN t.host END AS host,
+    t.again_ms AS again_at_ms, slice(t.ids, 1, 3) AS member_ids, CASE WHEN size(t.ids) = 1 THEN t.host END AS host, t.thread,
     k.to_hi_ms IS NULL AS is_never_back, n.over_ms AS over_at_ms, k.to_hi_ms AS ended_at_ms, n.shown_ms AS shown_at_ms
   ) AS facts, k.witness, n.state, timestamp_millis(n.over_ms) AS over_since, n.over_how, timestamp_millis(n.shown_ms) AS shown_until, n.still,
   n.targets, CAST(NULL AS STRING) AS outcome, CAST(NULL AS STRING) AS stop_now, CAST(NULL AS STRING) AS step, CAST(NULL AS STRING) AS next,

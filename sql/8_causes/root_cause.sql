@@ -2,7 +2,7 @@
 -- Reads: process_trouble, process_ending, coordinator_outage, group_outage, broker_absence, removed_member, setting, worker_setting, event
 -- Reads: generation, join_round, cluster_broker, process_life, clock_offset, filtered_log, rule_coordinator_unavailable, rule_poll_timeout
 -- Reads: rule_offsets_topic_unsatisfiable, rule_generation_reset, rule_rebalance_storm, rule_duplicate_declaration, rule_sink_group_shared
--- Reads: rule_group_id_collision, rule_static_member_fenced, rule_clock_skew
+-- Reads: rule_group_id_collision, rule_static_member_fenced, rule_clock_skew, fact_line
 -- Grain: incident_id
 -- A cause follows from views, even if no rule reports its effects. A configuration that a rule reports is a cause by itself.
 -- A client checks its session before its polls, so a client that was paused for longer than both reports the expired session. A poll
@@ -66,9 +66,9 @@ WITH outage AS (
   SELECT b.process_id, b.instance, b.kafka_cluster, b.broker_id, b.from_lo_ms, b.to_lo_ms, b.to_hi_ms, b.witness,
     -- If members cannot reach it until it is back, they lost it when it died. Its own log does not show that moment.
     CASE WHEN b.how IN ('died', 'failed') THEN least(b.from_hi_ms, e.lost_ms) ELSE b.from_hi_ms END AS from_hi_ms,
-    coalesce(e.group_ids, CAST(array() AS ARRAY<STRING>)) AS group_ids
+    coalesce(e.group_ids, CAST(array() AS ARRAY<STRING>)) AS group_ids, b.how = 'unknown' AND NOT coalesce(e.is_affected, false) AS is_unsure
   FROM broker_end b LEFT JOIN broker_effect e ON e.process_id = b.process_id AND e.instance = b.instance
-  WHERE b.how IN ('died', 'failed') OR b.how IN ('stopped', 'starting', 'unknown') AND e.is_affected AND NOT coalesce(b.is_deployment, false)
+  WHERE b.how IN ('died', 'failed', 'unknown') OR b.how IN ('stopped', 'starting') AND e.is_affected AND NOT coalesce(b.is_deployment, false)
 ), unexplained_outage AS (
   -- Outages that neither the end of a broker's run nor the trouble of a single process explains.
   SELECT o.* FROM outage o
@@ -109,9 +109,20 @@ WITH outage AS (
   -- Trouble of a single member counts as that process's trouble. A broker that restarted cleanly counts as down if a group lost it as its
   -- coordinator, but not if brokers restarted one after another, which is a deployment.
   SELECT d.kafka_cluster, d.group_ids,
-    concat('broker ', d.broker_id) AS subject, d.broker_id, d.process_id, d.instance, 'broker_down' AS cause,
-    CAST(array() AS ARRAY<STRING>) AS alternatives, d.from_lo_ms, d.from_hi_ms, d.to_lo_ms, d.to_hi_ms, d.witness
+    concat('broker ', d.broker_id) AS subject, d.broker_id, d.process_id, d.instance,
+    CASE WHEN d.is_unsure THEN 'unknown' ELSE 'broker_down' END AS cause,
+    CASE WHEN d.is_unsure THEN array('lines_missing', 'process_killed') ELSE CAST(array() AS ARRAY<STRING>) END AS alternatives, d.from_lo_ms,
+    d.from_hi_ms, d.to_lo_ms, d.to_hi_ms, d.witness
   FROM broker_down d
+  UNION ALL
+  -- A broker that the controller no longer heard from. Without the broker's log it is unknown why.
+  SELECT f.kafka_cluster, CAST(array() AS ARRAY<STRING>), concat('broker ', f.broker_id), f.broker_id, NULL, NULL, 'unknown',
+    array('broker_cut_off', 'broker_down'), f.at_ms - o.hi_ms, f.at_ms - o.lo_ms, NULL, NULL, array(f.event_id)
+  FROM fact_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
+  LEFT ANTI JOIN cluster_broker b ON b.kafka_cluster = f.kafka_cluster AND b.broker_id = f.broker_id AND b.process_id IS NOT NULL
+  LEFT ANTI JOIN outage_cause j ON j.kafka_cluster = f.kafka_cluster AND j.broker_id = f.broker_id
+    AND f.at_ms - o.lo_ms >= j.from_ms - coordinator_settled_ms AND f.at_ms - o.hi_ms <= coalesce(j.to_ms, j.from_ms) + coordinator_settled_ms
+  WHERE f.event = 'broker_fenced'
   UNION ALL
   -- An outage of one broker is one trouble, however many groups it affected.
   SELECT j.kafka_cluster,
