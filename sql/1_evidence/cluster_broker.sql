@@ -10,8 +10,8 @@ WITH own_line AS (
   -- A replica fetcher's lines name its own broker and the broker that it fetches from, a broker's other lines only itself.
   SELECT kafka_cluster, process_id, broker_id, node_id FROM placed_event
   WHERE component = 'ReplicaFetcher'
-    OR event IN ('coordinator_elected', 'broker_registered', 'broker_starting', 'broker_started', 'broker_unfenced', 'group_loaded', 'partition_loaded',
-      'isr_changed')
+    OR event IN ('coordinator_elected', 'broker_registered', 'broker_starting', 'broker_started', 'broker_unfenced', 'group_loaded',
+      'partition_loaded', 'isr_changed')
 ), broker_id_source AS (
   SELECT c.kafka_cluster, try_cast(s.value AS BIGINT) AS broker_id, s.process_id FROM setting s
   JOIN process_cluster c ON c.process_id = s.process_id

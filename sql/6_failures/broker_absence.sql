@@ -29,7 +29,8 @@ WITH shutdown_line AS (
   WHERE process_id IS NOT NULL GROUP BY process_id HAVING count(DISTINCT broker_id) = 1
 ), broker_run AS (
   SELECT l.process_id, l.instance, p.kafka_cluster, n.only_id AS broker_id,
-    CASE WHEN s.is_failure THEN 'starting' WHEN s.at_ms IS NOT NULL THEN 'stopped' WHEN l.next_start_ms IS NULL THEN 'silent' WHEN l.has_started THEN 'restarted'
+    CASE WHEN s.is_failure THEN 'starting' WHEN s.at_ms IS NOT NULL THEN 'stopped' WHEN l.next_start_ms IS NULL THEN 'silent'
+      WHEN l.has_started THEN 'restarted'
       ELSE 'starting' END AS how,
     coalesce(s.at_ms, l.last_ms) AS from_ms, l.next_start_ms AS to_ms, coalesce(s.event_id, l.next_start_id) AS event_id
   FROM process_life l JOIN process p ON p.process_id = l.process_id AND p.role = 'broker'

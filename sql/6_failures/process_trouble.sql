@@ -194,7 +194,8 @@ WITH connection_line AS (
   FROM loss_on_clock l LEFT ANTI JOIN session_start s ON s.loss_id = l.loss_id AND s.member_id <=> l.member_id
   WHERE l.kind = 'over' AND l.how = 'session' GROUP BY l.process_id, l.instance, l.reference_process_id
 ), ended_process AS (
-  SELECT e.process_id, e.instance, e.is_worker, e.how, least(greatest(e.from_lo_ms, h.at_lo_ms), e.from_hi_ms) AS from_lo_ms, e.from_hi_ms, e.to_lo_ms, e.to_hi_ms, e.reference_process_id, e.witness,
+  SELECT e.process_id, e.instance, e.is_worker, e.how, least(greatest(e.from_lo_ms, h.at_lo_ms), e.from_hi_ms) AS from_lo_ms, e.from_hi_ms,
+    e.to_lo_ms, e.to_hi_ms, e.reference_process_id, e.witness,
     e.last_ms, e.kafka_cluster, j.member_ids, j.group_ids, coalesce(j.witness, CAST(array() AS ARRAY<STRING>)) AS removed
   FROM process_ending e
   LEFT JOIN (
