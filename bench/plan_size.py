@@ -42,7 +42,7 @@ def sizes(runs: Engine, case: Case) -> dict[str, Counter[str]]:
         for key, value in PLAIN.items():
             runs.session.conf.set(key, value)
     found: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    compute, rows_of, keep_rows = materialise._Build._compute, materialise._Build._rows, type(runs).keep_rows
+    compute, collected, keep_rows = materialise._Build._compute, type(runs).collected, type(runs).keep_rows
     now = local()
 
     def computed(build: materialise._Build, view: View) -> None:
@@ -55,10 +55,9 @@ def sizes(runs: Engine, case: Case) -> dict[str, Counter[str]]:
             rows.explain()
         found[now.view] += Counter(operators(plan.getvalue()))
 
-    def fetched(build: materialise._Build, rows: DataFrame, *, empty: bool) -> tuple[pa.Table, StructType]:
-        if not empty:
-            count(rows)
-        return rows_of(build, rows, empty=empty)
+    def fetched(engine: Engine, rows: DataFrame) -> tuple[pa.Table, StructType]:
+        count(rows)
+        return collected(engine, rows)
 
     def kept(engine: Engine, name: str, rows: DataFrame, path: Path) -> None:
         count(rows)
@@ -68,7 +67,7 @@ def sizes(runs: Engine, case: Case) -> dict[str, Counter[str]]:
     with (
         tempfile.TemporaryDirectory() as folder,
         patch.object(materialise._Build, "_compute", computed),
-        patch.object(materialise._Build, "_rows", fetched),
+        patch.object(type(runs), "collected", fetched),
         patch.object(type(runs), "keep_rows", kept),
     ):
         materialise.build(runs, case.tables(), Path(folder) / "views", small=is_small(case), overrides=case.thresholds)
