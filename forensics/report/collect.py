@@ -67,7 +67,8 @@ def _coordinators(report: Report) -> Iterator[str]:
 
 
 def _members(report: Report) -> Iterator[str]:
-    found = [c for c in missing_members(report) if not _is_later(report, c)]
+    ended = ended_logs(report)
+    found = [c for c in missing_members(report) if not _is_later(report, ended, c)]
     if not found:
         return
     names = sorted({c["process_id"].removeprefix(_MEMBER) for c in found})
@@ -76,12 +77,12 @@ def _members(report: Report) -> Iterator[str]:
     yield f"the logs of {and_more(names, 4)}{how}"
 
 
-def _is_later(report: Report, c: Row) -> bool:
+def _is_later(report: Report, ended: Sequence[Row], c: Row) -> bool:
     """Return True if a member is probably in the missing lines of a log that had ended: it has the same client or host, or is of a worker's task."""
     name, _, host = c["process_id"].removeprefix(_MEMBER).partition(" at ")
-    ended = {e["process_id"] for e in ended_logs(report) if e["from_ts"] and c["from_ts"] and e["from_ts"] < c["from_ts"]}
-    known = (m for group in report.groups for m in group["members"] if m["process_id"] in ended)
-    return bool(ended) and (name.startswith(_OF_TASK) or any(name == m["client_id"] or host and host == m["client_host"] for m in known))
+    before = {e["process_id"] for e in ended if e["from_ts"] and c["from_ts"] and e["from_ts"] < c["from_ts"]}
+    known = (m for group in report.groups for m in group["members"] if m["process_id"] in before)
+    return bool(before) and (name.startswith(_OF_TASK) or any(name == m["client_id"] or host and host == m["client_host"] for m in known))
 
 
 def _ends(report: Report) -> Iterator[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,6 +23,9 @@ from forensics.report.incidents import by_incident
 from forensics.report.reference import Reference
 from forensics.report.window import PRINTED, CaseTime, RowTime, parse
 from forensics.wording.formats import SEVERITIES, VERDICTS
+
+if TYPE_CHECKING:
+    from forensics.catalogue.recogniser import Recogniser
 
 Row = dict[str, Any]
 
@@ -239,24 +242,23 @@ def _advised(case: CaseLike) -> list[Row]:
             loggers[row["event_id_first"]] = row["logger"]
     lines = witnesses(case, times)
     found = {n: recogniser.recognise(loggers[n], lines[n]["text"]) for n, _ in times.most_common()}
-    return [lines[n] | {"known": r.pattern, "said": "", "times": times[n]} for n, r in found.items() if r and r.pattern.advice] or _quoted(case)
+    advised = [lines[n] | {"known": r.pattern, "said": "", "times": times[n]} for n, r in found.items() if r and r.pattern.advice]
+    return advised or _quoted(case, recogniser)
 
 
-def _quoted(case: CaseLike) -> list[Row]:
+def _quoted(case: CaseLike, recogniser: Recogniser) -> list[Row]:
     """Do the same for short texts in which no event was read: messages in prose, and stack traces without their record."""
+    if any(rows_in(path).count_rows() for path in case.table_paths("event_row")):
+        return []
+    files = [f for path in case.table_paths("evidence_file") for f in pylist(rows_in(Path(path)).to_table()) if (f["kind"] or "log") == "log"]
+    if sum(f["bytes"] or 0 for f in files) > _MAX_QUOTED:
+        return []
     from forensics.case.named import is_sealed, source
-    from forensics.catalogue import patterns
-    from forensics.catalogue.recogniser import Recogniser
     from forensics.evidence.streams import BROKEN
     from forensics.report.pasted import items_of
     from forensics.report.show import first_lines
 
-    files = [f for path in case.table_paths("evidence_file") for f in pylist(rows_in(Path(path)).to_table()) if (f["kind"] or "log") == "log"]
-    events = sum(rows_in(path).count_rows() for path in case.table_paths("event_row"))
-    if events or sum(f["bytes"] or 0 for f in files) > _MAX_QUOTED:
-        return []
     sealed = {f["location"] for f in case.manifest["files"] if is_sealed(f["location"], f.get("seal"))}
-    recogniser = Recogniser(patterns.load())
     found: dict[int, Row] = {}
     for file in files:
         with suppress(*BROKEN):  # the evidence may be gone, or its location be named by the case alone
