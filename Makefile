@@ -13,7 +13,7 @@ BIN := .venv/bin
 # spark-sql and Spark's Python workers find Python through PATH.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: report test test-without-spark test-spark slow all lint format docs site notebook samples pictures bench lab
+.PHONY: report test test-without-spark test-spark slow all lint weight format docs site notebook samples pictures bench lab
 
 report: .venv/ready
 	forensics ingest --case $(CASE) $(LOGS)
@@ -46,6 +46,11 @@ lint: .venv/ready
 	ruff format --check .
 	mypy forensics
 	lint-imports
+
+# Print the size of the SQL (code tokens, JOINs, chain of views, common table expressions and, if the case of `make report` exists, operators that Spark
+# plans) beside the recorded size in bench/weight.toml. The tests fail if a figure rises without a reason in that file.
+weight: .venv/ready
+	python bench/weight.py $(wildcard $(CASE))
 
 format: .venv/ready
 	ruff check --fix .

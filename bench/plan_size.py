@@ -25,6 +25,7 @@ from forensics.case.view_files import View
 from forensics.case.views import is_small
 from forensics.engines import SPARK, engine
 from forensics.engines.base import Engine
+from forensics.engines.spark import settings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,9 +39,6 @@ KINDS = {"sorts": ("Sort",), "exchanges": ("Exchange", "Repartition", "CoalesceP
 
 def sizes(runs: Engine, case: Case) -> dict[str, Counter[str]]:
     """Return the operators in the plan of each stored view, by kind; all others are `other`."""
-    if runs.name == SPARK:
-        for key, value in PLAIN.items():
-            runs.session.conf.set(key, value)
     found: defaultdict[str, Counter[str]] = defaultdict(Counter)
     compute, collected, keep_rows = materialise._Build._compute, type(runs).collected, type(runs).keep_rows
     now = local()
@@ -66,6 +64,7 @@ def sizes(runs: Engine, case: Case) -> dict[str, Counter[str]]:
     lock = Lock()  # output is redirected for all threads
     with (
         tempfile.TemporaryDirectory() as folder,
+        settings(runs.session, PLAIN if runs.name == SPARK else {}),
         patch.object(materialise._Build, "_compute", computed),
         patch.object(type(runs), "collected", fetched),
         patch.object(type(runs), "keep_rows", kept),
