@@ -1,0 +1,103 @@
+"""Read the rows of views and tables from which other views are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from threading import Lock
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from forensics.errors import ForensicsError
+
+Row = dict[str, Any]
+
+
+class Knobs:
+    """The thresholds of `knobs.sql`, with the user's values, as attributes: `knobs.heartbeat_late_ms`.
+
+    Args:
+        values: the value of each threshold; None: NULL.
+    """
+
+    def __init__(self, values: Mapping[str, int | None]) -> None:
+        self._values = values
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (an int, except for the one whose default is NULL)
+        try:
+            return self._values[name]
+        except KeyError:
+            raise AttributeError(f"knobs.sql declares no variable {name}") from None
+
+
+class Inputs:
+    """The rows of stored views and of tables, and the thresholds.
+
+    Rows are read once for the same columns and the same filter. Readers must not change them.
+
+    Args:
+        dataset: returns the rows of a view or a table; several for the segments of a table.
+        knobs: the value of each threshold; None: NULL.
+    """
+
+    def __init__(self, dataset: Callable[[str], Sequence[ds.Dataset]], knobs: Mapping[str, int | None]) -> None:
+        self.knobs = Knobs(knobs)
+        self._dataset = dataset
+        self._rows: dict[tuple[str, tuple[str, ...] | None, str], list[Row]] = {}
+        self._lock = Lock()
+        self._only: frozenset[str] | None = None
+
+    def of(self, reads: Iterable[str]) -> Inputs:
+        """Return the same inputs for a view that may read only these views and tables."""
+        limited = Inputs.__new__(Inputs)
+        limited.__dict__.update(self.__dict__, _only=frozenset(reads))
+        return limited
+
+    def rows(self, view: str, columns: Sequence[str] | None = None, where: ds.Expression | None = None) -> list[Row]:
+        """Return rows of a view or a table, times as milliseconds since 1970.
+
+        Args:
+            view: its name.
+            columns: the columns to read; all if None. A view with a row for each event must be read with few columns and a filter.
+            where: a condition on the stored columns; all rows if None.
+
+        Raises:
+            ForensicsError: the view that is computed does not declare that it reads this one.
+        """
+        if self._only is not None and view not in self._only:
+            raise ForensicsError(f"A computed view reads {view}, which the header of its SQL file does not name.", fix="Add it to `-- Reads:`.")
+        key = view, None if columns is None else tuple(columns), str(where)
+        with self._lock:
+            if key not in self._rows:
+                self._rows[key] = [row for part in self._dataset(view) for row in _rows_of(part, key[1], where)]
+            return self._rows[key]
+
+
+def _rows_of(part: ds.Dataset, columns: Sequence[str] | None, where: ds.Expression | None) -> list[Row]:
+    """Return rows of a dataset; columns that an earlier version did not write are None."""
+    names = part.schema.names if columns is None else columns
+    rows = _in_ms(part.to_table(columns=[name for name in names if name in part.schema.names], filter=where)).to_pylist()
+    lacking = dict.fromkeys(name for name in names if name not in part.schema.names)
+    return [row | lacking for row in rows] if lacking else rows
+
+
+def _in_ms(table: pa.Table) -> pa.Table:
+    """Return a table with numbers of milliseconds instead of timestamps."""
+    for at, field in enumerate(table.schema):
+        fine = _replaced(field.type, pa.timestamp("ms", "UTC"))
+        if fine != field.type or pa.types.is_timestamp(field.type):
+            numbers = table.column(at).cast(fine, safe=False).cast(_replaced(field.type, pa.int64()))
+            table = table.set_column(at, field.name, numbers)
+    return table
+
+
+def _replaced(kind: pa.DataType, by: pa.DataType) -> pa.DataType:
+    """Return a type with another one instead of its timestamps."""
+    if pa.types.is_timestamp(kind):
+        return by
+    if pa.types.is_list(kind):
+        return pa.list_(_replaced(kind.value_type, by))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(field.name, _replaced(field.type, by)) for field in kind])
+    return kind
