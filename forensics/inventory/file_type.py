@@ -10,13 +10,16 @@ from forensics.records.line_reader import Profile
 _LOG_NAME = re.compile(r"\.(?:log|out)(?:$|[.\-_0-9])|(?:^|/)(?:stdout|stderr|console|messages|syslog)[^/]*$", re.IGNORECASE)
 _CONTROL = bytes(set(range(32)) - {9, 10, 11, 12, 13, 27}) + b"\x7f"
 _KINDS = (
-    ("output of kafka-topics --describe", re.compile(rb"^\s*Topic: ?\S+\s+(?:TopicId|PartitionCount|Partition):", re.MULTILINE)),
+    ("output of kafka-topics --describe", re.compile(rb"^[^\S\n]*Topic: ?\S+\s+(?:TopicId|PartitionCount|Partition):", re.MULTILINE)),
     ("output of kafka-consumer-groups --describe", re.compile(rb"^GROUP +(?:TOPIC|CONSUMER-ID|COORDINATOR|ASSIGNMENT)", re.MULTILINE)),
     ("output of kafka-dump-log", re.compile(rb"^(?:Dumping /|\| offset: |baseOffset: )", re.MULTILINE)),
     ("a thread dump", re.compile(rb"^Full thread dump |^\"[^\"]+\" #[0-9]+ ", re.MULTILINE)),
     ("XML", re.compile(rb"\A\s*<(?:\?xml|[a-zA-Z][\w:-]*[ >/])")),
-    ("properties", re.compile(rb"\A(?:\s*(?:[#!][^\n]*)?\n)*\s*[\w.-]+ *[=:] *[^\n]*\n(?:(?:[#!][^\n]*|[\w.-]+ *[=:][^\n]*|\s*)(?:\n|\Z)){2,}")),
-    ("YAML", re.compile(rb"\A(?:#[^\n]*\n|\s*\n)*(?:---|[\w./-]+:(?: [^\n]*)?\n)", re.MULTILINE)),
+    (
+        "properties",
+        re.compile(rb"\A(?:[^\S\n]*(?:[#!][^\n]*)?\n)*+[^\S\n]*[\w.-]+ *[=:][^\n]*\n(?:(?:[#!][^\n]*|[\w.-]+ *[=:][^\n]*|[^\S\n]*)(?:\n|\Z)){2}"),
+    ),
+    ("YAML", re.compile(rb"\A(?:(?:#[^\n]*|[^\S\n]*)\n)*+(?:---|[\w./-]+:(?: [^\n]*)?\n)")),
 )
 #: First bytes of archive and compression formats that are not supported.
 _PACKED = (
