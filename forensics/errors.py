@@ -83,12 +83,24 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the reason of an error in one line, never empty, for the note of a file. An unexpected error is prefixed with its type."""
-    text = " ".join(str((isinstance(error, OSError) and error.strerror) or error).split())[:200]
-    return text if text and isinstance(error, _EXPECTED) else f"{type(error).__name__}: {text}" if text else type(error).__name__
+    """Return the reason of an error in one line, never empty, for the note of a file. Evidence is not blamed for an error of this program."""
+    text = _one_line(error)
+    return text if text and (isinstance(error, _EXPECTED) or type(error).__module__ in _PACKING) else own_fault(error)
+
+
+def own_fault(error: BaseException) -> str:
+    """Return the reason of an error that this program makes, whatever it reads, in one line for the note of a file."""
+    text = _one_line(error)
+    return f"a fault of this program, not of the evidence ({type(error).__name__}{f': {text}' if text else ''})"
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str((isinstance(error, OSError) and error.strerror) or error).split())[:200]
 
 
 _EXPECTED = (ForensicsError, OSError, EOFError, ValueError)
+#: Modules whose errors mean that a packed file is broken.
+_PACKING = frozenset({"zlib", "_lzma", "tarfile", "zipfile"})
 
 
 class UsageError(ForensicsError):

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from forensics.catalogue.recogniser import Recognised, Recogniser
 from forensics.catalogue.releases import releases_of
-from forensics.errors import reason_of
+from forensics.errors import own_fault
 from forensics.records.line_reader import Record
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints
 
@@ -83,7 +83,7 @@ class Classifier:
                 kafka = "" if found.category == "other" else found.pattern.kafka
                 return Classification(kind, found, releases_of(record.logger, record.source_line, record.level, kafka))
         except Exception as e:
-            fault = reason_of(e)
+            fault = own_fault(e)
         if fault:
             return Classification(OTHER, fault=fault)
         return Classification(OTHER) if self._recogniser.needs_row(record.logger, record.level, record.message) else NOTHING
@@ -164,7 +164,7 @@ class Chunk:
         broken: numbers of lines where a record of a JSON document begins that is not valid JSON.
         no_times: numbers of lines where a record with an invalid time begins.
         zero_runs: line, position and size of zero bytes in place of text.
-        unread: number of a line that could not be processed, and the reason.
+        unread: number of each line that could not be processed, and the reason.
         error: reason why the text could not be read to its end.
     """
 
@@ -179,7 +179,7 @@ class Chunk:
     broken: list[int] = field(default_factory=list)
     no_times: list[int] = field(default_factory=list)
     zero_runs: list[tuple[int, int, int]] = field(default_factory=list)
-    unread: tuple[int, str] | None = None
+    unread: list[tuple[int, str]] = field(default_factory=list)
     error: str = ""
 
     def see_unfit(self, line: int, raw: bytes, count: int = 1) -> None:

@@ -15,9 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from forensics.catalogue.recogniser import Recogniser
+from forensics.errors import own_fault
 from forensics.evidence.streams import Readable
 from forensics.extract.bulk_classification import CountedRecords, MessageTemplates, matching
 from forensics.extract.chunks import Chunk, Classifier, Content, RecordBatch, Values
+from forensics.extract.single_readers import Joined, WrappedReader
 from forensics.records.line_reader import MAX_RECORD_BYTES, Line, Record, RecordReader, decode
 from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer, Flags, Ints, Window, WordSearch
@@ -92,6 +94,8 @@ class ColumnReader:
         #: What has been read of messages, by the number of the text before each message and the bytes after its time; None for a text that is no record.
         self._kept: dict[tuple[int, bytes], Content | None] = {}
         self._words = WordSearch(_beginnings(recogniser.words))
+        #: Number of the first line that has not been read.
+        self._next_line = 1
         #: True if most records that are only counted have different texts. It is then faster to look for these first and for equal records later.
         self._counted_differ = False
         candidates = reader.layouts.candidates(reader.profile.untimed)
@@ -115,11 +119,23 @@ class ColumnReader:
             first_line: number of its first line.
             opened: position where the record that is open at `start` begins, and its bytes up to there; None if none is open.
         """
-        before, last = opened or (None, b"")
         window = Window(stream, start, end, chunk=CHUNK, longest=MAX_RECORD_BYTES)
-        line, drop = first_line, 0
+        self._next_line = first_line
+        try:
+            yield from self._read(window, end, opened)
+        except OSError:
+            raise
+        except Exception as e:
+            # The rest is read line by line, so that only a line that fails by itself is lost.
+            yield Chunk(unread=[(self._next_line, f"{own_fault(e)}; from that line on, each line was read by itself")])
+            yield from WrappedReader(self.reader, self.zone).read(Joined(window.rest, stream), window.base, self._next_line, window.base, end)
+
+    def _read(self, window: Window, end: int | None, opened: tuple[int, bytes] | None) -> Iterator[Chunk]:
+        before, last = opened or (None, b"")
+        line, drop = self._next_line, 0
         while True:
             more = window.advance(drop)
+            self._next_line = line
             if not more and not window.buffer.size:
                 return
             chunk = Chunk()

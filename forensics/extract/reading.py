@@ -16,8 +16,8 @@ from forensics.evidence.streams import BLOCK, Limited, Readable
 from forensics.extract.chunks import Chunk, Classifier
 from forensics.extract.column_reader import ColumnReader
 from forensics.extract.repeated_lines import Doubled
-from forensics.extract.row_builder import MAX_TEXT, RowBuilder, Rows, Schemas
-from forensics.extract.single_readers import SnapshotReader, WrappedReader
+from forensics.extract.row_builder import COUNTED, EVENTS, MAX_TEXT, UNRECOGNISED, Lost, RowBuilder, Rows, Schemas
+from forensics.extract.single_readers import Joined, SnapshotReader, WrappedReader
 from forensics.extract.splits import FileSplit
 from forensics.extract.stream_summaries import Run, StreamSummary, gaps_between, merged
 from forensics.inventory.evidence import LOG
@@ -31,6 +31,8 @@ from forensics.redaction import scrub
 _LOOK_BACK = 64 << 10
 #: Number of readers that are kept for logs of different formats.
 _MAX_KINDS = 4
+#: Counts of a range that include the records of each table.
+_COUNTED_IN = {EVENTS: ("events",), COUNTED: ("events", "counted"), UNRECOGNISED: ("unrecognised",)}
 
 
 @dataclass
@@ -118,7 +120,7 @@ class Statistics:
             faults.append(f"{has} an impossible time, the first at line {self.no_time_line:,}: read without the time")
         if self.first_unprocessed:
             line, reason = self.first_unprocessed
-            faults.append(f"{_some(self.unprocessed, 'record', 'records')} could not be processed, the first at line {line:,}: {reason}")
+            faults.append(_unprocessed(self.unprocessed, line, reason))
         return faults
 
     def to_row(self, start: int, end: int) -> dict[str, Any]:
@@ -128,6 +130,10 @@ class Statistics:
             "unrecognised": self.unrecognised, "unfit": self.unfit, "unfit_line": self.unfit_line, "unfit_text": self.unfit_text, "layouts": list(self.layouts.items()),
             "first_ts": self.first, "last_ts": self.last, "gaps": gaps_between(self.runs),
         }  # fmt: skip
+
+
+def _unprocessed(number: int, line: int, reason: str) -> str:
+    return f"{_some(number, 'record', 'records')} could not be processed, the first at line {line:,}: {reason}"
 
 
 def _some(number: int, one: str, more: str) -> str:
@@ -152,6 +158,17 @@ class RangeRow:
     runs: Sequence[Run] = ()
     doubled: Sequence[Doubled] = ()
 
+    def without(self, lost: Sequence[Lost]) -> RangeRow:
+        """Return the row without records of which no row could be made."""
+        if not lost:
+            return self
+        numbers: Counter[str] = Counter()
+        for some in lost:
+            numbers.update(dict.fromkeys(_COUNTED_IN[some.table], some.number))
+        total, (_, line, _, reason) = sum(some.number for some in lost), min(lost, key=lambda some: some.line)
+        error = "; ".join(filter(None, (self.error, _unprocessed(total, line, reason))))
+        return replace(self, row={**self.row, **{column: self.row[column] - number for column, number in numbers.items()}}, error=error)
+
 
 Part = Rows | RangeRow
 
@@ -173,8 +190,9 @@ def read_splits(splits: Sequence[FileSplit], tools: Tools) -> Iterator[Part]:
     yield from rows.take()
     for row in ranges:
         path = row.row["path"]
-        error = "; ".join(filter(None, (row.error, rows.faults.pop(path, ""))))
-        yield replace(row, error=error, summaries=rows.summaries.pop(path, ()), doubled=rows.doubled.pop(path, ()))
+        yield replace(
+            row.without(rows.lost.pop((path, row.row["range_start"]), ())), summaries=rows.summaries.pop(path, ()), doubled=rows.doubled.pop(path, ())
+        )
 
 
 def _read(splits: Sequence[FileSplit], tools: Tools, rows: RowBuilder) -> Iterator[RangeRow | None]:
@@ -270,7 +288,7 @@ def _read_packed(split: FileSplit, tools: Tools, rows: RowBuilder) -> Iterator[R
                 skipped, behind, rest = _skip_line(text, behind)
                 place, line = place + skipped, line + 1
             if split.end is None or place < split.end:
-                yield from task.run(Limited(_Joined(rest, text), split.text.size - place), place, line, behind[-MAX_RECORD_BYTES:], content)
+                yield from task.run(Limited(Joined(rest, text), split.text.size - place), place, line, behind[-MAX_RECORD_BYTES:], content)
     except Exception as e:
         yield from task.fault(e)
 
@@ -321,8 +339,7 @@ class _Task:
                 self._statistics.add_records(kinds.tolist(), faults)
                 if self._rows.full:
                     yield None
-            if chunk.unread:
-                self._statistics.add_records((0, 0, 0, 0), [chunk.unread])
+            self._statistics.add_records((0, 0, 0, 0), chunk.unread)
             error = chunk.error or error
         yield self._row((content.error if content else "") or error)
 
@@ -337,7 +354,7 @@ class _Task:
         if split.format.profile.document is not None:
             return WrappedReader(reader, zone).read_document(stream)
         ahead = behind[behind.find(b"\n") + 1 :] if len(behind) < place else behind
-        return WrappedReader(reader, zone).read(_Joined(ahead, stream), place - len(ahead), line - ahead.count(b"\n"), place, split.end)
+        return WrappedReader(reader, zone).read(Joined(ahead, stream), place - len(ahead), line - ahead.count(b"\n"), place, split.end)
 
     def fault(self, error: BaseException) -> Iterator[RangeRow | None]:
         """Yield the statistics of what was read of a split before a fault, with the fault."""
@@ -364,17 +381,3 @@ def _open_before(reader: RecordReader, zone: Zone, place: int, behind: bytes) ->
             begin = int(starts[records.lines[-1]])
             return place - len(part) + begin, part[begin:]
     return None
-
-
-@dataclass
-class _Joined:
-    """Bytes, followed by a stream."""
-
-    ahead: bytes
-    stream: Readable
-
-    def read(self, size: int = -1, /) -> bytes:
-        if self.ahead:
-            data, self.ahead = self.ahead, b""
-            return data
-        return self.stream.read(size)

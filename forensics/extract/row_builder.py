@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from forensics.errors import reason_of
+from forensics.errors import own_fault
 from forensics.extract.chunks import COUNT, EVENT, KINDS, NONE, OTHER, Classifier, Content, RecordBatch, Values, array_of, places_of
 from forensics.extract.repeated_lines import Doubled, repeated_rows
 from forensics.extract.splits import FileSplit
@@ -34,6 +34,8 @@ _OURS = {"source", "event", "category", "releases"}
 _ID_BYTES = 12
 #: Rows, and bytes of records, that are collected into one batch.
 MAX_ROWS = 32_768
+#: After this many faults in a split, records with another one are not looked at singly.
+_MAX_LOST = 100
 MAX_BYTES = 16 << 20
 
 
@@ -87,6 +89,21 @@ class _Part(NamedTuple):
     placed: Mapping[str, pa.Array]
     again: Flags
 
+    def at(self, some: slice) -> _Part:
+        """Return the part with some of its records."""
+        values = {name: (at[some], array) for name, (at, array) in self.values.items()}
+        placed = {name: array[some] for name, array in self.placed.items()}
+        return self._replace(which=self.which[some], values=values, placed=placed, again=self.again[some])
+
+
+class Lost(NamedTuple):
+    """Records of which no row could be made: table, line of the first, number, and reason."""
+
+    table: str
+    line: int
+    number: int
+    reason: str
+
 
 class RowBuilder:
     """A collector of the rows of a task's files, column by column. Files share batches, because beginning a batch takes as long as hundreds of rows.
@@ -98,10 +115,11 @@ class RowBuilder:
 
     def __init__(self, classifier: Classifier, schemas: Schemas) -> None:
         self._classifier, self._schemas = classifier, schemas
-        #: Summaries of the rows that were taken, events that were left out because they repeat the record before them, and faults, by file.
+        #: Summaries of the rows that were taken, and events that were left out because they repeat the record before them, by file.
         self.summaries: dict[str, list[StreamSummary]] = {}
         self.doubled: dict[str, list[Doubled]] = {}
-        self.faults: dict[str, str] = {}
+        #: Records of which no row could be made, by path and start of their split.
+        self.lost: dict[tuple[str, int], list[Lost]] = {}
         self._clear()
 
     def _clear(self) -> None:
@@ -185,7 +203,7 @@ class RowBuilder:
             yield name, values, places_of(np.array(rows), len(found))
 
     def take(self) -> Iterator[Rows]:
-        """Yield the rows so far; the builder is empty afterwards. Files with a fault are in `faults`, and their rows are missing."""
+        """Yield the rows so far; the builder is empty afterwards. Records of which no row can be made are in `lost`."""
         parts = self._parts
         self._clear()
         return self._taken(parts)
@@ -200,18 +218,27 @@ class RowBuilder:
                 rows[EVENTS] = rows[EVENTS].filter(pa.array(~left_out))
             summaries = list(summaries_of(rows.get(EVENTS), rows.get(COUNTED)))
         except Exception as e:
-            paths = list(dict.fromkeys(part.split.path for part in parts))
-            for path in paths if len(paths) > 1 else ():
-                yield from self._taken([part for part in parts if part.split.path == path])
-            if len(paths) == 1:
-                lines, count = parts[0].placed["line"], sum(len(part.which) for part in parts)
-                self.faults.setdefault(paths[0], f"{count:,} records from line {lines[0].as_py():,} on could not be processed: {reason_of(e)}")
+            for fewer in self._divided(parts, e):
+                yield from self._taken(fewer)
             return
         for path, found in doubled:
             self.doubled.setdefault(path, []).append(found)
         for path, summary in summaries:
             self.summaries.setdefault(path, []).append(summary)
         yield from (Rows(table, batch) for table, batch in rows.items() if batch.num_rows)
+
+    def _divided(self, parts: Sequence[_Part], error: Exception) -> Iterator[list[_Part]]:
+        """Yield two halves of some records, of which one at least is at fault; note a record that fails alone, or many, as lost."""
+        if len(parts) > 1:
+            middle = len(parts) // 2
+            yield from (list(parts[:middle]), list(parts[middle:]))
+            return
+        (part,) = parts
+        lost, size = self.lost.setdefault((part.split.path, part.split.start), []), len(part.which)
+        if size == 1 or len(lost) >= _MAX_LOST:
+            lost.append(Lost(part.table, part.placed["line"][0].as_py(), size, own_fault(error)))
+        else:
+            yield from ([part.at(slice(0, size // 2))], [part.at(slice(size // 2, size))])
 
 
 def _joined(parts: Sequence[_Part]) -> tuple[list[Content], Ints]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from forensics.catalogue.recogniser import Recognised
-from forensics.errors import reason_of
+from forensics.errors import own_fault, reason_of
 from forensics.evidence.streams import BLOCK, Readable
 from forensics.extract.chunks import EVENT, Chunk, Classification, Content, RecordBatch
 from forensics.records.json_documents import Document
@@ -25,6 +26,20 @@ _MAX_BYTES = 4 << 20
 _BLOCK = 64 << 10
 #: Category of observations in snapshots.
 SNAPSHOT = "snapshot"
+
+
+@dataclass
+class Joined:
+    """Bytes, followed by a stream."""
+
+    ahead: bytes
+    stream: Readable
+
+    def read(self, size: int = -1, /) -> bytes:
+        if self.ahead:
+            data, self.ahead = self.ahead, b""
+            return data
+        return self.stream.read(size)
 
 
 class _SingleReader:
@@ -125,7 +140,6 @@ class WrappedReader(_SingleReader):
                 if self._is_full:
                     yield self._ended()
             self._take(self._assembler.close(), start, end)
-            self._chunk.unread = self._assembler.fault
         except Exception as e:  # records before the fault are kept
             self._chunk.error = reason_of(e)
         yield self._ended()
@@ -148,30 +162,38 @@ class WrappedReader(_SingleReader):
                     self._chunk.lines, counted = document.lines - counted, document.lines
                     yield self._ended()
             self._take(self._assembler.close(), 0, None)
-            self._chunk.unread, self._chunk.error = self._assembler.fault, document.error
+            self._chunk.error = document.error
         except Exception as e:  # records before the fault are kept
             self._chunk.error = reason_of(e)
         self._chunk.lines = document.lines - counted
         yield self._ended()
 
     def _take(self, ended: Iterable[PlacedRecord], start: int, end: int | None) -> None:
+        self._chunk.unread += [(line, why) for at, line, why in self._assembler.faults if at >= start and (end is None or at < end)]
+        self._assembler.faults.clear()
         for placed in ended:
-            record = placed.record
-            time = utc(record.moment, self._zone)
-            # A collector may have stamped two copies of a record at different times.
-            content: tuple[object, ...] = time, placed.raw.rstrip(b"\r\n")
-            if record.collector or placed.collector:
-                content = time, record.level, record.thread, record.logger, record.source_line, record.context, record.message
-            again = time is not None and self._last.get(record.source) == content
-            self._last[record.source] = content
-            if placed.offset < start or (end is not None and placed.offset >= end):
-                continue
-            self._chunk.layouts[record.layout] += 1
-            if record.no_time:
-                self._chunk.no_times.append(placed.line)
-            resolution = record.moment.resolution_ms if record.moment else 1
-            collector = utc(placed.collector, self._zone)
-            self._add(Content(record), placed.raw, placed.offset, placed.line, time, again=again, resolution_ms=resolution, collector=collector)
+            try:
+                self._take_one(placed, start, end)
+            except Exception as e:  # the other records are read
+                self._chunk.unread.append((placed.line, own_fault(e)))
+
+    def _take_one(self, placed: PlacedRecord, start: int, end: int | None) -> None:
+        record = placed.record
+        time = utc(record.moment, self._zone)
+        # A collector may have stamped two copies of a record at different times.
+        content: tuple[object, ...] = time, placed.raw.rstrip(b"\r\n")
+        if record.collector or placed.collector:
+            content = time, record.level, record.thread, record.logger, record.source_line, record.context, record.message
+        again = time is not None and self._last.get(record.source) == content
+        self._last[record.source] = content
+        if placed.offset < start or (end is not None and placed.offset >= end):
+            return
+        self._chunk.layouts[record.layout] += 1
+        if record.no_time:
+            self._chunk.no_times.append(placed.line)
+        resolution = record.moment.resolution_ms if record.moment else 1
+        collector = utc(placed.collector, self._zone)
+        self._add(Content(record), placed.raw, placed.offset, placed.line, time, again=again, resolution_ms=resolution, collector=collector)
 
     def _lines(self, stream: Readable, at: int, line: int) -> Iterator[tuple[int, int, bytes, bool]]:
         """Yield position, number and bytes of each line, or of each part of one between gaps of zero bytes, and whether such a gap precedes it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Self
 
-from forensics.errors import reason_of
+from forensics.errors import own_fault, reason_of
 from forensics.evidence.containers import SEPARATOR, Content, Text, contents, encoding_of, written
 from forensics.evidence.streams import count_lines
 from forensics.inventory.evidence import COUNT_BLOCK, READ, SKIPPED, UNREADABLE, Evidence, Fingerprint, Format, Place, TextForm, Times
@@ -87,11 +87,8 @@ def _examined(evidence: Evidence, content: Content, layouts: Layouts, step: Call
     note = _fault_note(content, size, lines) if content.error else None
     if counter.garbage:
         line, place = counter.first_garbage
-        note = "; ".join(
-            filter(
-                None,
-                (note, f"{_some(counter.garbage)} of bytes that are no text, the first is line {line:,} (byte {place:,}): what was there is lost"),
-            )
+        note = _joined(
+            note, f"{_some(counter.garbage)} of bytes that are no text, the first is line {line:,} (byte {place:,}): what was there is lost"
         )
     if not size:
         return replace(found, status=SKIPPED, note="empty")
@@ -104,7 +101,10 @@ def _examined(evidence: Evidence, content: Content, layouts: Layouts, step: Call
         return replace(found, fingerprint=Fingerprint(), status=UNREADABLE, note=packed)
     profile = Profile()
     if not is_binary(sample):
-        profile = profile_of(sample, layouts, tail if counter.written > SAMPLE_BYTES + _TAIL_BYTES else b"", _changed(evidence.place))
+        failed: dict[str, Exception] = {}
+        end = tail if counter.written > SAMPLE_BYTES + _TAIL_BYTES else b""
+        profile = profile_of(sample, layouts, end, _changed(evidence.place), lambda line, error: failed.update({line: failed.get(line, error)}))
+        note = _joined(note, _failed_note(failed, sample))
     profile = replace(profile, zero_runs=counter.zero_runs)
     # A layout that was learned from the file itself also fits the output of a tool.
     fitting = 0 if profile.learned else profile.fitting
@@ -206,6 +206,19 @@ def _fault_note(content: Content, size: int, lines: int) -> str:
         return note
     behind = _some(lost.lines) if lost.lines is not None else f"about {_some(max(1, lost.size * lines // max(size, 1)))}"
     return f"{note}, {lost.how}{lost.size:,} bytes ({behind}) are lost"
+
+
+def _failed_note(failed: Mapping[str, Exception], sample: bytes) -> str | None:
+    """Return a note on lines from which no layout could be learned."""
+    if not failed:
+        return None
+    text, error = next(iter(failed.items()))
+    number = next((n for n, line in enumerate(sample.split(b"\n"), 1) if text.encode() in line), None)
+    return f"no layout could be learned from line {f'{number:,}' if number else repr(text[:60])}: {own_fault(error)}"
+
+
+def _joined(*notes: str | None) -> str | None:
+    return "; ".join(filter(None, notes)) or None
 
 
 def _some(lines: int) -> str:

@@ -15,7 +15,7 @@ from forensics.records.exports import layout_of_export
 from forensics.records.filtered_lines import common_literal, filtered_by
 from forensics.records.json_documents import Document, Path, document_path, last_records
 from forensics.records.kafka_words import kafka_words
-from forensics.records.layout_inference import infer
+from forensics.records.layout_inference import Failed, infer
 from forensics.records.layouts import (
     BrokenJson,
     JsonKeys,
@@ -72,7 +72,7 @@ _LEAP_YEARS = 8
 _MAX_MINUTES = 14 * 60
 
 
-def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date | None = None) -> Profile:
+def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date | None = None, fail: Failed | None = None) -> Profile:
     """Return the profile of a file from its beginning and its end, because a program that has just started prints fewer kinds of lines.
 
     Args:
@@ -80,13 +80,14 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
         layouts: layouts to try.
         tail: the last bytes of a larger file; the first line may be truncated.
         changed: date of the file's last modification, because its times may have no year.
+        fail: see `infer`.
 
     Returns:
         The profile; `fitting` is 0 for a file that is not a log.
     """
     path = document_path(sample, layouts.keys)
     if path is not None:
-        return replace(profile_of(_as_lines(sample, path, layouts.keys), layouts), document=path)
+        return replace(profile_of(_as_lines(sample, path, layouts.keys), layouts, fail=fail), document=path)
     raw_lines = sample.split(b"\n")
     if len(sample) >= SAMPLE_BYTES and len(raw_lines) > 1:
         raw_lines.pop()
@@ -108,7 +109,7 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
     if profile.fitting == 0:
         profile = _profile(lines, layouts, untimed=True)
     looked = _LayoutScore.of(_sample(lines), layouts, profile)
-    profile = _timed_by_collector(profile, looked, lines, layouts) or _with_learned(profile, looked, lines, layouts)
+    profile = _timed_by_collector(profile, looked, lines, layouts, fail) or _with_learned(profile, looked, lines, layouts, fail)
     if profile.wrappers:  # a line of the collector itself may come later than the sample
         headings = tuple(sorted({*headings, *(h.name for h in layouts.headings if h.alone)}))
     profile = replace(profile, headings=headings, colours=colours, entities=entities, lines=len(lines), folded=_folded_at(profile, lines, layouts))
@@ -137,7 +138,7 @@ def _as_lines(sample: bytes, path: Path, keys: JsonKeys, begin: Path = ()) -> by
     return "\n".join(e.text for e in islice(elements, _MAX_LINES) if not e.cut).encode("utf-8", "replace")
 
 
-def _with_learned(profile: Profile, looked: _LayoutScore, lines: Sequence[str], layouts: Layouts) -> Profile:
+def _with_learned(profile: Profile, looked: _LayoutScore, lines: Sequence[str], layouts: Layouts, fail: Failed | None) -> Profile:
     """Add layouts inferred from the lines if the described ones leave much unexplained; `looked` is their score for some of the lines."""
     reader = RecordReader(layouts, profile)
     bare = [reader.unwrap(text).text for text in lines] if profile.untimed else []
@@ -153,7 +154,7 @@ def _with_learned(profile: Profile, looked: _LayoutScore, lines: Sequence[str], 
     # The collector's text is not part of a layout.
     others = (bare,) if profile.untimed and bare != lines else (lines, *(_unwrapped(lines, w, layouts) for w in layouts.wrappers))
     for text in (described.unnamed, *others):
-        learned = infer(text) if text else ()
+        learned = infer(text, fail=fail) if text else ()
         if not learned or learned in tried:
             continue
         tried.add(learned)
@@ -167,7 +168,7 @@ def _with_learned(profile: Profile, looked: _LayoutScore, lines: Sequence[str], 
     return _messages_only(best[0], lines)
 
 
-def _timed_by_collector(profile: Profile, looked: _LayoutScore, lines: Sequence[str], layouts: Layouts) -> Profile | None:
+def _timed_by_collector(profile: Profile, looked: _LayoutScore, lines: Sequence[str], layouts: Layouts, fail: Failed | None) -> Profile | None:
     """Return a profile for a program that prints no times, in a collector's wrapper with times; None for other lines.
 
     If only lines with a time could begin a record, its settings and stack traces would be split, because the collector puts a time before each line.
@@ -177,7 +178,7 @@ def _timed_by_collector(profile: Profile, looked: _LayoutScore, lines: Sequence[
     found = _profile(lines, layouts, untimed=True)
     if not (found.wrappers or found.json == "wrapper"):
         return None
-    found = _with_learned(found, _LayoutScore.of(_sample(lines), layouts, found), lines, layouts)
+    found = _with_learned(found, _LayoutScore.of(_sample(lines), layouts, found), lines, layouts, fail)
     score = _LayoutScore.of(lines, layouts, found)
     return found if score.collected and score.share <= _FEW else None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from forensics.records.kafka_words import kafka_words
@@ -93,6 +93,10 @@ _TAILS = tuple(
 )  # fmt: skip
 
 
+#: Called with a line that cannot be examined because of a fault of this program, and the error.
+Failed = Callable[[str, Exception], None]
+
+
 @dataclass(frozen=True)
 class Guess:
     """A possible layout of one line.
@@ -115,14 +119,24 @@ class Guess:
         return "T" in self.cells, "C" in self.cells, "P" in self.cells
 
 
-def infer(lines: Sequence[str], *, names: bool = True) -> tuple[Layout, ...]:
+def infer(lines: Sequence[str], *, names: bool = True, fail: Failed | None = None) -> tuple[Layout, ...]:
     """Return layouts of some lines, the most frequent first; none if the lines have nothing in common.
 
     Args:
         lines: without wrappers and colours; they may include continuation lines.
         names: True if a class without a package may be a logger.
+        fail: called with a line whose examination fails; None: the error is raised.
     """
-    guesses = [g for g in (guess(line, names=names) for line in lines if not _NO_LOGGER.match(line)) if g is not None]
+    guesses: list[Guess] = []
+    for line in lines:
+        try:
+            found = None if _NO_LOGGER.match(line) else guess(line, names=names)
+        except Exception as e:
+            if fail is None:
+                raise
+            fail(line, e)
+            continue
+        guesses += [found] if found is not None else []
     if not guesses:
         return ()
     for what in (0, 2):  # if lines begin with a time, or else with a level, those without it continue records
@@ -258,6 +272,8 @@ class _Cells:
     def _cell(self, at: int, *, quoted: bool, keyed: bool) -> int | None:
         """Add the cell at a position; return its end, or None."""
         line = self._line
+        if at >= len(line):
+            return None  # a key without a value
         opening = line[at]
         if opening in _OPENING and not quoted:
             return self._bracket(at, opening, _OPENING[opening])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, NamedTuple
 
-from forensics.errors import reason_of
+from forensics.errors import own_fault
 from forensics.records.exports import read_row
 from forensics.records.layouts import (
     JSON_LAYOUT,
@@ -299,7 +299,7 @@ class RecordReader:
         try:
             return self._finish(start, lines)
         except Exception as e:
-            return Record(JSON_LAYOUT if isinstance(start, Mapping) else start[0].name, message="\n".join(whole).rstrip(), fault=reason_of(e))
+            return Record(JSON_LAYOUT if isinstance(start, Mapping) else start[0].name, message="\n".join(whole).rstrip(), fault=own_fault(e))
 
     def moment(self, start: Start, text: str) -> tuple[Moment | None, bool]:
         """Return the time of the record that a line begins, and whether that is invalid: the same as `finish`, but faster."""
@@ -539,13 +539,13 @@ class Assembler:
         reader: the reader of the file.
 
     Attributes:
-        fault: number of the first line that could not be processed, and the reason; None if there is none.
+        faults: position and number of each line that could not be processed, and the reason. Whoever reports them empties it.
         taken: True if the line processed last belongs to a record.
     """
 
     def __init__(self, reader: RecordReader) -> None:
         self._reader = reader
-        self.fault: tuple[int, str] | None = None
+        self.faults: list[tuple[int, int, str]] = []
         self.taken = False
         self._open: dict[str | None, RecordLines] = {}
         self._latest: str | None = None
@@ -574,8 +574,8 @@ class Assembler:
             line = self._reader.unwrap(whole)
             start = self._reader.start(line)
         except Exception as e:
-            self.fault = self.fault or (number, reason_of(e))
-            return [], False
+            self.faults.append((offset, number, own_fault(e)))
+            return [], True
         if heading is not None:
             self._headed = heading or self._headed
             return self.close(), True

@@ -251,7 +251,8 @@ def _quoted(case: CaseLike, recogniser: Recogniser) -> list[Row]:
     if any(rows_in(path).count_rows() for path in case.table_paths("event_row")):
         return []
     files = [f for path in case.table_paths("evidence_file") for f in pylist(rows_in(Path(path)).to_table()) if (f["kind"] or "log") == "log"]
-    if sum(f["bytes"] or 0 for f in files) > _MAX_QUOTED:
+    files = [f for f in files if f["bytes"] is not None]
+    if sum(f["bytes"] for f in files) > _MAX_QUOTED:
         return []
     from forensics.case.named import is_sealed, source
     from forensics.evidence.streams import BROKEN

@@ -25,8 +25,11 @@ from forensics.catalogue.recogniser import Recogniser
 from forensics.errors import UsageError
 from forensics.evidence import streams
 from forensics.evidence.containers import open_content
+from forensics.extract import single_readers
+from forensics.extract.column_reader import ColumnReader
 from forensics.inventory.inventory import find_evidence
 from forensics.inventory.same_content import changed_since
+from forensics.records import layout_inference
 from forensics.records.timestamps import TimeFormat, Zone
 
 LOGGER = "org.apache.kafka.connect.runtime.distributed.WorkerCoordinator"
@@ -96,8 +99,58 @@ def test_whatever_one_record_raises_is_said_and_the_others_are_read(plain, tmp_p
     (tmp_path / "other.log").write_text(line(9))
     found, faults, reading = told([tmp_path])
     assert sorted(found) == [("other.log", 1), ("some.log", 1), ("some.log", 3)]
-    assert faults == {"some.log": "1 record could not be processed, the first at line 2: ZeroDivisionError: a bug"}
+    assert faults == {
+        "some.log": "1 record could not be processed, the first at line 2: a fault of this program, not of the evidence (ZeroDivisionError: a bug)"
+    }
     assert [u["line"] for u in reading.unrecognised] == [2]
+
+
+def test_a_line_that_ends_with_an_equals_sign_is_read(tmp_path):
+    (tmp_path / "some.log").write_text("Starting Kafka Connect with configuration:\nconsumer.client.rack=\n" + line(1))
+    found, faults, _ = told([tmp_path])
+    assert sorted(found) == [("some.log", 3)]
+    assert not faults
+
+
+def test_a_line_from_which_no_layout_can_be_learned_because_of_a_fault_is_said_and_the_file_is_read(tmp_path, monkeypatch):
+    known = layout_inference.guess
+
+    def fail(text, **how):
+        if "poison" in text:
+            raise ZeroDivisionError("a bug")
+        return known(text, **how)
+
+    monkeypatch.setattr(layout_inference, "guess", fail)
+    (tmp_path / "some.log").write_text("a banner\nall of it poison\n" + line(1))
+    found, _, reading = told([tmp_path])
+    assert sorted(found) == [("some.log", 3)]
+    notes = [e.note for e in reading.evidence]
+    assert notes == ["no layout could be learned from line 2: a fault of this program, not of the evidence (ZeroDivisionError: a bug)"]
+
+
+def test_a_fault_in_the_fast_reader_costs_no_line(tmp_path, monkeypatch):
+    (tmp_path / "some.log").write_text("".join(map(line, range(5))))
+    monkeypatch.setattr(ColumnReader, "_records", lambda *inputs: 1 / 0)
+    found, faults, _ = told([tmp_path])
+    assert sorted(found) == [("some.log", n) for n in range(1, 6)]
+    assert "a fault of this program, not of the evidence (ZeroDivisionError: division by zero)" in faults["some.log"]
+
+
+def test_a_record_that_cannot_be_timed_because_of_a_fault_costs_that_record(tmp_path, monkeypatch):
+    known = single_readers.utc
+
+    def fail(moment, zone):
+        if moment is not None and known(moment, zone) % 60_000_000 == 2_000_000:
+            raise ZeroDivisionError("a bug")
+        return known(moment, zone)
+
+    monkeypatch.setattr(single_readers, "utc", fail)
+    (tmp_path / "some.log").write_text("".join("> " + line(n) for n in (1, 2, 3)))
+    found, faults, _ = told([tmp_path])
+    assert sorted(found) == [("some.log", 1), ("some.log", 3)]
+    assert faults == {
+        "some.log": "1 record could not be processed, the first at line 2: a fault of this program, not of the evidence (ZeroDivisionError: a bug)"
+    }
 
 
 def test_a_name_that_is_no_utf_8_is_kept_and_opened_again(tmp_path):

@@ -184,6 +184,11 @@ class Window:
                 self._skip, self.whole = before + self._longest, False
                 return True
 
+    @property
+    def rest(self) -> bytes:
+        """Return the bytes from the window's first one to the last one that was read."""
+        return bytes(self._room[PAD : PAD + self._filled]) + self._over
+
     def _move(self, drop: int) -> None:
         rest = self._filled - drop
         self._room[PAD : PAD + rest] = self._room[PAD + drop : PAD + self._filled]
