@@ -967,7 +967,7 @@ def check(
         *prefixes.check(),
         *patterns.check(paths or ()),
         *check_rules(rules, frozenset(view_files.RULE_COLUMNS)),
-        *check_views(view_files.worded_queries()),
+        *check_views(view_files.worded_views()),
         *known_bugs.check(rule_words()["known-bug"].codes),
     ]
     for error in errors:

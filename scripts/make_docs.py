@@ -30,7 +30,6 @@ from forensics.wording.files import Words, rule_words, view_words
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 _MAX_SAMPLES = 2
-_COLUMN = re.compile(r"^\s+`?(\w+)`?\s+COMMENT\s+'((?:[^']|'')*)'", re.MULTILINE)
 _THRESHOLD = re.compile(r"((?:^--[^\n]*\n)+)DECLARE OR REPLACE VARIABLE (\w+) (\w+) DEFAULT ([^;]+);", re.MULTILINE)
 _TEMPLATES = Environment()  # noqa: S701  (nothing is rendered)
 _CODE = re.compile(r"`([^`]*)`")
@@ -55,7 +54,7 @@ def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
 def _columns(view: view_files.View) -> list[tuple[str, str]]:
     if view.name in ("event", "snapshot"):  # the schema defines their columns
         return [(c.name, c.meaning) for c in schema.ENVELOPE] + [("...", "one column for each capture: see [events](events.md#captures)")]
-    return [(name, comment.replace("''", "'")) for name, comment in _COLUMN.findall(view.sql)]
+    return [(name, comment.replace("''", "'")) for name, comment in view.comments.items()]
 
 
 def views() -> str:

@@ -1,4 +1,7 @@
-"""Compute views: each once, in order, and written as Parquet, so that reading a view never recomputes the views below it."""
+"""Compute views: each once, in order, and written as Parquet, so that reading a view never recomputes the views below it.
+
+An engine runs a view's query; a view without a query is computed here, by its module, from the rows of the views before it.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from graphlib import TopologicalSorter
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.dataset
@@ -15,9 +19,11 @@ import pyarrow.dataset
 from forensics.case.integrity import rows_in
 from forensics.case.open_sql import missing_columns
 from forensics.case.query_parts import split
-from forensics.case.view_files import View, rule_id, statements, thresholds_sql, views
+from forensics.case.sql_types import arrow_type
+from forensics.case.view_files import View, rule_id, statements, thresholds, thresholds_sql, views
+from forensics.causes.inputs import Inputs, Row
 from forensics.engines import other
-from forensics.engines.rows import may_be_null
+from forensics.engines.rows import may_be_null, types_of
 from forensics.errors import CaseError
 from forensics.failures import ENGINE_FAILED, explained
 
@@ -61,7 +67,7 @@ def build(
     target.mkdir(parents=True, exist_ok=True)
     events = sum(rows_in(path).count_rows() for path in tables.get("event_row", ()))
     with engine.watched(), engine.tuned(small=small), tempfile.TemporaryDirectory(prefix="forensics-") as parts:
-        ready = _Build(engine, tables, target, Path(parts), small=small, events=events)
+        ready = _Build(engine, tables, target, Path(parts), small=small, events=events, knobs=thresholds(overrides))
         return ready.run(progress or (lambda view, number, of: None))
 
 
@@ -75,6 +81,7 @@ class _Build:
         parts: folder for the rows of parts of views.
         small: as for `build`.
         events: number of rows of `event_row`.
+        knobs: the value of each threshold.
     """
 
     def __init__(
@@ -86,10 +93,12 @@ class _Build:
         *,
         small: bool,
         events: int,
+        knobs: Mapping[str, int | None],
     ) -> None:
         self._engine, self._target, self._parts, self._small = engine, target, parts, small
         self._keeps_all = small and events < _KEPT_EVENTS
         self._views = views()
+        self._inputs = Inputs(lambda name: [rows_in(path) for path in tables.get(name, (target / name,))], knobs)
 
     def run(self, progress: Callable[[str, int, int], None]) -> dict[str, str]:
         order = TopologicalSorter({name: [r for r in view.reads if r in self._views] for name, view in self._views.items()})
@@ -121,7 +130,9 @@ class _Build:
     def _compute(self, view: View) -> None:
         """Compute one view and register its rows for later views."""
         try:
-            if view.kept:
+            if view.computed:
+                self._keep_here(view, computed(view, self._inputs))
+            elif view.kept:
                 self._keep(view)
             elif self._keeps_all:
                 # Otherwise each of its readers would plan its joins again. It is not published: its rows are those of a table.
@@ -133,8 +144,9 @@ class _Build:
             known = explained(e)
             if known.what != ENGINE_FAILED:
                 raise known from e
-            why = known.why
-            fix = f"`--engine {other(self._engine.name)}` may compute it; please report this with the log lines that show it."
+            why, fix = known.why, "Please report this with the log lines that show it."
+            if not view.computed:
+                fix = f"`--engine {other(self._engine.name)}` may compute it. {fix}"
             raise CaseError(f"The view {view.name} could not be computed.", why=why, where=f"sql/{view.folder}/{view.name}.sql", fix=fix) from e
 
     def _computed_first(self, view: View) -> str:
@@ -156,21 +168,44 @@ class _Build:
 
     def _keep(self, view: View) -> None:
         """Compute and write a view's rows."""
-        path = self._target / view.name
         rows = self._engine.query(self._computed_first(view))
-        if not (self._small or view.words):
-            self._engine.keep_rows(view.name, _named(rows, view.columns), path)
-            return
-        table, schema = _named_here(*self._engine.collected(rows), view.columns)
+        if self._small or view.words:
+            self._keep_here(view, *_named_here(*self._engine.collected(rows), view.columns))
+        else:
+            self._engine.keep_rows(view.name, _named(rows, view.columns), self._target / view.name)
+
+    def _keep_here(self, view: View, table: pa.Table, schema: StructType | None = None) -> None:
+        """Write rows that are in this process, with their sentences: views with words have few rows, most of which the report shows."""
         if view.words:
-            # Views with words have few rows, most of which the report shows: their sentences are written in this process.
             table = with_words(view, table, self._target)
-        self._engine.keep_table(view.name, table, schema, path)
+        self._engine.keep_table(view.name, table, schema or types_of(table.schema), self._target / view.name)
 
 
 _PARALLEL_QUERIES = 3
 #: With fewer events, a build keeps the rows of `event` and of the other views that are not stored: they fit into the engine's memory.
 _KEPT_EVENTS = 50_000
+
+
+def computed(view: View, inputs: Inputs) -> pa.Table:
+    """Return the rows of a view that a module computes.
+
+    Args:
+        view: the view.
+        inputs: the rows of other views.
+    """
+    rows: list[Row] = import_module(view.computed).rows(inputs.of(view.reads))
+    if rows and rows[0].keys() != view.types.keys():
+        wrong = ", ".join(sorted(rows[0].keys() ^ view.types.keys()))
+        raise CaseError(f"The module {view.computed} does not return the columns of {view.name}.", why=f"missing or unknown: {wrong}")
+    kinds = {name: arrow_type(kind) for name, kind in view.types.items()}
+    return pa.table({name: _column([row[name] for row in rows], kind) for name, kind in kinds.items()})
+
+
+def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
+    """Return the values of a column; times are milliseconds since 1970."""
+    if pa.types.is_timestamp(kind):
+        return pa.array(values, pa.timestamp("ms", kind.tz)).cast(kind)
+    return pa.array(values, kind)
 
 
 def with_words(view: View, table: pa.Table, target: Path) -> pa.Table:

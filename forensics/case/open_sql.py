@@ -8,14 +8,10 @@ from pathlib import PurePath
 import pyarrow as pa
 
 from forensics.case.integrity import rows_in
+from forensics.case.sql_types import quoted_name, sql_type
 from forensics.case.view_files import View, statements, thresholds_sql, views
 from forensics.engines.paths import literal, quoted
 from forensics.schema import table_columns
-
-#: The types of most columns: importing pyspark to ask it takes longer than everything else here. Sail writes texts of large cases as `string_view`.
-_SQL_TYPES = {
-    "string": "STRING", "string_view": "STRING", "bool": "BOOLEAN", "int32": "INT", "int64": "BIGINT", "double": "DOUBLE",
-}  # fmt: skip
 
 
 def opening(tables: Mapping[str, Sequence[str]], built: Mapping[str, str], overrides: Mapping[str, int] | None = None) -> list[str]:
@@ -85,31 +81,13 @@ def _over_files(name: str, types: Mapping[str, pa.DataType], comments: Mapping[s
         comments: meaning of a column, as the content of a SQL literal.
         pattern: path of the folders with the files, as Spark's readers expect it.
     """
-    columns = ",\n".join(f"  {_name(c)} {_sql_type(kind)}" + (f" COMMENT '{comments[c]}'" if c in comments else "") for c, kind in types.items())
+    columns = ",\n".join(f"  {quoted_name(c)} {sql_type(kind)}" + (f" COMMENT '{comments[c]}'" if c in comments else "") for c, kind in types.items())
     return f"CREATE OR REPLACE TEMPORARY VIEW {name} (\n{columns}\n)\nUSING parquet OPTIONS (path {path_text(pattern)})"
 
 
 def path_text(pattern: str) -> str:
     """Return a path as the SQL literal that `open.sql` has of it."""
     return "'" + pattern.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def _sql_type(kind: pa.DataType) -> str:
-    """Return the SQL name of the type that Spark finds in a Parquet file of this schema."""
-    if pa.types.is_struct(kind):
-        return f"STRUCT<{', '.join(f'{_name(field.name)}: {_sql_type(field.type)}' for field in kind)}>"
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return f"ARRAY<{_sql_type(kind.value_type)}>"
-    if pa.types.is_map(kind):
-        return f"MAP<{_sql_type(kind.key_type)}, {_sql_type(kind.item_type)}>"
-    if pa.types.is_timestamp(kind):
-        # What TIMESTAMP means depends on a setting of the user's session.
-        return "TIMESTAMP_LTZ" if kind.tz else "TIMESTAMP_NTZ"
-    if str(kind) in _SQL_TYPES:
-        return _SQL_TYPES[str(kind)]
-    from pyspark.sql.pandas.types import from_arrow_type
-
-    return from_arrow_type(kind).simpleString().upper()
 
 
 def _types(table: str, schemas: Sequence[pa.Schema]) -> dict[str, pa.DataType]:
@@ -128,10 +106,10 @@ def _table(name: str, paths: Sequence[str]) -> str:
     meanings = _meanings(name)
     schemas = [rows_in(path).schema for path in paths]
     types = _types(name, schemas)
-    columns = ", ".join(f"{_name(c)} COMMENT '{meanings.get(c, '')}'" for c in types)
+    columns = ", ".join(f"{quoted_name(c)} COMMENT '{meanings.get(c, '')}'" for c in types)
     # Each ingest writes its own folder, and one written by an earlier version may lack columns; SQL on neither engine merges them by name.
     union = " UNION ALL ".join(
-        f"SELECT {', '.join(_name(c) if c in schema.names else _null(c, kind) for c, kind in types.items())} FROM parquet.`{quoted(path)}`"
+        f"SELECT {', '.join(quoted_name(c) if c in schema.names else _null(c, kind) for c, kind in types.items())} FROM parquet.`{quoted(path)}`"
         for path, schema in zip(paths, schemas, strict=True)
     )
     return f"CREATE OR REPLACE TEMPORARY VIEW {name} ({columns}) AS {union}"
@@ -147,12 +125,7 @@ def _null(name: str, kind: pa.DataType) -> str:
     """Return a NULL expression for a column."""
     from pyspark.sql.pandas.types import from_arrow_type
 
-    return f"CAST(NULL AS {from_arrow_type(kind).simpleString()}) AS {_name(name)}"
-
-
-def _name(column: str) -> str:
-    """Quote a column name; a file from someone else may have SQL in a name."""
-    return "`" + column.replace("`", "``") + "`"
+    return f"CAST(NULL AS {from_arrow_type(kind).simpleString()}) AS {quoted_name(name)}"
 
 
 def create_over(view: View, path: str) -> str:
@@ -163,7 +136,7 @@ def create_over(view: View, path: str) -> str:
     found = rows_in(path).schema.names
     if sorted(found) != sorted(view.columns):
         return f"CREATE OR REPLACE TEMPORARY VIEW {view.name}\nAS\nSELECT * FROM parquet.`{quoted(path)}`"
-    columns = ", ".join(_name(c) for c in columns_over(view, found))
+    columns = ", ".join(quoted_name(c) for c in columns_over(view, found))
     return f"{view.create}\nAS\nSELECT {columns} FROM parquet.`{quoted(path)}`"
 
 

@@ -1,6 +1,7 @@
 """Load views from SQL files, in the order in which they are built.
 
-The header of a view file lists what the view reads (`-- Reads: a, b`). The build order follows from these lines alone.
+The header of a view file lists what the view reads (`-- Reads: a, b`). The build order follows from these lines alone. A view is computed by the query
+in its file, or by a Python module that the header names (`-- Computed: forensics.causes.effect`); then the file declares the columns with their types.
 """
 
 from __future__ import annotations
@@ -11,19 +12,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from pyarrow.types import is_struct
 
 from forensics import schema
+from forensics.case.sql_types import arrow_type
 from forensics.catalogue import known_bugs
 from forensics.errors import ForensicsError
 from forensics.resources import RULES, sql_dir
 
-_HEADER = re.compile(r"^--\s*(Reads|Grain|Kept|Words|Public):\s*(.+?)\s*$", re.MULTILINE)
+if TYPE_CHECKING:
+    from forensics.wording.facts import Yields
+
+_HEADER = re.compile(r"^--\s*(Reads|Grain|Kept|Words|Public|Computed):\s*(.+?)\s*$", re.MULTILINE)
 _CREATE = re.compile(r"CREATE OR REPLACE TEMPORARY VIEW\s+(\w+)", re.IGNORECASE)
 #: The comment of a column or a view. It may span lines, because Spark does not concatenate literals there.
 _TEXT = re.compile(r"\bCOMMENT '(?:[^']|'')*'")
+#: A type of SQL, with at most three types inside each other.
+_TYPE = r"[A-Z]+(?:<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>)?"
 #: The columns and the comment of a view, up to its query.
-_DECLARATION = re.compile(r"(TEMPORARY VIEW \w+)(?:\s*\(\n(.+?)\n\))?(?:\nCOMMENT '((?:[^']|'')*)')?(?=\nAS\s*\n)", re.DOTALL | re.IGNORECASE)
-_COLUMN = re.compile(r"\s*(\w+)(?:\s+COMMENT\s+'((?:[^']|'')*)')?\s*(?:,|$)")
+_DECLARATION = re.compile(r"(TEMPORARY VIEW \w+)(?:\s*\(\n(.+?)\n\))?(?:\nCOMMENT '((?:[^']|'')*)')?(?=\nAS\s*\n|\s*\Z)", re.DOTALL | re.IGNORECASE)
+#: A column: its name, its type if Python computes it, and its meaning.
+_COLUMN = re.compile(rf"\s*(\w+)(?:\s+(?!COMMENT)({_TYPE}))?(?:\s+COMMENT\s+'((?:[^']|'')*)')?\s*(?:,|$)")
+#: The same in the complete text of a view.
+_STATED = re.compile(rf"^ {{2}}(\w+)( {_TYPE})? COMMENT '((?:[^']|'')*)'", re.MULTILINE)
 
 #: A quoted string, a comment, or the end of a statement.
 _PART = re.compile(r"""'(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|`(?:[^`\\]|\\.)*`?|--[^\n]*|;""", re.DOTALL)
@@ -43,6 +57,7 @@ class View:
         words: source of the sentences added to its rows when they are built: `by view` (its own word file), `by rule` (the word file of each row's rule), or
             empty (no sentences).
         kind: `public` (`-- Public: yes`: users rely on its name and columns), `rule`, or `step`.
+        computed: the Python module that computes its rows; empty if its query does.
     """
 
     name: str
@@ -53,6 +68,7 @@ class View:
     kept: bool
     words: str = ""
     kind: str = "step"
+    computed: str = ""
 
     @property
     def about(self) -> str:
@@ -61,27 +77,35 @@ class View:
 
     @property
     def create(self) -> str:
-        """Return the CREATE clause, with the columns and their comments."""
+        """Return the CREATE clause, with the columns and their comments, without types."""
         return self._halves[0]
 
     @property
     def query(self) -> str:
-        """Return the query after AS."""
+        """Return the query after AS; empty if Python computes the view."""
         return self._halves[1]
 
     @cached_property
     def columns(self) -> list[str]:
         """Return the columns that it declares."""
-        return re.findall(r"^\s{2}(\w+)\s+COMMENT", self.create, re.MULTILINE)
+        return list(self.comments)
 
     @cached_property
     def comments(self) -> dict[str, str]:
         """The comment of each column that it declares, as the content of a SQL literal."""
-        return dict(re.findall(r"^\s{2}(\w+)\s+COMMENT '((?:[^']|'')*)'", self.create, re.MULTILINE))
+        return {name: comment for name, _, comment in _STATED.findall(self.create)}
+
+    @cached_property
+    def types(self) -> dict[str, str]:
+        """The type of each column that it declares, in SQL; of a view that Python computes."""
+        return {name: kind.strip() for name, kind, _ in _STATED.findall(statements(self.sql)[-1]) if kind}
 
     @cached_property
     def _halves(self) -> tuple[str, str]:
-        create, query = re.split(r"\nAS\s*\n", statements(self.sql)[-1], maxsplit=1)
+        statement = statements(self.sql)[-1]
+        if self.computed:
+            return _STATED.sub(lambda column: f"  {column[1]} COMMENT '{column[3]}'", statement), ""
+        create, query = re.split(r"\nAS\s*\n", statement, maxsplit=1)
         return create, query
 
 
@@ -95,6 +119,12 @@ def thresholds_sql(overrides: Mapping[str, int] | None = None) -> str:
     for name, value in (overrides or {}).items():
         text = re.sub(rf"(VARIABLE {name} \w+ DEFAULT )\S+;", rf"\g<1>{value};", text)
     return text
+
+
+def thresholds(overrides: Mapping[str, int] | None = None) -> dict[str, int | None]:
+    """Return the value of each threshold; None: NULL. Takes the same argument as `thresholds_sql`."""
+    declared = re.findall(r"VARIABLE (\w+) \w+ DEFAULT (\S+);", thresholds_sql(overrides))
+    return {name: None if value == "NULL" else int(value) for name, value in declared}
 
 
 def _first_sentence(comment: str) -> str:
@@ -214,7 +244,15 @@ def _parse(name: str, folder: str, sql: str) -> View:
     names = {key: tuple(part.strip() for part in value.split(",") if part.strip()) for key, value in header.items()}
     kind = "rule" if folder == RULES else "public" if header.get("Public") == "yes" else "step"
     return View(
-        view_name, folder, sql, names.get("Reads", ()), names.get("Grain", ()), header.get("Kept", "yes") != "no", header.get("Words", ""), kind
+        view_name,
+        folder,
+        sql,
+        names.get("Reads", ()),
+        names.get("Grain", ()),
+        header.get("Kept", "yes") != "no",
+        header.get("Words", ""),
+        kind,
+        header.get("Computed", ""),
     )
 
 
@@ -237,10 +275,11 @@ def _commented(sql: str, where: str) -> str:
         if columns is None:
             return f"{create}\nCOMMENT '{text}'"
         lines = []
-        for name, meaning in _COLUMN.findall(columns):
+        for name, kind, meaning in _COLUMN.findall(columns):
             if not meaning and name not in shared_columns():
                 raise ForensicsError(f"The column {name} has no COMMENT.", why="neither sql/columns.toml nor parsers/fields.toml has it", where=where)
-            lines.append(f"  {name} COMMENT '{meaning or _literal(shared_columns()[name])}'")
+            typed = f"{name} {' '.join(kind.split())}" if kind else name
+            lines.append(f"  {typed} COMMENT '{meaning or _literal(shared_columns()[name])}'")
         return f"{create} (\n" + ",\n".join(lines) + f"\n)\nCOMMENT '{text}'"
 
     return _DECLARATION.sub(complete, sql, count=1)
@@ -263,9 +302,18 @@ def rule_queries() -> dict[str, str]:
     return {rule_id(v.name): v.query for v in views().values() if v.kind == "rule"}
 
 
-def worded_queries() -> dict[str, tuple[str, list[str]]]:
-    """Return the query and columns of each view whose own word file adds sentences to its rows."""
-    return {v.name: (v.query, v.columns) for v in views().values() if v.words == "by view"}
+def worded_views() -> dict[str, tuple[str | Yields, list[str]]]:
+    """Return what each view whose own word file adds sentences to its rows yields, as its query or, if Python computes it, as names; and its columns."""
+    return {v.name: (_computes(v) if v.computed else v.query, v.columns) for v in views().values() if v.words == "by view"}
+
+
+def _computes(view: View) -> Yields:
+    """Return what a module yields. Its constant `CODES` has the codes; a view without it has no codes, or leaves those of its rows as they are."""
+    from forensics.wording.facts import Yields
+
+    facts = arrow_type(view.types.get("facts", "STRING"))
+    names = frozenset(field.name for field in facts) if is_struct(facts) else frozenset()
+    return Yields(tuple(view.columns), names, getattr(import_module(view.computed), "CODES", frozenset()), frozenset())
 
 
 def statements(sql: str) -> list[str]:

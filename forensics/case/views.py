@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.resources
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
+from forensics import causes
 from forensics.case import folder as case_folder
 from forensics.case import materialise, view_files
 from forensics.case.integrity import rows_in
 from forensics.case.open_sql import scripts
+from forensics.resources import RULES, sql_dir
 
 if TYPE_CHECKING:
     from forensics.case.folder import Case
@@ -76,8 +80,16 @@ def _texts(thresholds: Mapping[str, int]) -> Mapping[str, str]:
     texts = {"knobs.sql": view_files.thresholds_sql(thresholds)}
     for view in view_files.views().values():
         name = view_files.rule_id(view.name) if view.kind == "rule" else view.name
-        texts[f"{view.folder}/{name}.sql"] = view.sql
+        texts[f"{view.folder}/{name}.sql"] = f"{view.sql}\n-- Code: {_code()}\n" if view.computed else view.sql
     return texts
+
+
+@cache
+def _code() -> str:
+    """Return the SHA-256 of the code that computes views, and of the levels and links of rules that it reads."""
+    files = [file for folder in (importlib.resources.files(causes), sql_dir() / RULES) for file in folder.iterdir()]
+    texts = {file.name: file.read_bytes() for file in files if file.name.endswith((".py", ".toml"))}
+    return hashlib.sha256(b"\0".join(texts[name] for name in sorted(texts))).hexdigest()
 
 
 def outdated(case: Case, thresholds: Mapping[str, int] | None = None) -> str | None:

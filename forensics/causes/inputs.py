@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from threading import Lock
 from typing import Any
 
@@ -50,8 +51,8 @@ class Inputs:
 
     def of(self, reads: Iterable[str]) -> Inputs:
         """Return the same inputs for a view that may read only these views and tables."""
-        limited = Inputs.__new__(Inputs)
-        limited.__dict__.update(self.__dict__, _only=frozenset(reads))
+        limited = copy(self)
+        limited._only = frozenset(reads)
         return limited
 
     def rows(self, view: str, columns: Sequence[str] | None = None, where: ds.Expression | None = None) -> list[Row]:

@@ -21,6 +21,13 @@ def are_numbers(schema: StructType) -> list[bool]:
     return [field.dataType.typeName() in _NUMERIC for field in schema.fields]
 
 
+def types_of(schema: pa.Schema) -> StructType:
+    """Return an engine's types of columns."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(schema)
+
+
 def may_be_null(rows: DataFrame) -> DataFrame:
     """Return the rows with all fields of structs and all elements of lists nullable.
 

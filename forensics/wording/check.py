@@ -53,29 +53,30 @@ def check_rules(queries: Mapping[str, str], columns: frozenset[str]) -> Iterator
         yield from _check(rule, found, words[rule].codes, columns)
 
 
-def check_views(queries: Mapping[str, tuple[str, Sequence[str]]]) -> Iterator[ForensicsError]:
+def check_views(views: Mapping[str, tuple[str | Yields, Sequence[str]]]) -> Iterator[ForensicsError]:
     """Yield the errors of views that have words of their own.
 
     Args:
-        queries: the query and the declared columns of each of these views.
+        views: the query of each of these views, or what it yields if no query computes it; and its declared columns.
     """
     try:
         words = view_words()
     except ForensicsError as e:
         yield e
         return
-    for view in sorted(queries.keys() ^ words.keys()):
-        what = "has `-- Words: by view`, but no word file" if view in queries else "has a word file, but its SQL lacks `-- Words: by view`"
+    for view in sorted(views.keys() ^ words.keys()):
+        what = "has `-- Words: by view`, but no word file" if view in views else "has a word file, but its SQL lacks `-- Words: by view`"
         yield ForensicsError(
             f"The view {view} {what}.", why="`-- Words: by view` and a word file belong together", where=word_file(view).replace(".toml", ".sql")
         )
-    for view in sorted(queries.keys() & words.keys()):
+    for view in sorted(views.keys() & words.keys()):
         try:
-            found = yields(queries[view][0])
+            given, columns = views[view]
+            found = given if isinstance(given, Yields) else yields(given)
         except sqlglot.errors.ParseError as e:
             yield ForensicsError(f"The view {view} cannot be parsed.", why=str(e).split("\n", 1)[0], where=word_file(view).replace(".toml", ".sql"))
             continue
-        yield from _check_view(words[view], found, frozenset(queries[view][1]))
+        yield from _check_view(words[view], found, frozenset(columns))
 
 
 def _check_view(words: ViewWords, found: Yields, columns: frozenset[str]) -> Iterator[ForensicsError]:

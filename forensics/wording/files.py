@@ -13,15 +13,15 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any
 
 from forensics.errors import ForensicsError
 from forensics.resources import RULES, sql_dir
 
-_TEXTS = ("title", "question", "needs", "silent", "why", "shown")
-_OTHERS = {"releases", "see", "code", "example", "parts"}
+_TEXTS = ("title", "question", "needs", "silent", "wrong", "why", "shown")
+_OTHERS = {"releases", "see", "code", "example", "parts", "level", "cause", "links"}
 _CASE = ("headline", "explanation", "advice")
 _INCLUDE = re.compile(r'(?:\s*\{%-|\{%)\s*include\s+"(?:([\w-]+)/)?(\w+)"\s*(?:-%\}\s*|%\})')
 
@@ -38,6 +38,53 @@ class Case:
     advice: str
 
 
+#: The facts that link an occurrence to its cause, if the rule does not say otherwise.
+FACTS = frozenset({"member", "process", "generation", "broker", "connector", "group"})
+#: What may link it besides, if the rule says so.
+OTHER_FACTS = frozenset({"owners", "previous_owner", "task", "revocation", "subject"})
+
+
+@dataclass(frozen=True)
+class Links:
+    """The table `links` of a rule's file: what connects its occurrences to causes and to occurrences of other rules.
+
+    Attributes:
+        facts: the facts that connect an occurrence to its cause.
+        also: further ones. `owners`: the two owners that it names; `previous_owner`: the owners of its tasks before, and the generations that assigned them
+            again; `task`: its task; `revocation`: the generation that revoked its task; `subject`: its subject, a process.
+        cause_by: how the root cause that the rule proves is found: by `subject`, `witness` or `group`.
+        cases: the root cause of a case, by code.
+        own_clock: True if it begins at the earliest moment that a member's clock allows for a line of that member.
+        follows: other rules whose occurrences it may follow late, and the fact that they share: `client` or `process`.
+        outlasts: threshold: its cause lasts at least this long after its begin.
+        unless: codes to which `outlasts` does not apply.
+        effects: the rules whose occurrences may be its effects; None: all of a higher level.
+        no_effects_of: root causes with which it has no effects.
+        repeats: threshold: from this number of occurrences on they are one finding, whatever their subjects are.
+    """
+
+    facts: frozenset[str] = FACTS
+    also: frozenset[str] = frozenset()
+    cause_by: str = "subject"
+    cases: Mapping[str, str] = field(default_factory=dict)
+    own_clock: bool = False
+    follows: Mapping[str, str] = field(default_factory=dict)
+    outlasts: str = ""
+    unless: frozenset[str] = frozenset()
+    effects: frozenset[str] | None = None
+    no_effects_of: frozenset[str] = frozenset()
+    repeats: str = "repeat_times"
+
+    @property
+    def all_facts(self) -> frozenset[str]:
+        """Return all facts that connect an occurrence to its cause."""
+        return self.facts | self.also
+
+
+#: The possible values in `links`, by key.
+_CHOICES = {"facts": FACTS, "also": OTHER_FACTS, "cause_by": {"subject", "witness", "group"}, "follows": {"client", "process"}}
+
+
 @dataclass(frozen=True)
 class Words:
     """One word file.
@@ -48,10 +95,14 @@ class Words:
         question: the user's question that this rule answers.
         needs: the evidence that it needs.
         silent: when there is no finding although the problem exists.
+        wrong: when there may be a finding although the problem does not exist.
         why: why it matters.
         shown: recordings and tests that show it.
         releases: differences between releases, by release; may be empty.
         see: KIPs and issues.
+        level: place in a chain of causes: an occurrence causes only those of higher levels; None: it causes nothing, and nothing but a root cause causes it.
+        cause: the root cause that it proves; may be empty.
+        links: what connects its occurrences to others.
         codes: texts by code, with the shared parts inserted.
         parts: the sentences that its cases share, by name, as written.
         used: the parts that its cases consist of, from its own and other files.
@@ -62,10 +113,14 @@ class Words:
     question: str
     needs: str
     silent: str
+    wrong: str
     why: str
     shown: str
     releases: Mapping[str, str]
     see: tuple[str, ...]
+    level: int | None
+    cause: str
+    links: Links
     codes: Mapping[str, Case]
     parts: Mapping[str, str]
     used: frozenset[Part]
@@ -163,7 +218,7 @@ def parse(name: str, text: str) -> Words:
     where = f"sql/{RULES}/{name}.toml"
     found = _table(text, where)
     unknown = found.keys() - {*_TEXTS, *_OTHERS}
-    lacking = {*_TEXTS, "code"} - {"shown"} - found.keys()
+    lacking = {*_TEXTS, "code"} - {"shown", "wrong"} - found.keys()
     if unknown or lacking:
         why = "; ".join(f"{what}: {', '.join(sorted(keys))}" for what, keys in (("unknown", unknown), ("missing", lacking)) if keys)
         raise ForensicsError("The word file has the wrong keys.", why=why, where=where)
@@ -178,9 +233,21 @@ def parse(name: str, text: str) -> Words:
         codes[code] = Case(**{key: _whole(texts[key], name, parts, used) for key in _CASE})
     texts = {key: " ".join(str(found.get(key, "")).split()) for key in _TEXTS}
     return Words(
-        name, **texts, releases=found.get("releases", {}), see=tuple(found.get("see", ())), codes=codes,
-        parts=parts, used=frozenset(used),
+        name, **texts, releases=found.get("releases", {}), see=tuple(found.get("see", ())), level=found.get("level"), cause=found.get("cause", ""),
+        links=_links(found.get("links", {}), where), codes=codes, parts=parts, used=frozenset(used),
     )  # fmt: skip
+
+
+def _links(table: Mapping[str, Any], where: str) -> Links:
+    """Return the table `links` of a rule's file."""
+    unknown = table.keys() - {f.name for f in fields(Links)}
+    for key, allowed in _CHOICES.items():
+        given = table.get(key, ())
+        unknown |= ({given} if isinstance(given, str) else set(given.values()) if isinstance(given, Mapping) else set(given)) - allowed
+    if unknown:
+        raise ForensicsError("The table `links` has unknown keys or values.", why=f"unknown: {', '.join(sorted(unknown))}", where=where)
+    values: dict[str, Any] = {key: frozenset(value) if isinstance(value, list) else value for key, value in table.items()}
+    return Links(**values)
 
 
 def _table(text: str, where: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from written_logs import consumer, joined, told
 
 from forensics.case import views
 from forensics.case.ingestion import ingest
-from forensics.case.open_sql import _sql_type
+from forensics.case.sql_types import sql_type
 from forensics.case.view_files import statements
 from forensics.report.query import _needed
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_the_type_of_a_column_is_what_spark_reads(kind: pa.DataType, stated: str) -> None:
-    assert _sql_type(kind) == stated
+    assert sql_type(kind) == stated
 
 
 @pytest.mark.engine

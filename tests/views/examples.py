@@ -4,7 +4,8 @@ They are `[[example]]` tables in the TOML file beside the view's SQL. Rows are s
 anything in an expected one; `nulls` of an expected row lists columns that must be NULL. Moments are milliseconds since 1970. `each.NAME`, beside the
 given rows of NAME, has the columns that all of them have in common. Rows may also be given for a common table expression of the view, which they
 replace; an example with `part` expects the rows of that expression. If rows are given of what only a step in the view's own folder, or one that is
-computed on every read, reads, that step is computed from them.
+computed on every read, reads, that step is computed from them. A view that Python computes needs no engine: there, a `part` is a function of its module
+that takes the inputs, and rows that are given under the name of such a function replace what it returns.
 """
 
 from __future__ import annotations
@@ -12,18 +13,23 @@ from __future__ import annotations
 import io
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.dataset import dataset
 
-from forensics.case import view_files
+from forensics.case import materialise, view_files
 from forensics.case.open_sql import opening
+from forensics.causes.inputs import Inputs
 from forensics.report.query import _needed
 from forensics.resources import sql_dir
+from forensics.schema import TABLES, table_columns
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -48,6 +54,65 @@ def examples() -> dict[str, tuple[Example, ...]]:
                 for table, columns in example["given"].pop("each", {}).items():
                     example["given"][table] = [columns | row for row in example["given"][table]]
     return found
+
+
+class Given(Inputs):
+    """Rows that an example gives of what a computed view reads.
+
+    Args:
+        view: the view.
+        given: rows by name.
+    """
+
+    def __init__(self, view: view_files.View, given: Mapping[str, Sequence[Row]]) -> None:
+        super().__init__(lambda _: (), view_files.thresholds())
+        self._given = given
+        self._steps = {step.name: step for step in _steps(view, given)}
+
+    def rows(self, view: str, columns: Sequence[str] | None = None, where: Any = None) -> list[Row]:  # noqa: ANN401
+        super().rows(view)  # whether it may be read
+        names = view_files.views()[view].columns if view in view_files.views() else [column.name for column in table_columns(view)]
+        assert not set(columns or ()) - set(names), f"{view} has no columns {set(columns or ()) - set(names)}"
+        if view in self._steps:
+            given: Sequence[Row] = computed(self._steps[view], {"given": self._given}).to_pylist()
+        else:
+            given = self._given.get(view, ())
+        unknown = {name for row in given for name in row} - set(names)
+        assert not unknown, f"{view} has no columns {unknown}"
+        rows = [{name: _sparse(row.get(name)) for name in names} for row in given]
+        if where is not None and rows:
+            plain = [name for name in names if not any(isinstance(row[name], list | dict) for row in rows)]
+            table = pa.table({name: [row[name] for row in rows] for name in plain}).append_column("nth", pa.array(range(len(rows))))
+            rows = [rows[nth] for nth in table.filter(where).column("nth").to_pylist()]
+        return rows if columns is None else [{name: row[name] for name in columns} for row in rows]
+
+
+class _Sparse(dict[str, Any]):
+    """A struct of which an example names some fields; the others are NULL."""
+
+    def __missing__(self, key: str) -> None:
+        return None
+
+
+def _sparse(value: Any) -> Any:  # noqa: ANN401
+    if isinstance(value, list):
+        return [_sparse(item) for item in value]
+    return _Sparse({name: _sparse(item) for name, item in value.items()}) if isinstance(value, dict) else value
+
+
+def computed(view: view_files.View, example: Example) -> pa.Table:
+    """Return the rows of a view that Python computes, or of a part of it, over what an example gives."""
+    module = import_module(view.computed)
+    replaced = example["given"].keys() & vars(module).keys()
+    unknown = example["given"].keys() - replaced - {*view_files.views(), *TABLES}
+    assert not unknown, f"{view.name} does not read {unknown}"
+    inputs = Given(view, {name: rows for name, rows in example["given"].items() if name not in replaced})
+    with ExitStack() as patches:
+        for name in replaced:
+            patches.enter_context(patch.object(module, name, lambda _, name=name: [_sparse(row) for row in example["given"][name]]))
+        if "part" in example:
+            return pa.Table.from_pylist(getattr(module, example["part"])(inputs.of(view.reads)))
+        return materialise.computed(view, inputs)
 
 
 def run(runs: Engine, case: Case, view: view_files.View, example: Example, empty: set[str] | None = None) -> tuple[pa.Table, StructType]:

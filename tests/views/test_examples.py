@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from conftest import ANY, forget_views
-from examples import assert_rows, examples, run
+from examples import assert_rows, computed, examples, run
 
 from forensics.case import view_files
 from forensics.case.materialise import with_words
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 VIEWS = view_files.views()
 RULES = [(view, number) for view, its in examples().items() for number in range(len(its)) if VIEWS[view].kind == "rule"]
-OTHERS = [(view, number) for view, its in examples().items() for number in range(len(its)) if VIEWS[view].kind != "rule"]
+OTHERS = [(view, n) for view, its in examples().items() for n in range(len(its)) if VIEWS[view].kind != "rule" and not VIEWS[view].computed]
+COMPUTED = [(view, number) for view, its in examples().items() for number in range(len(its)) if VIEWS[view].computed]
 #: Any case that has all views.
 CASE = "split-brain-frozen-worker-3.9.1"
 #: Views without a file, and where their rows come from.
@@ -70,6 +71,14 @@ def test_a_rule_finds_what_its_example_says(name: str, number: int, runs, sample
 def test_a_view_yields_what_its_example_says(name: str, number: int, runs, sample_case, tmp_path) -> None:
     view, example = VIEWS[name], examples()[name][number]
     table, _ = run(runs[0], sample_case(CASE), view, example, runs[1])
+    rows = with_words(view, table, tmp_path) if view.words == "by view" and "part" not in example else table
+    assert_rows(rows.to_pylist(), example["expect"])
+
+
+@pytest.mark.parametrize(("name", "number"), COMPUTED)
+def test_a_computed_view_has_the_rows_of_its_example(name: str, number: int, tmp_path) -> None:
+    view, example = VIEWS[name], examples()[name][number]
+    table = computed(view, example)
     rows = with_words(view, table, tmp_path) if view.words == "by view" and "part" not in example else table
     assert_rows(rows.to_pylist(), example["expect"])
 

@@ -32,7 +32,8 @@ FACTS = {
 
 def trees() -> Iterator[tuple[str, exp.Expression]]:
     for name, view in VIEWS.items():
-        yield name, sqlglot.parse_one(view.query, read="spark")
+        if not view.computed:
+            yield name, sqlglot.parse_one(view.query, read="spark")
 
 
 @pytest.fixture(scope="module")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 import pyarrow.dataset as ds
 import pytest
 
+from forensics import causes
 from forensics.case import view_files
 from forensics.case.open_sql import opening
+from forensics.case.sql_types import arrow_type
 from forensics.report.query import _needed
 from forensics.wording.files import rule_words
 
@@ -25,8 +28,29 @@ _CTE = re.compile(r"(?:\bWITH|^\)?,)\s*([a-z_]+)\s+AS\s*\(", re.MULTILINE)
 def test_reads_names_exactly_what_is_read(name):
     view = VIEWS[name]
     sql = "\n".join(view_files.statements(view.sql))
-    used = set(_NAMED.findall(sql)) - set(_CTE.findall(sql)) - {name}
+    used = read_by(view.computed) if view.computed else set(_NAMED.findall(sql)) - set(_CTE.findall(sql)) - {name}
     assert used == set(view.reads)
+
+
+def read_by(module: str) -> set[str]:
+    """Return the views and tables that a module of a computed view reads, itself or in the modules that it imports."""
+    found, left, seen = set(), [module], set()
+    while left:
+        seen.add(module := left.pop())
+        text = Path(import_module(module).__file__).read_text(encoding="utf-8")
+        found |= set(re.findall(r"\.rows\(\s*\"(\w+)\"", text))
+        left += set(re.findall(r"^from (forensics\.causes\.\w+) import", text, re.MULTILINE)) - seen
+    return found
+
+
+def test_a_computed_view_declares_types_and_reads_what_is_stored():
+    computed = {name: view for name, view in VIEWS.items() if view.computed}
+    assert "finding" in computed
+    for name, view in computed.items():
+        assert list(view.types) == view.columns, name
+        assert all(arrow_type(kind) for kind in view.types.values()), name
+        assert [read for read in view.reads if read in VIEWS and not VIEWS[read].kept] == [], name
+        assert view.kept, name
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -57,7 +81,7 @@ def test_says_what_a_row_is(name):
 def test_knobs_are_used_and_explained():
     text = view_files.thresholds_sql()
     declared = re.findall(r"DECLARE OR REPLACE VARIABLE (\w+)", text)
-    sql = "\n".join(view.sql for view in VIEWS.values())
+    sql = "\n".join([*(view.sql for view in VIEWS.values()), *(p.read_text(encoding="utf-8") for p in Path(causes.__file__).parent.glob("*.py"))])
     assert [knob for knob in declared if not re.search(rf"\b{knob}\b", sql)] == []
     assert text.count("\n-- ") >= len(declared)
 

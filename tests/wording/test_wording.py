@@ -173,7 +173,7 @@ def view_problems(words: str, query: str = VIEW_QUERY) -> list[str]:
 
 
 def test_every_view_that_is_told_fits_its_words() -> None:
-    assert [str(e) for e in check.check_views(view_files.worded_queries())] == []
+    assert [str(e) for e in check.check_views(view_files.worded_views())] == []
     assert {e.what for e in check.check_views({})} == {
         f"The view {name} has a word file, but its SQL lacks `-- Words: by view`." for name in files.view_words()
     }
