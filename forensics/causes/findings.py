@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from forensics.causes.missing import Row, first, greatest, least, names, order
+from forensics.causes.inputs import Row
+from forensics.causes.missing import first, greatest, least, names, order
 
 if TYPE_CHECKING:
     from forensics.causes.inputs import Inputs
