@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from forensics.causes.by_key import ByKey
-from forensics.causes.missing import between, greatest, minus, plus
+from forensics.causes.missing import between, greatest, least, minus, plus, up_to
 
 if TYPE_CHECKING:
     from forensics.causes.inputs import Inputs
@@ -30,6 +30,10 @@ class LogEnd:
     def is_closing(self, at_ms: int | None, late_ms: int) -> bool:
         """Return True if a run of the process was shutting down at this time."""
         return any(between(ending_ms, at_ms, plus(last_ms, late_ms)) for ending_ms, last_ms in self.runs)
+
+    def shut_down_ms(self, since_ms: int | None) -> int | None:
+        """Return the beginning of the first shutdown after this time, if the process printed one."""
+        return least(*(ending_ms for ending_ms, _ in self.runs if up_to(since_ms, ending_ms)))
 
 
 class LogEnds:

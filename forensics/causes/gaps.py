@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 from forensics.causes.by_key import ByKey
 from forensics.causes.missing import first, latest_first, minus, up_to
 from forensics.causes.parts import Part, parts
+from forensics.causes.reach import BEGAN
 
 if TYPE_CHECKING:
     from forensics.causes.inputs import Inputs, Row
@@ -176,6 +178,7 @@ class _Candidates:
         reach = inputs.rows("incident_reach")
         self._lost = ByKey((row for row in reach if row["role"] == "lost"), "kafka_cluster", "group_id", "member_id")
         self._rebalanced = ByKey(reach, "kafka_cluster", "group_id", "generation")
+        self._began = _beginnings(inputs)
         self._awaited = _awaited_processes(inputs)
         self._parts: defaultdict[str, list[Part]] = defaultdict(list)
         for part in parts(inputs.rows("root_cause")):
@@ -193,17 +196,33 @@ class _Candidates:
         """Yield the incidents that may have caused a gap."""
         yield from self._of_member(gap)
         yield from self._of_process(gap)
-        for reach in self._rebalanced[gap.kafka_cluster, gap.group_id, gap.generation]:
+        for reach in self._rebalanced[gap.kafka_cluster, gap.group_id, first(gap.generation, self._generation_at(gap))]:
             yield _Candidate(reach["incident_id"], 3, reach["from_ms"])
         yield from self._of_awaited_process(gap)
         yield from self._of_broker(gap)
 
+    def _generation_at(self, gap: _Gap) -> int | None:
+        """Return the generation whose rebalance a gap is part of, if the group's members print no generations: the last that began shortly before it."""
+        began = self._began.get((gap.kafka_cluster, gap.group_id), [])
+        at = bisect_right(began, (first(gap.from_hi_ms, gap.from_ms, 0), _LATER)) - 1
+        is_recent = at >= 0 and self._is_soon(gap, began[at][0])
+        return began[at][1] if is_recent else None
+
     def _of_member(self, gap: _Gap) -> Iterator[_Candidate]:
-        late_ms = self._knobs.heartbeat_late_ms
         for lost in self._lost[gap.kafka_cluster, gap.group_id, gap.member_id]:
-            is_after = None in (gap.from_hi_ms, lost["from_ms"]) or up_to(minus(lost["from_ms"], late_ms), gap.from_hi_ms)
+            is_after = None in (gap.from_hi_ms, lost["from_ms"]) or up_to(lost["from_ms"], gap.from_hi_ms)
             if is_after and self._is_soon(gap, lost["to_ms"]):
                 yield _Candidate(lost["incident_id"], 1, lost["from_ms"])
+
+    def _is_after(self, gap: _Gap, since_ms: int | None, early_ms: int) -> bool:
+        """Return True if a gap began after its cause, as far as their bounds show: an effect does not begin before.
+
+        Args:
+            gap: the gap.
+            since_ms: beginning of the cause.
+            early_ms: an uncertain gap may begin this much earlier at the earliest.
+        """
+        return up_to(since_ms, first(gap.from_hi_ms, gap.from_ms)) and up_to(minus(since_ms, early_ms), gap.from_ms)
 
     def _is_soon(self, gap: _Gap, end_ms: int | None) -> bool:
         """Return True if a gap began before its cause was over, or soon afterwards."""
@@ -211,7 +230,7 @@ class _Candidates:
 
     def _of_process(self, gap: _Gap) -> Iterator[_Candidate]:
         for part in self._parts.get(gap.process_id, ()) if gap.process_id is not None else ():
-            if up_to(minus(part.from_lo_ms, self._knobs.heartbeat_late_ms), gap.from_ms) and self._is_soon(gap, part.to_hi_ms):
+            if self._is_after(gap, part.from_lo_ms, self._knobs.heartbeat_late_ms) and self._is_soon(gap, part.to_hi_ms):
                 yield _Candidate(part.incident_id, 2, part.from_lo_ms)
 
     def _of_awaited_process(self, gap: _Gap) -> Iterator[_Candidate]:
@@ -221,7 +240,7 @@ class _Candidates:
         """
         for process_id in self._awaited.get((gap.kafka_cluster, gap.group_id, gap.generation), ()):
             for part in self._parts.get(process_id, ()):
-                is_after = up_to(minus(part.from_lo_ms, self._knobs.heartbeat_late_ms), gap.from_ms)
+                is_after = self._is_after(gap, part.from_lo_ms, self._knobs.heartbeat_late_ms)
                 if is_after and (part.to_hi_ms is None or up_to(gap.from_ms, part.to_hi_ms)):
                     yield _Candidate(part.incident_id, 3, part.from_lo_ms)
 
@@ -230,10 +249,24 @@ class _Candidates:
             if (
                 cause["kafka_cluster"] == gap.kafka_cluster
                 and gap.group_id in (cause["group_ids"] or ())
-                and up_to(minus(cause["from_lo_ms"], self._knobs.broker_noticed_ms), gap.from_ms)
+                and self._is_after(gap, cause["from_lo_ms"], self._knobs.broker_noticed_ms)
                 and self._is_soon(gap, cause["to_hi_ms"])
             ):
                 yield _Candidate(cause["incident_id"], 4, cause["from_lo_ms"])
+
+
+#: Greater than every generation.
+_LATER = 2**63
+
+
+def _beginnings(inputs: Inputs) -> dict[tuple[Any, ...], list[tuple[int, int]]]:
+    """Return when the rebalance of each generation began, with the generation, by group in this order."""
+    found: defaultdict[tuple[Any, ...], list[tuple[int, int]]] = defaultdict(list)
+    for row in inputs.rows("generation", columns=["kafka_cluster", "group_id", "generation", *BEGAN]):
+        at_ms = first(*(row[column] for column in BEGAN))
+        if at_ms is not None and row["generation"] is not None:
+            found[row["kafka_cluster"], row["group_id"]].append((at_ms, row["generation"]))
+    return {group: sorted(began) for group, began in found.items()}
 
 
 def _awaited_processes(inputs: Inputs) -> dict[tuple[Any, ...], list[str]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from forensics.causes.by_key import ByKey
-from forensics.causes.incident_state import State, states
+from forensics.causes.incident_state import IncidentState, states
 from forensics.causes.missing import events_of, first, greatest, least, minus, names, there
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _effect(alike: Sequence[Row]) -> _Effects:
     down = there(facts.get("down_how") for _, facts in outages)
     return _Effects(
         finding_ids=names(it["finding_id"] for it in alike),
-        rank=max(_SEVERITIES.index(it["severity"]) + 1 for it in alike),
+        rank=max(_rank(it["severity"]) for it in alike),
         group_ids=names(it["group_id"] for it in alike),
         kafka_cluster=max(there(it["kafka_cluster"] for it in alike), default=None),
         subject=max(there(it["subject"] for it in roots), default=None),
@@ -130,6 +130,10 @@ def _effect(alike: Sequence[Row]) -> _Effects:
         is_stopped=bool(down) and all(how == "stopped" for how in down),
         witness=events_of((it["witness"] for it in alike), 24),
     )
+
+
+def _rank(severity: str | None) -> int:
+    return _SEVERITIES.index(severity) + 1 if severity in _SEVERITIES else 1
 
 
 def _resources(inputs: Inputs) -> dict[str, _Resources]:
@@ -218,11 +222,11 @@ def _with_cause(cause: Row, effects: _Effects, lost: _Members) -> _Incident:
         incident_id=cause["incident_id"],
         kafka_cluster=cause["kafka_cluster"],
         group_ids=names(cause["group_ids"], effects.group_ids),
-        of_group_ids=cause["group_ids"],
+        of_group_ids=cause["group_ids"] or [],
         worker_group_id=cause["worker_group_id"],
         sink_members=cause["sink_members"],
         cause=cause["cause"],
-        alternatives=cause["alternatives"],
+        alternatives=cause["alternatives"] or [],
         subject=cause["subject"] or None,
         from_lo_ms=cause["from_lo_ms"],
         from_hi_ms=cause["from_hi_ms"],
@@ -231,9 +235,9 @@ def _with_cause(cause: Row, effects: _Effects, lost: _Members) -> _Incident:
         # A worker that was killed is not a note, even if this is uncertain.
         rank=max(rank, 2) if "lines_missing" in (cause["alternatives"] or ()) else rank,
         times=cause["times"],
-        began_at_ms=there(part["from_hi_ms"] for part in parts) if cause["times"] > 1 and len(cause["process_ids"]) == 1 else None,
+        began_at_ms=there(part["from_hi_ms"] for part in parts) if (cause["times"] or 1) > 1 and len(cause["process_ids"] or ()) == 1 else None,
         members=sum(len(part["member_ids"] or ()) for part in parts) if cause["subject"] == "" else None,
-        process_ids=cause["process_ids"],
+        process_ids=cause["process_ids"] or [],
         effects=effects,
         lost=lost,
         witness=cause["witness"],
@@ -259,7 +263,7 @@ def _without_cause(incident_id: str, effects: _Effects) -> _Incident:
     )
 
 
-def _row(it: _Incident, resources: _Resources, state: State | None) -> dict[str, Any]:
+def _row(it: _Incident, resources: _Resources, state: IncidentState | None) -> dict[str, Any]:
     return {
         "incident_id": it.incident_id,
         "kafka_cluster": it.kafka_cluster,
@@ -306,7 +310,7 @@ def _code(it: _Incident) -> str | None:
     return "one_of" if it.alternatives else "unknown"
 
 
-def _facts(it: _Incident, state: State | None) -> dict[str, Any]:
+def _facts(it: _Incident, state: IncidentState | None) -> dict[str, Any]:
     return {
         "lasted_lo_ms": greatest(0, minus(it.to_lo_ms, it.from_hi_ms)),
         "lasted_hi_ms": minus(it.to_hi_ms, it.from_lo_ms),

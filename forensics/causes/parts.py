@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Part:
-    """One occurrence of a root cause, with the cause and the cluster of the whole."""
+    """One occurrence of a root cause, with the cause, its alternatives and the cluster of the whole."""
 
     incident_id: str
     cause: str
+    alternatives: Sequence[str]
     kafka_cluster: str | None
     from_lo_ms: int | None
     from_hi_ms: int | None
@@ -32,6 +33,7 @@ def parts(root_causes: Iterable[Row]) -> list[Part]:
         Part(
             cause["incident_id"],
             cause["cause"],
+            cause["alternatives"] or (),
             cause["kafka_cluster"],
             part["from_lo_ms"],
             part["from_hi_ms"],

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: A process that ended lost all of its members.
 _ENDED = ("process_killed", "process_restarted", "deployment")
+#: Alternatives of an unknown cause with which a process ended.
+_MAY_HAVE_ENDED = {"process_killed", "process_restarted", "lines_missing"}
 #: A process that was kept from its group, and came back.
 _KEPT_AWAY = ("process_paused", "member_cut_off", "poll_too_slow", "unknown")
 _TRIGGERS = {"lost": ("member_expired", "member_left", "member_gone", "member_never_synced"), "returned": ("member_joined", "static_member_changed")}
@@ -81,8 +83,10 @@ def _touched(inputs: Inputs, causes: list[Part]) -> Iterator[_Touched]:
             for member in members[member_id]:
                 yield _touched_by(part, member, "lost", part.from_lo_ms, to_ms)
         if part.cause in _ENDED or part.cause == "unknown" and part.to_lo_ms is not None:
+            # The members of a run that ended do not come back; one that may only have been paused has its later losses for other reasons.
+            is_ended = part.cause in _ENDED or _MAY_HAVE_ENDED & set(part.alternatives)
             for member in by_run[part.process_id, part.instance]:
-                yield _touched_by(part, member, "lost", part.from_lo_ms, None)
+                yield _touched_by(part, member, "lost", part.from_lo_ms, None if is_ended else part.to_hi_ms)
         if part.cause in _ENDED:
             for member in by_run[part.process_id, plus(part.instance, 1)]:
                 yield _returned(inputs, part, member)
@@ -182,7 +186,7 @@ def _generations(inputs: Inputs) -> Iterator[_Generation]:
         root_trigger: str | None = None
         root_member_id: str | None = None
         for row in sorted(generations, key=lambda row: row["generation"]):
-            at_ms = first(*(row[column] for column in _BEGAN))
+            at_ms = first(*(row[column] for column in BEGAN))
             before = (kafka_cluster, group_id, incarnation, row["generation"] - 1)
             may_complete = row["trigger"] in (None, *_COMPLETING)
             own = (at_ms, row["trigger"], first(row["trigger_member_id"], ""))
@@ -193,8 +197,9 @@ def _generations(inputs: Inputs) -> Iterator[_Generation]:
                 yield _Generation(kafka_cluster, group_id, incarnation, row["generation"], at_ms, root_ms, root_trigger, root_member_id)
 
 
-_BEGAN = ["prepared_ts", "first_asked_ts", "first_joined_ts", "stabilized_ts", "last_synced_ts"]
-_GENERATION = ["kafka_cluster", "group_id", "incarnation", "generation", "trigger", "trigger_member_id", *_BEGAN]
+#: Columns of `generation` with the beginning of its rebalance: the first that is known counts.
+BEGAN = ["prepared_ts", "first_asked_ts", "first_joined_ts", "stabilized_ts", "last_synced_ts"]
+_GENERATION = ["kafka_cluster", "group_id", "incarnation", "generation", "trigger", "trigger_member_id", *BEGAN]
 
 
 def _unfinished(inputs: Inputs) -> set[tuple[Any, ...]]:

@@ -1,0 +1,328 @@
+"""Gather the troubles of each incident, with the lines that end them or show that they went on."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+
+from forensics.causes.by_key import ByKey
+from forensics.causes.missing import between, first, greatest, least, minus, there, up_to
+from forensics.causes.states import Condition, End
+
+if TYPE_CHECKING:
+    from forensics.causes.ends_of_logs import LogEnds
+    from forensics.causes.inputs import Inputs, Row
+
+Found = Iterator[tuple[str, Condition]]
+
+_PAIR_RULES = ("split-brain-task", "split-brain-partition")
+#: Causes after which a process is back when it is a member again.
+_KEPT_AWAY = ("process_paused", "member_cut_off", "poll_too_slow", "unknown")
+#: Causes after which a process is back when its next run has started.
+_ENDED = ("process_killed", "process_restarted", "deployment")
+
+
+def conditions(inputs: Inputs, ends: LogEnds) -> dict[str, list[Condition]]:
+    """Return the troubles of each incident."""
+    found: defaultdict[str, list[Condition]] = defaultdict(list)
+    sources = (
+        _Causes(inputs, ends).conditions(),
+        _owner_pairs(inputs, ends),
+        _gaps(inputs),
+        _rebalances(inputs),
+        _Occurrences(inputs, ends).conditions(),
+    )
+    for source in sources:
+        for incident_id, condition in source:
+            found[incident_id].append(condition)
+    return found
+
+
+def _passed(at_ms: int | None) -> Condition:
+    return Condition(None, [(End.PASSED, at_ms)])
+
+
+class _Causes:
+    """The troubles that root causes are: something is away, or is wrong.
+
+    Args:
+        inputs: the rows of other views.
+        ends: the ends of the logs.
+    """
+
+    def __init__(self, inputs: Inputs, ends: LogEnds) -> None:
+        self._inputs, self._knobs, self._ends = inputs, inputs.knobs, ends
+        self._causes = inputs.rows("root_cause")
+        self._silent = {row["process_id"] for row in inputs.rows("silent_member", columns=["process_id", "how"]) if row["how"] not in (None, "gone")}
+        self._losses = ByKey(inputs.rows("lost_membership", columns=["process_id", "group_id", "back_ms"]), "process_id", "group_id")
+        self._joined = self._joined_again()
+
+    def conditions(self) -> Found:
+        """Yield the troubles of each root cause."""
+        for row in self._causes:
+            for condition in self._of(row):
+                yield row["incident_id"], condition
+
+    def _of(self, row: Row) -> Iterator[Condition]:
+        cause = row["cause"]
+        if cause in ("duplicate_declaration", "group_id_collision"):
+            yield Condition("declared", self._deletions(row), goes_on=True)
+        elif cause == "offsets_topic_impossible":
+            yield Condition("offsets_topic", goes_on=True)
+        elif cause == "clock_wrong":
+            yield Condition("clock", goes_on=row["from_lo_ms"] is None, targets=row["process_ids"] or ())
+        elif cause == "connector_churn":
+            # A connector that is stable for a while may change again.
+            is_quiet = up_to(self._knobs.storm_gap_ms, minus(self._ends.last_ms, row["to_hi_ms"]))
+            yield _passed(row["to_hi_ms"]) if is_quiet else Condition(None)
+        elif cause == "offsets_lost":
+            yield _passed(first(row["to_hi_ms"], row["from_hi_ms"]))
+        elif cause == "poll_too_slow":
+            yield self._after_poll_timeout(row)
+        elif cause == "static_id_shared":
+            if row["to_hi_ms"] is not None:
+                yield _passed(row["to_hi_ms"])
+            yield from self._fenced(row)
+        else:
+            yield self._away(row)
+
+    def _away(self, row: Row) -> Condition:
+        """Return the trouble of a process or broker that was away, or of members of which nothing more is known."""
+        cause, process_ids, alternatives = row["cause"], row["process_ids"] or [], row["alternatives"] or []
+        if cause == "broker_down" or "broker_down" in alternatives:
+            is_seen = cause == "broker_down" and not self._is_doubtful(row)
+            how = End.STARTED if cause == "broker_down" and process_ids else End.FOUND
+            return Condition("broker_away", self._known_end(row, how), goes_on=is_seen, targets=[row["subject"]] if row["to_hi_ms"] is None else ())
+        if len(process_ids) != 1 or cause == "coordinator_moved":
+            return Condition(None, [(End.PASSED, end_ms) for _, end_ms in self._known_end(row, End.PASSED)])
+        how = End.STARTED if cause in _ENDED else End.JOINED
+        found = self._known_end(row, how)
+        if not found and (is_closed := self._shutdown_after(row)) is not None:
+            return self._closed(process_ids[0], is_closed)
+        return Condition("process_away", found, goes_on=not self._is_doubtful(row), targets=() if found else process_ids)
+
+    def _known_end(self, row: Row, how: End) -> list[tuple[End, int | None]]:
+        """Return the end of a root cause.
+
+        If no clock places it, a process that is a member again after every loss is back too, at an unknown time.
+        """
+        if row["to_hi_ms"] is not None:
+            return [(how, row["to_hi_ms"])]
+        losses = [loss for process in row["process_ids"] or () for group_id in row["group_ids"] or () for loss in self._losses[process, group_id]]
+        is_back = bool(losses) and all(loss["back_ms"] is not None for loss in losses)
+        return [(End.JOINED if how is End.STARTED and row["cause"] in _ENDED else how, None)] if is_back else []
+
+    def _is_doubtful(self, row: Row) -> bool:
+        """Return True if the lines that would show the return of what is away may be missing."""
+        process_ids = row["process_ids"] or []
+        return (
+            row["subject"] == ""
+            or "lines_missing" in (row["alternatives"] or ())
+            or (len(process_ids) == 1 and process_ids[0] in self._silent)
+            # It is also unknown if a broker that was possibly down is back. Members without a coordinator are separate evidence.
+            or (row["cause"] == "unknown" and "broker_down" in (row["alternatives"] or ()))
+        )
+
+    def _shutdown_after(self, row: Row) -> int | None:
+        """Return when the only process of a root cause was shut down in order after the root cause began."""
+        log = self._ends.get(row["process_ids"][0])
+        return log.shut_down_ms(first(row["from_hi_ms"], row["from_lo_ms"])) if log is not None else None
+
+    def _closed(self, process_id: str, at_ms: int) -> Condition:
+        """Return the trouble of a process that was away until it was shut down in order."""
+        log = self._ends.get(process_id)
+        is_last = log is not None and up_to(minus(log.end_ms, self._knobs.coordinator_settled_ms), at_ms)
+        return Condition("process_away", [(End.STOPPED, at_ms)], is_with_logs=is_last, shown_ms=at_ms if is_last else None, targets=[process_id])
+
+    def _after_poll_timeout(self, row: Row) -> Condition:
+        """Return the trouble of a member that left because of its poll timeout: it is back when its process is a member again."""
+        process_ids = row["process_ids"] or []
+        again = self._joined_after(process_ids, row["group_ids"], row["to_hi_ms"])
+        if again is not None:
+            return Condition("process_away", [(End.JOINED, again)])
+        if len(process_ids) == 1 and (shutdown_ms := self._shutdown_after(row)) is not None:
+            return self._closed(process_ids[0], shutdown_ms)
+        # A log that ends soon after the member left does not show that it stayed away.
+        goes_on = up_to(self._knobs.coordinator_settled_ms, minus(self._ends.last_ms, row["to_hi_ms"]))
+        return Condition("process_away", goes_on=goes_on, targets=process_ids if len(process_ids) == 1 else ())
+
+    def _fenced(self, row: Row) -> Iterator[Condition]:
+        """Yield the processes whose static member was fenced: that ends the consumer, which is away until its process joins again."""
+        for process_id in row["process_ids"] or ():
+            again = self._joined_after([process_id], row["group_ids"], row["from_hi_ms"])
+            found: list[tuple[End, int | None]] = [(End.JOINED, again)] if again is not None else []
+            yield Condition("process_away", found, goes_on=True, targets=() if found else [process_id])
+
+    def _joined_after(self, process_ids: Sequence[str], group_ids: Sequence[str] | None, since_ms: int | None) -> int | None:
+        """Return when one of these processes was first a member of one of these groups after a time."""
+        again = (at_ms for process in process_ids for group_id in group_ids or () for at_ms in self._joined.get((process, group_id), ()))
+        return least(*(at_ms for at_ms in again if since_ms is not None and at_ms > since_ms))
+
+    def _joined_again(self) -> dict[tuple[str, str], list[int]]:
+        """Return when members of processes that left or were fenced joined or got an assignment, by process and group."""
+        process_ids = {p for row in self._causes if row["cause"] in ("poll_too_slow", "static_id_shared") for p in row["process_ids"] or ()}
+        found: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        if process_ids:
+            clocks = ByKey((row for row in self._inputs.rows("clock_offset") if row["is_island_reference"]), "process_id")
+            is_joined = pc.field("event").isin(["joined", "synced", "worker_assigned", "partitions_assigned"])
+            where = is_joined & pc.field("process_id").isin(sorted(process_ids))
+            for line in self._inputs.rows("client_event", columns=["process_id", "group_id", "at_ms"], where=where):
+                for clock in clocks[line["process_id"]]:
+                    found[line["process_id"], line["group_id"]].extend(there([minus(line["at_ms"], clock["lo_ms"])]))
+        return found
+
+    def _deletions(self, row: Row) -> list[tuple[End, int | None]]:
+        """Return when the connectors that were declared twice were deleted in one of the places."""
+        if row["cause"] != "duplicate_declaration":
+            return []
+        deleted = [self._deleted_after(name, row["group_ids"] or (), first(row["from_hi_ms"], 0)) for name in row["subject"].split(", ")]
+        return [(End.DELETED, greatest(*deleted))] if None not in deleted else []
+
+    def _deleted_after(self, connector: str, group_ids: Collection[str], since_ms: int) -> int | None:
+        deletions = deletions_of(self._inputs)[connector]
+        return least(*(it["lo_ms"] for it in deletions if it["worker_group_id"] in group_ids and it["lo_ms"] is not None and it["lo_ms"] >= since_ms))
+
+
+def deletions_of(inputs: Inputs) -> ByKey:
+    """Return the lines about deleted connectors by connector, with their earliest time on the reference clock as `lo_ms`."""
+    clocks = ByKey((row for row in inputs.rows("clock_offset") if row["is_island_reference"]), "process_id")
+    columns = ["kafka_cluster", "worker_group_id", "connector", "process_id", "at_ms"]
+    lines = inputs.rows("fact_line", columns=columns, where=pc.field("event") == "connector_config_removed")
+    return ByKey(({**line, "lo_ms": minus(line["at_ms"], clock["hi_ms"])} for line in lines for clock in clocks[line["process_id"]]), "connector")
+
+
+def _owner_pairs(inputs: Inputs, ends: LogEnds) -> Found:
+    """Yield the two owners that incidents had."""
+    late_ms, settled_ms = inputs.knobs.heartbeat_late_ms, inputs.knobs.coordinator_settled_ms
+    proved = [
+        row for row in inputs.rows("occurrence") if row["rule"] in _PAIR_RULES and row["verdict"] == "proved" and row["incident_id"] is not None
+    ]
+    pairs = ByKey(inputs.rows("split_brain", columns=_PAIR, where=pc.field("verdict") == "proved") if proved else (), "resource")
+    seen = set()
+    for it in proved:
+        for resource in (it["subject"] or "").split(", "):
+            for pair in pairs[resource]:
+                a, b = ends.get(pair["process_a"]), ends.get(pair["process_b"])
+                key = (it["incident_id"], pair["ownership_a"], pair["ownership_b"])
+                is_same_group = (pair["kafka_cluster"], pair["group_id"]) == (it["kafka_cluster"], it["group_id"])
+                is_in = between(it["from_ts"], pair["from_lo"], first(it["to_ts"], it["from_ts"]))
+                if a is None or b is None or key in seen or not (is_same_group and is_in):
+                    continue
+                seen.add(key)
+                to_ms, settles_ms = pair["to_hi"], minus(greatest(a.end_ms, b.end_ms), settled_ms)
+                if to_ms is None:
+                    shown_ms = least(a.last_ms, b.last_ms)
+                    yield (
+                        it["incident_id"],
+                        Condition("two_owners", goes_on=up_to(settles_ms, shown_ms), shown_ms=shown_ms, targets=[pair["process_a"]]),
+                    )
+                    continue
+                closed = [process for process, log in ((pair["process_a"], a), (pair["process_b"], b)) if log.is_closing(to_ms, late_ms)]
+                is_last = bool(closed) and up_to(settles_ms, to_ms)
+                how = End.STOPPED if closed else End.PASSED
+                targets = [pair["process_a"]] if is_last else closed
+                yield (
+                    it["incident_id"],
+                    Condition("two_owners", [(how, to_ms)], is_with_logs=is_last, shown_ms=to_ms if is_last else None, targets=targets),
+                )
+
+
+_PAIR = ["kafka_cluster", "group_id", "resource", "ownership_a", "ownership_b", "process_a", "process_b", "from_lo", "to_hi"]
+
+
+def _gaps(inputs: Inputs) -> Found:
+    """Yield the times without an owner that ended."""
+    for gap in inputs.rows("incident_gap"):
+        if gap["to_ts"] is not None:
+            yield gap["incident_id"], _passed(gap["to_ts"])
+
+
+def _rebalances(inputs: Inputs) -> Found:
+    """Yield the rebalances that had not ended when the logs end."""
+    rebalances = ByKey((row for row in inputs.rows("open_rebalance") if row["is_given_up"] is False), "kafka_cluster", "group_id")
+    for it in inputs.rows("occurrence"):
+        if it["incident_id"] is not None and it["rule"] == "slow-rebalance" and it["code"] == "unfinished":
+            for rebalance in rebalances[it["kafka_cluster"], it["group_id"]]:
+                targets = rebalance["awaited_processes"] or ()
+                yield it["incident_id"], Condition("rebalance", goes_on=True, shown_ms=rebalance["to_ms"], targets=targets)
+
+
+class _Occurrences:
+    """The troubles that findings are.
+
+    Args:
+        inputs: the rows of other views.
+        ends: the ends of the logs.
+    """
+
+    def __init__(self, inputs: Inputs, ends: LogEnds) -> None:
+        self._inputs, self._knobs, self._ends = inputs, inputs.knobs, ends
+        self._with_cause = {cause["incident_id"] for cause in inputs.rows("root_cause")}
+        self._started = self._starts() if any(row["code"] == "herder_died" for row in inputs.rows("occurrence")) else {}
+
+    def conditions(self) -> Found:
+        """Yield the trouble of each occurrence."""
+        for it in self._inputs.rows("occurrence"):
+            if it["incident_id"] is not None and it["rule"] not in _PAIR_RULES:
+                yield it["incident_id"], self._of(it)
+
+    def _of(self, it: Row) -> Condition:
+        end_ms = first(it["to_ts"], it["from_ts"])
+        if it["rule"] == "coordinator-unavailable":
+            return self._without_coordinator(it, end_ms)
+        if it["rule"] == "assigned-not-working" and it["to_ts"] is None:
+            return self._not_working(it)
+        is_alone = it["incident_id"] not in self._with_cause
+        # A stuck partition may have moved on without a line.
+        if it["rule"] == "stuck-partition" and it["to_ts"] is None or is_alone and self._is_unknown_alone(it, end_ms):
+            return Condition(None)
+        return _passed(end_ms)
+
+    def _without_coordinator(self, it: Row, end_ms: int | None) -> Condition:
+        is_open = _facts(it).get("is_open")
+        state = "not_stored" if it["code"] == "not_stored" else "no_coordinator"
+        if not (is_open if is_open is not None else it["to_ts"] is None):
+            return Condition(state, [(End.PASSED, end_ms)])
+        return Condition(state, goes_on=True)
+
+    def _not_working(self, it: Row) -> Condition:
+        facts = _facts(it)
+        process_id: str = facts.get("process_id") or ""
+        if it["code"] == "herder_died":
+            started = [at_ms for at_ms in self._started.get(process_id, ()) if up_to(it["from_ts"], at_ms)]
+            found: list[tuple[End, int | None]] = [(End.STARTED, min(started))] if started else []
+            return Condition("process_away", found, goes_on=True, targets=[process_id] if process_id and not found else ())
+        if it["code"] == "no_partitions":
+            return _passed(it["from_ts"])
+        # Without later lines of the worker, or if lines may be missing, nothing shows that it did not start again.
+        state = "failed" if it["code"] == "failed" else "not_started"
+        is_watched = (facts.get("watched_ms") or facts.get("waited_ms") or 0) > 0 and not facts.get("is_uncertain")
+        return Condition(state, goes_on=is_watched)
+
+    def _starts(self) -> dict[str, list[int]]:
+        """Return when each worker's herder had started, at the latest, on the reference clock."""
+        clocks = ByKey((row for row in self._inputs.rows("clock_offset") if row["is_island_reference"]), "process_id")
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        for line in self._inputs.rows("fact_line", columns=["process_id", "at_ms"], where=pc.field("event") == "herder_started"):
+            for clock in clocks[line["process_id"]]:
+                found[line["process_id"]].extend(there([minus(line["at_ms"], clock["lo_ms"])]))
+        return found
+
+    def _is_unknown_alone(self, it: Row, end_ms: int | None) -> bool:
+        """Return True if it is unknown how an occurrence of an unknown cause went on.
+
+        If the cause of a member's removal is unknown, so is its whereabouts, unless it returned. A log that ends soon after a refused commit does not show that
+        the next one succeeded. An abandoned task may still run.
+        """
+        if it["rule"] == "stale-commit":
+            return not up_to(self._knobs.coordinator_settled_ms, minus(self._ends.last_ms, end_ms))
+        return (it["rule"], it["code"]) in (("session-timeout", "stayed_away"), ("zombie-task", "never_ended"))
+
+
+def _facts(it: Row) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(it["facts"] or "{}")
+    return found
