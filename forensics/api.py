@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from forensics.evidence.objects import Location
     from forensics.report.document import Document
     from forensics.report.model import Report as Model
+    from forensics.report.read_only import Guard
 
 #: Called with a step, the amount done and the total (bytes for `looking` and `reading`, else a number of items).
 Progress = Callable[[str, int, int], None]
@@ -244,6 +245,7 @@ class Case:
         """
         self._stored, self._engine, self._progress, self._overrides = folder, engine, progress or _quiet, overrides
         self._current = False
+        self._guard: Guard | None = None
 
     def __repr__(self) -> str:
         return f"forensics.Case({str(self.root)!r})"
@@ -386,16 +388,21 @@ class Case:
         """Return incidents by root cause, most severe first, with the columns of the view `incident`; `finding_ids` lists their findings."""
         return Rows(self.report().model.incidents)
 
-    def sql(self, statement: str) -> Rows:
+    def sql(self, statement: str, *, unrestricted: bool = False) -> Rows:
         """Return the rows of a SQL statement over the views of this case. With several statements, separated by `;`, return the rows of the last one.
 
+        Args:
+            statement: SQL that only reads views, those of the case and temporary ones of earlier statements.
+            unrestricted: True to run the SQL as it is. It can then read and write every file that you can, and on Spark run programs.
+
         Raises:
-            UsageError: the engine cannot run the statement; the error says why and where.
+            UsageError: the statement is not known to only read views, or the engine cannot run it; the error says why and where.
             ForensicsError: the engine does not start.
         """
-        from forensics.report import query
+        from forensics.report import query, read_only
 
-        statements = [replace(s, source="statement") for s in query.own(statement, None)]
+        self._guard = self._guard or read_only.Guard()
+        statements = [replace(s, source="statement") for s in query.own(statement, None, guard=self._guard, unrestricted=unrestricted)]
         return Rows(query.dicts(lambda: self.engine, self.folder, statements))
 
     def show(self, wanted: str, *, context: int = 2, merge: bool = False, tz: str = "", width: int = 120) -> Text:

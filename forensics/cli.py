@@ -588,6 +588,12 @@ def sql(
     listed: Annotated[bool, typer.Option("--list", help="List the views and rules with the meaning of their rows.")] = False,
     columns: Annotated[list[str] | None, typer.Option("--columns", metavar="A,B", help="Only these columns, in this order. Repeatable.")] = None,
     form: Annotated[RowFormat, typer.Option("--format", help="Output format of the rows.")] = RowFormat.table,
+    unrestricted: Annotated[
+        bool,
+        typer.Option(
+            "--unrestricted", help="Run your own SQL as it is: it can then read and write every file that you can, and on Spark run programs."
+        ),
+    ] = False,
     no_pager: NoPagerOption = False,
     case: CaseOption = CASE,
     engine: EngineOption = "",
@@ -596,7 +602,8 @@ def sql(
 ) -> None:
     """Print the rows of a view, a rule or your own SQL. With several statements, the rows of the last one are printed.
 
-    A query reads only the views of the case. It can neither read other files (csv.`/path`) nor write any.
+    SQL only reads the case: queries (SELECT, VALUES, WITH), SHOW, DESCRIBE, EXPLAIN, temporary views and variables, with functions that only compute.
+    It can neither read other files (csv.`/path`), nor write any, nor run programs. Anything else is refused before an engine starts.
 
     Example: forensics sql split_brain --case my-case
 
@@ -611,7 +618,9 @@ def sql(
     if sum(map(bool, (name, expression, file))) != 1:
         raise UsageError("Give exactly one of NAME, -e TEXT and -f FILE.", fix="`forensics sql --list` lists the views and rules.")
     view = query.saved(name) if name else None
-    statements = [query.Statement(f"SELECT * FROM `{view.name}`")] if view else query.own(expression, file)
+    statements = [query.Statement(f"SELECT * FROM `{view.name}`")] if view else query.own(expression, file, unrestricted=unrestricted)
+    if unrestricted and not view:
+        say(f"The SQL runs unrestricted: {query.UNRESTRICTED}.")
     opened = _opened(case, engine, master, jobs)
     wanted = query.Wanted(
         form,

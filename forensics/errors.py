@@ -17,7 +17,14 @@ SHELL = _Shell()
 #: Options of the commands that are arguments of the library, by their names there. Options of other tools stay as they are.
 _ARGUMENTS = {
     **dict.fromkeys(("since", "until", "tz", "case", "engine", "master", "jobs", "context", "merge", "full", "width")),
-    **{"group": "groups", "rule": "rules", "resource": "resources", "assume-skew": "assume_skew_ms", "no-views": "views=False"},
+    **{
+        "group": "groups",
+        "rule": "rules",
+        "resource": "resources",
+        "assume-skew": "assume_skew_ms",
+        "no-views": "views=False",
+        "unrestricted": "unrestricted=True",
+    },
     **dict.fromkeys(("layout", "host", "parsers")),
     **{"keep-all": "keep_all", "time-zone": "time_zone", "format": "form", "all-lines": "all_lines"},
 }

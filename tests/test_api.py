@@ -126,7 +126,7 @@ def test_errors_of_a_statement_name_the_argument(case, monkeypatch) -> None:
 
 @pytest.mark.parametrize("statement", ["drop view finding", "SELECT 1; DELETE FROM finding", "-- all\nTRUNCATE TABLE finding"])
 def test_a_statement_that_changes_a_case_is_refused(case, statement) -> None:
-    with pytest.raises(UsageError, match=r"A case is read-only\.[\s\S]*SELECT, SHOW, DESCRIBE or EXPLAIN"):
+    with pytest.raises(UsageError, match=r"a query only reads a case\.[\s\S]*Use SELECT[\s\S]*unrestricted"):
         case.sql(statement)
 
 

@@ -417,10 +417,10 @@ def test_sql_runs_saved_and_own_queries(case: str, spark, tmp_path: Path) -> Non
 
 @pytest.mark.spark
 def test_wrong_sql_is_2_and_says_why(case: str, spark) -> None:
-    wrong = run_here("sql", "-e", "SELECT nothing FROM nowhere", "--case", case)
+    wrong = run_here("sql", "-e", "SELECT nothing, 1 FROM process", "--case", case)
     assert wrong.returncode == 2
     assert wrong.stderr.startswith("error: The query cannot be run.")
-    assert "nowhere" in wrong.stderr
+    assert "  --> -e, line 1, column 8" in wrong.stderr
     assert "Traceback" not in wrong.stderr
     assert wrong.stdout == ""
     late = run_here("sql", "-e", "SELECT 1 / (line - line) FROM event", "--case", case)

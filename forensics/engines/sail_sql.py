@@ -74,6 +74,16 @@ def to_sail(statement: str, variables: Mapping[str, str]) -> str:
     return _faster(_TOKEN.sub(word, statement))
 
 
+def with_escaped_quotes(statement: str) -> str:
+    """Return a statement whose texts have a backslash before each quote in them, instead of a second quote."""
+
+    def text(found: re.Match[str]) -> str:
+        kind, quote = ("single", "'") if found["single"] is not None else ("double", '"')
+        return found[0] if found[kind] is None else quote + _escaped(found[kind], quote) + quote
+
+    return _TOKEN.sub(text, statement)
+
+
 def _faster(statement: str) -> str:
     """Return a statement with other words for what takes Sail up to twenty times as long with many groups: sets, and the greatest struct.
 

@@ -29,5 +29,6 @@ The modules, in reading order:
     stored      reads rows without an engine
     comparison  compares the rows of two cases
     completion  completes names and IDs in the shell
+    read_only   accepts a user's SQL if it only reads views, and writes it again
     query       prints the rows of a query as a table, CSV or JSON
 """

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
-import logging
 import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
@@ -18,15 +17,14 @@ from rich.cells import cell_len
 
 from forensics import failures
 from forensics.case import open_sql, view_files
-from forensics.engines.sail_sql import to_sail
 from forensics.errors import CaseError, UsageError, did_you_mean
+from forensics.report import read_only
 from forensics.report.columns import lay_out, padded_to, wrap
 from forensics.report.document import Column
 from forensics.wording.formats import printable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from sqlglot.expressions import Expr
 
     from forensics.case.folder import Case
     from forensics.case.view_files import View
@@ -37,16 +35,9 @@ if TYPE_CHECKING:
 TABLE_ROWS = 1000
 _WORD = re.compile(r"\w+")
 _VIEW = re.compile(r"\s*CREATE OR REPLACE TEMPORARY VIEW\s+`?(\w+)", re.IGNORECASE)
-_CHANGES = re.compile(r"\s*(?:ALTER|DELETE|DROP|INSERT|MERGE|TRUNCATE|UPDATE)\b", re.IGNORECASE)
-_READS = "Use SELECT, SHOW, DESCRIBE or EXPLAIN."
-#: A quoted text, a comment, or a quoted name.
-_MASKED = re.compile(r"""(?P<text>'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")|(?P<comment>/\*.*?\*/)|`(?:[^`]|``)*`""", re.DOTALL)
-#: A path as a table; what else reads or writes outside the views: a data source, a name that the statement computes, a written folder.
-_PATH = re.compile(r"\w+\s*\.\s*`[^`]*[^`\w][^`]*`|\b(?:avro|binaryfile|csv|delta|iceberg|json|orc|parquet|text|xml)\s*\.\s*[`\w]\S*", re.IGNORECASE)
-_SOURCE = re.compile(
-    r"\bUSING\s+[A-Za-z]\S*|\bIDENTIFIER\s*\(|\bEXECUTE\s+IMMEDIATE\b|\bINSERT\s+(?:INTO|OVERWRITE)\b|^\s*(?:ADD|COPY|LOAD)\b", re.IGNORECASE
-)
-_WRITES = re.compile(r"\s*(?:ALTER|CREATE|DELETE|DROP|INSERT|MERGE|TRUNCATE|UPDATE)\b", re.IGNORECASE)
+#: What `--unrestricted` means, for errors and help.
+UNRESTRICTED = "it can then read and write every file that you can, and on Spark run programs"
+_FIX = f"For SQL that you trust, `--unrestricted` runs it as it is: {UNRESTRICTED}."
 #: Messages of Sail, and how they are reported to the reader.
 _SAIL = (
     (
@@ -105,29 +96,37 @@ class Statement:
     """A SQL statement, and its place in the user's text.
 
     Attributes:
-        text: the statement, with blanks in place of comments.
+        text: the statement as an engine runs it.
         source: option or file; empty if the user did not write it.
         line, column: position of its first character, from 1.
+        original: the statement as the user wrote it, with blanks in place of comments, if `text` was written from it; empty if it is the same.
     """
 
     text: str
     source: str = ""
     line: int = 1
     column: int = 1
+    original: str = ""
 
     def place(self, at: int | None) -> str:
-        """Return the place of the character at an offset; empty if it is unknown."""
+        """Return the place of the character at an offset of the user's text; empty if it is unknown."""
         if at is None or not self.source:
             return ""
-        *above, before = self.text[:at].split("\n")
+        *above, before = (self.original or self.text)[:at].split("\n")
         return f"{self.source}, line {self.line + len(above)}, column {len(before) + (1 if above else self.column)}"
 
 
-def own(expression: str, file: Path | None) -> list[Statement]:
-    """Return the statements of a user's own SQL, from a file or from the command line.
+def own(expression: str, file: Path | None, *, guard: read_only.Guard | None = None, unrestricted: bool = False) -> list[Statement]:
+    """Return the statements of a user's own SQL, from a file or from the command line, which may come from someone else, like the case.
+
+    Args:
+        expression: the SQL, if there is no file.
+        file: a file with it.
+        guard: accepts the statements; None: a new one.
+        unrestricted: True to run them as they are, whatever they do.
 
     Raises:
-        UsageError: the file cannot be read, there is no statement, or one would change the case.
+        UsageError: the file cannot be read, there is no statement, or one is not known to only read views.
     """
     try:
         text = file.read_text(encoding="utf-8") if file else expression
@@ -139,57 +138,18 @@ def own(expression: str, file: Path | None) -> list[Statement]:
     ]
     if not statements:
         raise UsageError("There is no statement to run.", where="-f" if file else "-e")
-    for statement in statements:
-        # An engine would drop the view of its session without a message.
-        if _CHANGES.match(statement.text):
-            raise UsageError("A case is read-only.", why="the statement would change it", where=statement.place(0), fix=_READS)
-        if outside := _outside(statement.text):
-            raise UsageError(
-                "A query reads only the views of the case.", why=outside, where=statement.place(0),
-                fix="To combine a case with other data, load its open.sql in your own Spark: `spark-sql -i CASE/open.sql`.",
-            )  # fmt: skip
-    return statements
+    guard = guard or read_only.Guard()
+    return statements if unrestricted else [_accepted(statement, guard) for statement in statements]
 
 
-def _outside(statement: str) -> str:
-    """Return the reason why a statement reads or writes something outside the case, such as csv.`/path`; empty if it does not.
-
-    The file of a query may come from someone else, like the case.
-    """
-    bare = _MASKED.sub(lambda m: "''" if m["text"] else " " if m["comment"] else m[0], statement)
-    if found := _SOURCE.search(bare):
-        return f"`{found[0].strip()[:200]}` reads or writes outside it"
-    if "." not in bare and "(" not in bare:
-        return ""
-    import sqlglot
-    from sqlglot import exp
-
-    logging.getLogger("sqlglot").setLevel(logging.ERROR)  # else it warns about each statement that it does not parse
+def _accepted(statement: Statement, guard: read_only.Guard) -> Statement:
     try:
-        query = parsed(statement)
-    except (sqlglot.errors.SqlglotError, RecursionError):
-        query = None
-    if query is None or query.find(exp.Command):
-        found = _PATH.search(bare)
-        return f"`{found[0][:200]}` is not a view of the case" if found else ""
-    for table in query.find_all(exp.Table):
-        if table.db or table.catalog:
-            name = exp.table_(table.this, table.args.get("db"), table.args.get("catalog")).sql("spark")
-            return f"`{name[:200]}` is not a view of the case"
-    return ""
-
-
-def parsed(statement: str) -> Expr:
-    """Return a statement as sqlglot's tree.
-
-    Raises:
-        sqlglot.errors.SqlglotError: it is not SQL that sqlglot knows.
-        RecursionError: it is nested too deeply.
-    """
-    import sqlglot
-
-    # With quotes in texts escaped as on Sail: sqlglot would take `''` for the end of a text and the beginning of another.
-    return sqlglot.parse_one(to_sail(statement, {}), read="spark")
+        return replace(statement, text=guard.accept(statement.text), original=statement.text)
+    except read_only.Refused as e:
+        where = statement.place(0 if e.at is None else e.at)
+        raise UsageError(
+            "The statement was not run, because a query only reads a case.", why=e.why, where=where, fix=" ".join(filter(None, (e.fix, _FIX)))
+        ) from e
 
 
 def stored(case: Case, view: View | None, statements: Sequence[Statement]) -> Rows | None:
@@ -312,7 +272,8 @@ def _with_rows(engine: Engine, case: Case, statements: Sequence[Statement], use:
         if failures.STALLED:
             raise failures.STALLED[-1] from e
         message, at = engine.place_of(str(e), now.text)
-        raise UsageError("The query cannot be run.", why=_reason(message), where=now.place(at), fix=_near_views(texts)) from e
+        at = read_only.same_place(now.original, now.text, at) if now.original else at
+        raise UsageError("The query cannot be run.", why=_reason(message), where=now.place(at), fix=_near_columns(texts)) from e
 
 
 def frame(engine: Engine, case: Case, view: View) -> DataFrame:
@@ -343,29 +304,24 @@ def _open(engine: Engine, case: Case, statements: Sequence[str]) -> None:
         engine.sql(statement)
 
 
-def _near_views(statements: Sequence[str]) -> str:
-    """Suggest views for table names that no view has."""
+def _near_columns(statements: Sequence[str]) -> str:
+    """Suggest columns for names that the only view of a query does not have."""
     import sqlglot
     from sqlglot import exp
 
-    known = {view.name.lower(): view.name for view in view_files.views().values()}
-    if any(_WRITES.match(statement) for statement in statements):
-        return f"A case is read-only. {_READS}"
+    known = {view.name.lower(): view for view in view_files.views().values()}
     for statement in statements:
         try:
             query = sqlglot.parse_one(statement, read="spark")
         except sqlglot.errors.SqlglotError:
             continue
-        own_names = {cte.alias.lower() for cte in query.find_all(exp.CTE)}
-        for table in query.find_all(exp.Table):
-            if table.name and table.name.lower() not in {*known, *own_names}:
-                return did_you_mean(table.name, saved_queries("public"), "") or did_you_mean(table.name, known.values(), "")
-            view = view_files.views()[known[table.name.lower()]] if table.name.lower() in known else None
-            if view is not None and view.columns and isinstance(query, exp.Select) and len(list(query.find_all(exp.Table))) == 1:
-                named = {c.lower() for c in view.columns} | {a.alias.lower() for a in query.find_all(exp.Alias)}
-                for column in query.find_all(exp.Column):
-                    if column.name and column.name.lower() not in named:
-                        return did_you_mean(column.name, view.columns, f"The columns of {view.name}: {', '.join(view.columns)}.")
+        tables = [table.name.lower() for table in query.find_all(exp.Table)]
+        view = known.get(tables[0]) if len(tables) == 1 and isinstance(query, exp.Select) else None
+        if view is not None and view.columns:
+            named = {c.lower() for c in view.columns} | {a.alias.lower() for a in query.find_all(exp.Alias)}
+            for column in query.find_all(exp.Column):
+                if column.name and column.name.lower() not in named:
+                    return did_you_mean(column.name, view.columns, f"The columns of {view.name}: {', '.join(view.columns)}.")
     return ""
 
 
