@@ -980,7 +980,7 @@ def check(
         *known_bugs.check(rule_words()["known-bug"].codes),
     ]
     for error in errors:
-        typer.echo(f"error: {error}\n", err=True)
+        say(f"error: {error}\n")
     if errors:
         typer.echo(f"{count(len(errors), 'error')}.", err=True)
         raise typer.Exit(2)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import regex
 
@@ -30,6 +30,8 @@ from forensics.catalogue.client_libraries import (
     stands_alone,
 )
 from forensics.catalogue.converters import CONVERTERS, EXPANDING, LISTS, NoValue
+from forensics.catalogue.linear import Found, linear_form
+from forensics.catalogue.linear import find as find_linear
 from forensics.catalogue.literals import facts_of
 from forensics.catalogue.pattern_files import EventPattern, Example, parse_events
 from forensics.errors import CatalogueError
@@ -41,10 +43,12 @@ if TYPE_CHECKING:
 
 #: Files of a pattern folder that contain no events.
 OTHER_FILES = {"fields.toml", "layouts.toml", "exceptions.toml", "kafka_words.toml", "known_bugs.toml", "plain_words.toml", "secrets.toml"}
-#: Longer messages are matched under a time limit, because log lines are untrusted.
-LONG_MESSAGE = 2_000
-MATCH_SECONDS = 1.0
-MIN_SECONDS = 0.02
+#: Longer messages are matched under a time limit, because log lines are untrusted. No text of this length was found that takes a pattern 2 ms.
+LONG_MESSAGE = 400
+#: After this time, a pattern is matched by RE2, which is slower with usual texts, but linear. Both find the same.
+USUAL_SECONDS = 0.005
+#: Limit for a pattern that RE2 does not know. Those that are packaged take linear time; one of the user's own might not.
+MATCH_SECONDS = 2.0
 #: Minimum length of the literal text at the beginning of words that may occur anywhere.
 MIN_WORDS = 5
 
@@ -115,20 +119,48 @@ def compiled(pattern: str) -> regex.Pattern[str]:
     return regex.compile(pattern, regex.VERBOSE)
 
 
-def match(event: EventPattern, message: str) -> regex.Match[str] | None:
-    """Return the full match of a message; None also if a long message takes too much time.
+Match: TypeAlias = regex.Match[str] | re.Match[str] | Found
+#: Patterns that took too long for a text.
+_SLOW: set[str] = set()
+
+
+def find(event: EventPattern, text: str, begin: int = 0, end: int | None = None, *, whole: bool = True) -> Match | None:
+    """Return the match of a part of a text: of all of it, or only of its beginning.
+
+    The time is linear in the length of the text, and the result depends on no time limit.
+
+    Raises:
+        CatalogueError: a pattern that is not packaged takes too long.
+    """
+    pattern = compiled(event.pattern)
+    take = pattern.fullmatch if whole else pattern.match
+    end = len(text) if end is None else end
+    if end - begin <= LONG_MESSAGE:
+        return take(text, begin, end)
+    linear = linear_form(event.pattern, whole=whole)
+    if linear is None or event.pattern not in _SLOW:
+        try:
+            return take(text, begin, end, timeout=MATCH_SECONDS if linear is None else USUAL_SECONDS)
+        except TimeoutError as e:
+            if linear is None:
+                raise CatalogueError(
+                    f"The pattern of `{event.name}` takes too long.",
+                    why=f"a message of {end - begin:,} characters takes it more than {MATCH_SECONDS:.0f} s",
+                    where=event.where,
+                    fix="Make its repetitions possessive (`[^,]++`), or remove its lookarounds: RE2 then matches it in linear time.",
+                ) from e
+            _SLOW.add(event.pattern)
+    return find_linear(linear, text, begin, end)
+
+
+def match(event: EventPattern, message: str) -> Match | None:
+    """Return the full match of a message.
 
     Args:
         event: the block.
         message: the record's text without context prefixes.
     """
-    text = subject(event, message)
-    if len(text) <= LONG_MESSAGE:
-        return compiled(event.pattern).fullmatch(text)
-    try:
-        return compiled(event.pattern).fullmatch(text, timeout=MATCH_SECONDS)
-    except TimeoutError:
-        return None
+    return find(event, subject(event, message))
 
 
 def read(event: EventPattern, message: str, fields: Mapping[str, Field], pairs: Pairs | None = None) -> dict[str, Any] | None:
@@ -158,17 +190,12 @@ def read_at(event: EventPattern, text_read: Interpretation, at: int, fields: Map
     """Return the captures of a client's words that begin at a position; None if they are not this block's."""
     text = text_read.text if event.multiline else text_read.text.partition("\n")[0]
     end = end_of(text, at)
-    seconds = MATCH_SECONDS if end - at > LONG_MESSAGE else None
-    try:
-        if not event.keys:
-            found = compiled(event.pattern).fullmatch(text, at, end, timeout=seconds)
-            return convert(found, fields) if found else None
-        found = compiled(event.pattern).match(text, at, end, timeout=seconds)
-    except TimeoutError:
-        return None
-    pairs = pairs_behind(text[found.end() : end], text_read.pairs) if found else None
+    found = find(event, text, at, end, whole=not event.keys)
+    if found is None or not event.keys:
+        return convert(found, fields) if found else None
+    pairs = pairs_behind(text[found.end() : end], text_read.pairs)
     texts = captures_of(pairs, event.keys) if pairs is not None else None
-    if found is None or texts is None:
+    if texts is None:
         return None
     typed = {name: CONVERTERS[fields[name].type](value) for name, value in texts.items()}
     return {**convert(found, fields), **{name: value for name, value in typed.items() if value is not None}}
@@ -180,7 +207,7 @@ def beginnings(prefixes: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(re.escape(text) for text in beginnings_of(prefixes)))
 
 
-def convert(found: regex.Match[str], fields: Mapping[str, Field]) -> dict[str, Any]:
+def convert(found: regex.Match[str] | Found, fields: Mapping[str, Field]) -> dict[str, Any]:
     """Return the typed captures of a match, without empty ones; one that cannot be converted is a `NoValue`. Lists may be captured item by item."""
     captures: dict[str, Any] = {}
     for name, text in found.groupdict().items():

@@ -6,14 +6,15 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import Any
 
 import regex
 
 from forensics.catalogue.converters import CONVERTERS, EXPANDING, LISTS
+from forensics.catalogue.linear import Found
 from forensics.catalogue.literals import facts_of
 from forensics.catalogue.pattern_files import EventPattern
-from forensics.catalogue.patterns import LONG_MESSAGE, MATCH_SECONDS, MIN_SECONDS, compiled, convert
+from forensics.catalogue.patterns import LONG_MESSAGE, Match, compiled, convert, find
 from forensics.schema import Field
 
 _KEY = 5
@@ -21,17 +22,12 @@ _LETTERS = re.compile("[A-Za-z]+")
 _DIGIT, _OF_ID = re.compile("[0-9]"), re.compile("[0-9a-f-]")
 #: With more blocks than this, looking up the words of a message is faster than trying each block.
 _MANY = 8
-#: The worst text of this length that was found takes a pattern 1.4 ms by Python's own module; one of 1,900 characters takes it 100 ms.
-_SHORT_MESSAGE = 400
-
-
-Match: TypeAlias = regex.Match[str] | re.Match[str]
 
 
 class Plan:
     """One prepared block: the text to search for, the pattern, and a converter for each of its groups."""
 
-    __slots__ = ("_facts", "_fullmatch", "_quick", "_seconds", "anchors", "event", "fields", "needle", "simple")
+    __slots__ = ("_facts", "_fullmatch", "_quick", "anchors", "event", "fields", "needle", "simple")
 
     def __init__(self, event: EventPattern, fields: Mapping[str, Field]) -> None:
         self.event, self.fields = event, fields
@@ -39,7 +35,6 @@ class Plan:
         self.needle = self._facts.needle
         #: Every match contains one of them; empty if the needle implies it.
         self.anchors = () if self.needle in self._facts.anchors else self._facts.anchors
-        self._seconds = MATCH_SECONDS
         self._fullmatch: Callable[..., regex.Match[str] | None] | None = None
         #: The same for printable ASCII, by Python's own module: it matches in half the time and compiles in a quarter, but has no time limit.
         self._quick: Callable[[str], re.Match[str] | None] | None = None
@@ -64,21 +59,14 @@ class Plan:
         return not self.anchors
 
     def matched(self, text: str) -> Match | None:
-        """Return a full match, or None; a long text that takes too much time does not match."""
+        """Return a full match, or None."""
         if self._fullmatch is None:
             self._prepare()
         assert self._fullmatch is not None  # noqa: S101  (for the type checker)
         # Only for these characters do the classes of both modules agree.
-        if self._quick is not None and len(text) <= _SHORT_MESSAGE and text.isascii() and text.isprintable():
+        if self._quick is not None and len(text) <= LONG_MESSAGE and text.isascii() and text.isprintable():
             return self._quick(text)
-        if len(text) <= LONG_MESSAGE:
-            return self._fullmatch(text)
-        try:
-            return self._fullmatch(text, timeout=self._seconds)
-        except TimeoutError:
-            # A file of such lines must not delay the reading: each gets half the time of the one before.
-            self._seconds = max(self._seconds / 2, MIN_SECONDS)
-            return None
+        return self._fullmatch(text) if len(text) <= LONG_MESSAGE else find(self.event, text)
 
     def match(self, text: str) -> dict[str, Any] | None:
         """Return the captures of a full match, or None."""
@@ -88,7 +76,7 @@ class Plan:
     def captures(self, found: Match) -> dict[str, Any]:
         """Return the captures of a match."""
         if self.simple is None:
-            assert isinstance(found, regex.Match)  # noqa: S101  (for the type checker)
+            assert isinstance(found, regex.Match | Found)  # noqa: S101  (for the type checker)
             return convert(found, self.fields)
         captures = {}
         for (name, converter), value in zip(self.simple, found.groups(), strict=True):
@@ -110,10 +98,10 @@ class Plan:
         self._quick = quick.fullmatch if quick and self.simple is not None else None
         self._fullmatch = self._compile_and_match if self._quick else compiled(self.event.pattern).fullmatch
 
-    def _compile_and_match(self, *text: str, **limit: float) -> regex.Match[str] | None:
+    def _compile_and_match(self, text: str) -> regex.Match[str] | None:
         """Return a full match by the general module, which few texts need."""
         self._fullmatch = compiled(self.event.pattern).fullmatch
-        return self._fullmatch(*text, **limit)
+        return self._fullmatch(text)
 
 
 def _compiled_quickly(pattern: str) -> re.Pattern[str] | None:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from forensics.catalogue import patterns
 from forensics.catalogue.converters import to_string
-from forensics.catalogue.patterns import compiled, subject
 from forensics.catalogue.prefixes import Prefixes, captures_of_thread
 from forensics.catalogue.recogniser import Recognised, Recogniser
 from forensics.records.kafka_words import kafka_words
@@ -46,8 +46,6 @@ _SETTING = re.compile(r"(?P<before>\s+)(?P<key>[^\s=]+)(?P<equals> =\s?)(?P<valu
 _WORD = re.compile(r"[^\W_]+")
 _BRACKETS = re.compile(r"(?<=\[)[^\[\]]*(?=\])")
 _COLUMN = re.compile(r"\[(?:\[[^\[\]]{0,80}\]|[^\[\]]){0,80}\]:? ")
-#: If a pattern takes longer, its record is withheld; seconds.
-_SECONDS = 2
 _JSON_HEADS = ("time", "level", "line")
 #: Keys whose numbers are always times, levels or positions in a program.
 _NUMBERS_OF_RECORDS = {
@@ -456,25 +454,20 @@ class RecordRewriter:
         if known is None:
             first, *others = rest.split("\n")
             return [prefix + self._rewriter.running(first), *self._rewriter.frames(others)]
-        match = self._matched(known, rest)
+        match = patterns.match(known.pattern, rest)
         if match is None and (column := _COLUMN.match(rest)):  # of a layout that prints it directly before the message
             behind = rest[column.end() :]
             bare = self._prefixes.split(behind)[0]
             prefix += self._rewriter.running(column[0]) + self._prefix(behind[: len(behind) - len(bare)])
             rest = bare
-            match = self._matched(known, rest)
+            match = patterns.match(known.pattern, rest)
         if match is None:
             first, *others = rest.split("\n")
             return [prefix + self._rewriter.running(first), *self._rewriter.frames(others)]
         if known.pattern.multiline:
             return (prefix + self._spans(match)).split("\n")
         first, *others = rest.split("\n")
-        return [prefix + self._spans(match) + first[len(match[0]) :], *self._rewriter.frames(others)]
-
-    @staticmethod
-    def _matched(known: Recognised, rest: str) -> Any:  # noqa: ANN401  (of `regex`)
-        whole_text = subject(known.pattern, rest)
-        return compiled(known.pattern.pattern).fullmatch(whole_text if known.pattern.multiline else whole_text.rstrip(), timeout=_SECONDS)
+        return [prefix + self._spans(match) + first[match.end() :], *self._rewriter.frames(others)]
 
     def _spans(self, match: Any) -> str:  # noqa: ANN401  (of `regex`)
         """Rewrite a recognised message: each capture by its kind, the rest as running text."""

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from forensics.report import incidents
-from forensics.wording.formats import iso
+from forensics.wording.formats import iso, printable_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,11 +31,12 @@ def render(report: Report, incident_stories: Iterable[Story] = ()) -> str:
         incident_stories: the stories of its incidents, with the first screen's names and sentences.
     """
     stories = {s.incident["incident_id"]: _story(s) for s in incident_stories}
+    # Texts of the first screen are read, while all other parts are data.
     parts = {
         "schema": SCHEMA,
         "version": VERSION,
         "case": {**report.case, "filters": report.filters},
-        "brief": [{k: v for k, v in i.items() if k != "lines"} | stories.get(i["incident_id"], {}) for i in incidents.brief(report)],
+        "brief": [printable_texts({k: v for k, v in i.items() if k != "lines"} | stories.get(i["incident_id"], {})) for i in incidents.brief(report)],
         "examined": report.examined,
         "coverage": report.coverage,
         "clocks": report.clocks,

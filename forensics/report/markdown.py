@@ -32,7 +32,7 @@ def _block(block: Block) -> list[str]:
         case Lines(lines, label, more):
             worded = (f"{line.ts}  {line.role}{': ' if line.role else ''}{line.text}" for line in lines)
             text = "\n".join(f"{printable(words)}\n    {printable(line.where)}" for words, line in zip(worded, lines, strict=True))
-            return [f"**{label}:**" + (f" {_prose(more)}" if more else ""), "", _fenced(text), ""]
+            return [f"**{_escape(label)}:**" + (f" {_prose(more)}" if more else ""), "", _fenced(text), ""]
         case Code(code, label):
             return [f"**{_escape(label)}:**", "", _fenced("\n".join(printable(part) for part in code.split("\n"))), ""]
         case Drawing(drawn):

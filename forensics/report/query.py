@@ -21,7 +21,7 @@ from forensics.errors import CaseError, UsageError, did_you_mean
 from forensics.report import read_only
 from forensics.report.columns import lay_out, padded_to, wrap
 from forensics.report.document import Column
-from forensics.wording.formats import printable
+from forensics.wording.formats import printable, printable_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -417,7 +417,7 @@ def print_csv(rows: Rows, to: TextIO | None = None) -> None:
 
 def inert(cell: str) -> str:
     """Return a cell without control characters, and with an apostrophe before it if a spreadsheet would take it for a formula; numbers stay numbers."""
-    cell = "\n".join("\t".join(map(printable, line.split("\t"))) for line in cell.split("\n"))
+    cell = printable_lines(cell)
     return "'" + cell if cell.startswith(_FORMULA) and not _NUMBER.fullmatch(cell) else cell
 
 

@@ -74,11 +74,11 @@ def _print(console: Console, block: Block) -> None:
             for letters, tone in drawn:
                 console.print(Text(" " * _INDENT + printable(letters), _STYLE[tone]), soft_wrap=True)
         case Code(code, label):
-            console.print(Padding(Text(f"{label}:", "bold"), (0, 0, 0, 2), expand=False))
+            console.print(Padding(Text(f"{printable(label)}:", "bold"), (0, 0, 0, 2), expand=False))
             for part in code.split("\n"):  # not wrapped, so that it can be copied
                 console.print(Text("    " + printable(part)), soft_wrap=True)
         case Lines(lines, label, more):
-            head = Text.assemble((label, "bold"), (f" ({more}):" if more else ":", "dim" if more else "bold"))
+            head = Text.assemble((printable(label), "bold"), (f" ({printable(more)}):" if more else ":", "dim" if more else "bold"))
             console.print(Padding(head, (0, 0, 0, 2), expand=False))
             for line in lines:
                 words = Text.assemble((f"{line.ts}  ", "cyan"), (f"{printable(line.role)}: " if line.role else "", "bold"), printable(line.text))

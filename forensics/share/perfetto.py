@@ -12,6 +12,7 @@ from itertools import count
 from typing import Any, TextIO
 
 from forensics.report.model import VIEWS, Report
+from forensics.wording.formats import printable, printable_lines
 
 Row = Mapping[str, Any]
 Slice = dict[str, Any]
@@ -30,7 +31,7 @@ class _Tracks:
     def group(self, title: str) -> int:
         if title not in self._groups:
             pid = self._groups[title] = next(self._next)
-            self.named.append({"ph": "M", "name": "process_name", "pid": pid, "args": {"name": title}})
+            self.named.append({"ph": "M", "name": "process_name", "pid": pid, "args": {"name": printable(title)}})
             self.named.append({"ph": "M", "name": "process_sort_index", "pid": pid, "args": {"sort_index": len(self._groups)}})
         return self._groups[title]
 
@@ -45,7 +46,7 @@ class _Tracks:
         key = (pid, title)
         if key not in self._tracks:
             tid = self._tracks[key] = next(self._next)
-            self.named.append({"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": title}})
+            self.named.append({"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": printable(title)}})
             self.named.append({"ph": "M", "name": "thread_sort_index", "pid": pid, "tid": tid, "args": {"sort_index": len(self._tracks)}})
         return {"pid": pid, "tid": self._tracks[key]}
 
@@ -139,14 +140,15 @@ class _Drawing:
 
 
 def _complete(begin: datetime, end: datetime, name: str, category: str, track: Mapping[str, int]) -> Slice:
-    return {"ph": "X", "ts": _micros(begin), "dur": max(0, _micros(end) - _micros(begin)), "name": name, "cat": category, **track}
+    return {"ph": "X", "ts": _micros(begin), "dur": max(0, _micros(end) - _micros(begin)), "name": printable(name), "cat": category, **track}
 
 
 def _arguments(row: Row) -> dict[str, Any]:
     """Return the row's own columns as Perfetto shows them next to a slice; a proof as `path:line`."""
     shown = {k: v for k, v in row.items() if v is not None and not isinstance(v, (list, dict))}
     lines = [f"{w['path']}:{w['line']}" for w in row.get("witness") or () if isinstance(w, Mapping) and "path" in w]
-    return {k: v.isoformat() if isinstance(v, datetime) else v for k, v in shown.items()} | ({"proof": ", ".join(lines)} if lines else {})
+    arguments = {k: v.isoformat() if isinstance(v, datetime) else v for k, v in shown.items()} | ({"proof": ", ".join(lines)} if lines else {})
+    return {k: printable_lines(v) if isinstance(v, str) else v for k, v in arguments.items()}
 
 
 def _group(row: Row) -> str:

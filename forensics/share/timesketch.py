@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 from forensics.case.integrity import rows_in
 from forensics.report.model import CaseLike, Report, pylist
+from forensics.wording.formats import printable_lines
 
 Row = Mapping[str, Any]
 _BATCH = 10_000
@@ -81,4 +82,4 @@ def _line(at: datetime, message: str, what: str, row: Row, without: Sequence[str
     line: dict[str, Any] = {"message": message, "datetime": at.isoformat(), "timestamp": round(at.timestamp() * 1_000_000), "timestamp_desc": what}
     line.update((k, v) for k, v in values.items() if k not in line)
     line.update(more)
-    return line
+    return {k: printable_lines(v) if isinstance(v, str) else v for k, v in line.items()}

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from math import ceil
+from typing import Any
 
-# Control characters (C0, DEL, C1) and format characters that reorder or hide text: log lines are untrusted and must not control a terminal.
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+# Control characters (C0, DEL, C1), and all characters that reorder or hide text or look like nothing (format characters, tags, fillers, variation selectors,
+# soft hyphens): log lines are untrusted. They must not control a terminal, and a program that reads them must not read more than a person sees.
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u2800\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001345f\U00016fe4\U0001bca0-\U0001bca3\U0001d159"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
 _NUMBERED = re.compile(r"(?P<name>.+)-(?P<number>\d{1,9})")
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
@@ -19,8 +25,25 @@ VERDICTS = ("proved", "undecided", "refuted")
 
 
 def printable(text: str) -> str:
-    r"""Return the text with every character that could control a terminal as an escape (`\x1b`); tabs become blanks."""
+    r"""Return the text with every character that could control a terminal, or that nobody sees, as an escape (`\x1b`, `\u200b`); tabs become blanks.
+
+    All text from logs is shown through this function, or through `printable_lines`.
+    """
     return _UNSAFE.sub(lambda m: " " if m[0] == "\t" else ascii(m[0])[1:-1], text)
+
+
+def printable_lines(text: str) -> str:
+    r"""Do the same, but keep line breaks and tabs."""
+    return _UNSAFE.sub(lambda m: m[0] if m[0] in "\n\t" else ascii(m[0])[1:-1], text)
+
+
+def printable_texts(value: Any) -> Any:  # noqa: ANN401 (JSON)
+    """Do the same with all texts in a JSON value, but not with keys."""
+    if isinstance(value, str):
+        return printable_lines(value)
+    if isinstance(value, Mapping):
+        return {k: printable_texts(v) for k, v in value.items()}
+    return [printable_texts(v) for v in value] if isinstance(value, list | tuple) else value
 
 
 def iso(ts: datetime | None, zone: tzinfo = UTC) -> str | None:

@@ -11,6 +11,8 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from forensics.wording.formats import printable_texts
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -21,7 +23,7 @@ _ALIGNED = 4
 
 
 def pack(arrays: Mapping[str, np.ndarray[Any, Any]], plain: Mapping[str, Any]) -> str:
-    """Return the text: base64 of the compressed header length, header and arrays.
+    """Return the text: base64 of the compressed header length, header and arrays. Invisible characters of texts are escapes.
 
     Args:
         arrays: columns of int64, int32 or uint8, by name.
@@ -37,7 +39,7 @@ def pack(arrays: Mapping[str, np.ndarray[Any, Any]], plain: Mapping[str, Any]) -
         for part in (array >> _HALF, array & ((1 << _HALF) - 1)) if wide else (array,):
             part = part.astype(np.int32) if wide else part
             body += part.astype(part.dtype.newbyteorder("<"), copy=False).tobytes()
-    header = json.dumps({"arrays": places, "plain": plain}, separators=(",", ":"), allow_nan=False).encode()
+    header = json.dumps({"arrays": places, "plain": printable_texts(plain)}, separators=(",", ":"), allow_nan=False).encode()
     header += b" " * (-len(header) % _ALIGNED)
     whole = len(header).to_bytes(8, "little") + header + bytes(body)
     return base64.b64encode(gzip.compress(whole, 6, mtime=0)).decode()

@@ -17,7 +17,7 @@ from forensics.report.page import build, cards, case_rows, charts, drawing, figu
 from forensics.report.page.process_style import ProcessStyles
 from forensics.report.proof import Proofs
 from forensics.report.reference import Reference
-from forensics.wording.formats import printable
+from forensics.wording.formats import printable, printable_lines
 
 if TYPE_CHECKING:
     from forensics.report.model import Report
@@ -127,13 +127,23 @@ def _asset(name: str) -> str:
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("forensics.report.page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("forensics.report.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_safe,
     )
     environment.filters["lines"] = lambda text: [printable(part) for part in text.split("\n")]
     environment.filters["safe_text"] = printable
     environment.filters["kind"] = _kind
     environment.filters["prose"] = _prose
     return environment
+
+
+def _safe(value: Any) -> Any:  # noqa: ANN401  (whatever a template prints)
+    """Return what a template prints, with invisible characters of a text as escapes, even where it does not ask for this."""
+    return value if type(value) is not str else printable_lines(value)
 
 
 def _kind(block: Any) -> str:  # noqa: ANN401  (a block of any kind)
