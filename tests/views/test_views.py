@@ -82,8 +82,17 @@ def test_knobs_are_used_and_explained():
     text = view_files.thresholds_sql()
     declared = re.findall(r"DECLARE OR REPLACE VARIABLE (\w+)", text)
     sql = "\n".join([*(view.sql for view in VIEWS.values()), *(p.read_text(encoding="utf-8") for p in Path(causes.__file__).parent.glob("*.py"))])
+    sql += " ".join(f"{rule.links.repeats} {rule.links.outlasts}" for rule in rule_words().values())
     assert [knob for knob in declared if not re.search(rf"\b{knob}\b", sql)] == []
     assert text.count("\n-- ") >= len(declared)
+
+
+def test_links_of_rules_name_thresholds_and_rules_that_exist():
+    thresholds, rules = view_files.thresholds(), rule_words()
+    for rule in rules.values():
+        assert {rule.links.repeats, rule.links.outlasts or rule.links.repeats} <= thresholds.keys(), rule.name
+        assert {*rule.links.follows, *(rule.links.effects or ())} <= rules.keys(), rule.name
+        assert {*rule.links.unless, *rule.links.cases} <= rule.codes.keys(), rule.name
 
 
 def test_statements_keep_semicolons_and_dashes_of_strings():
