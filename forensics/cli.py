@@ -932,11 +932,11 @@ class _LineCommand(TyperCommand):
 
 @app.command(short_help="Explain a log line and what it proves.", cls=_LineCommand)
 def explain(
-    line: Annotated[str, typer.Argument(metavar="LINE", help="A quoted log line, or - to read standard input.")],
+    line: Annotated[str, typer.Argument(metavar="LINE", help="A quoted log line, - to read standard input, or the ID of a rule.")],
     parsers: ParsersOption = None,
     no_pager: NoPagerOption = False,
 ) -> None:
-    """Explain a log line: its event, the releases that log it, what it proves, what it does not prove, and what to do.
+    """Explain a log line: its event, the releases that log it, what it proves, what it does not prove, and what to do; or when a rule is silent or wrong.
 
     The exit code is 1 if the line is unknown.
 

@@ -115,7 +115,13 @@ def _worded(words: Words, view: view_files.View, samples: Iterable[str]) -> list
     """Return a rule's section: its words, its severities and thresholds, and the text and advice of each of its cases."""
     sql = "\n".join(view_files.statements(view.sql))
     shown = filter(None, [_linked(list(samples)), words.shown])
-    rows = [("answers", words.question), ("why it matters", words.why), ("needs", words.needs), ("is silent when", words.silent)]
+    rows = [
+        ("answers", words.question),
+        ("why it matters", words.why),
+        ("needs", words.needs),
+        ("is silent when", words.silent),
+        ("is wrong when", words.wrong),
+    ]
     severities = [s for s in ("critical", "warning", "note") if f"'{s}'" in sql]
     rows.append(("severity", ", ".join(severities)))
     thresholds = [

@@ -1,7 +1,8 @@
-"""Explain a pasted log line: which event, which releases print it, what it proves and what not, what to do. Needs no case and no Spark."""
+"""Explain a pasted log line: which event, which releases print it, what it proves and what not, what to do; or a rule. Needs no case and no Spark."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,8 +15,10 @@ from forensics.records.timestamps import offset_name
 from forensics.report.document import Column, Document, Heading, Para, Table
 from forensics.report.exceptions import KnownException, find_exceptions
 from forensics.report.pasted import Item, items_of, near_events
+from forensics.wording.files import Words, rule_words
 from forensics.wording.formats import count, shorten
 
+_RULE_ID = re.compile(r"[a-z]+(-[a-z]+)+")
 _MAX_DIFFERENT = 5
 _MAX_UNKNOWN = 5
 _MAX_VALUES = 12
@@ -37,15 +40,17 @@ class Explained:
 
 
 def explain(text: str, catalogue: Catalogue) -> Explained:
-    """Explain every record of a text, each kind of event once; unknown records are counted and shown with the nearest events.
+    """Explain every record of a text, each kind of event once; unknown records are counted and shown with the nearest events. Or explain a rule.
 
     Args:
-        text: one or more log lines, with their layout, part of it, or none.
+        text: one or more log lines, with their layout, part of it, or none; or the ID of a rule.
         catalogue: the known messages.
 
     Raises:
         UsageError: the text is empty.
     """
+    if _RULE_ID.fullmatch(text.strip()) and (words := rule_words().get(text.strip())) is not None:
+        return Explained(_of_rule(words), known=True)
     recogniser, out = Recogniser(catalogue), Document()
     groups: dict[object, list[Item]] = {}
     unknown: list[Item] = []
@@ -69,6 +74,15 @@ def explain(text: str, catalogue: Catalogue) -> Explained:
             fix="Give a log line in quotes; or - and lines on standard input: kubectl logs connect-0 | forensics explain -",
         )  # fmt: skip
     return Explained(out, bool(groups or quoted))
+
+
+def _of_rule(words: Words) -> Document:
+    """Return what a rule finds, what it needs, and when it is silent or wrong."""
+    rows = [("answers", words.question), ("why it matters", words.why), ("needs", words.needs), ("is silent when", words.silent)]
+    rows += [("is wrong when", words.wrong), *words.releases.items(), *([("see", ", ".join(words.see))] if words.see else [])]
+    out = Document()
+    out.add(Heading(3, f"{words.name} (rule)", "good"), Para(f"{words.title}."), Table((Column("", fixed=True), Column("")), tuple(rows)))
+    return out
 
 
 def _add_event(items: list[Item], recogniser: Recogniser, out: Document) -> None:

@@ -218,7 +218,7 @@ def parse(name: str, text: str) -> Words:
     where = f"sql/{RULES}/{name}.toml"
     found = _table(text, where)
     unknown = found.keys() - {*_TEXTS, *_OTHERS}
-    lacking = {*_TEXTS, "code"} - {"shown", "wrong"} - found.keys()
+    lacking = {*_TEXTS, "code"} - {"shown"} - found.keys()
     if unknown or lacking:
         why = "; ".join(f"{what}: {', '.join(sorted(keys))}" for what, keys in (("unknown", unknown), ("missing", lacking)) if keys)
         raise ForensicsError("The word file has the wrong keys.", why=why, where=where)

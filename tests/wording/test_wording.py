@@ -35,6 +35,7 @@ title = "t"
 question = "q"
 needs = "n"
 silent = "s"
+wrong = "f"
 why = "w"
 [code.worker]
 headline = "{{ name }} left"
@@ -50,6 +51,21 @@ advice = "a"
 def problems(query: str = QUERY, words: str = WORDS) -> list[str]:
     found = files.parse("made", words)
     return [str(e) for e in check._check("made", yields(query), found.codes, COLUMNS)]
+
+
+@pytest.mark.parametrize(
+    "links",
+    ['facts = ["member", "weather"]', 'also = ["member"]', 'cause_by = "chance"', 'follows = { made = "group" }', "strength = 3"],
+)
+def test_links_of_a_rule_are_of_known_kinds(links: str) -> None:
+    with pytest.raises(ForensicsError, match="`links` has unknown keys or values"):
+        files.parse("made", f"{WORDS}\n[links]\n{links}\n")
+
+
+def test_a_rule_without_links_is_linked_by_all_its_facts() -> None:
+    words = files.parse("made", WORDS)
+    assert (words.level, words.cause, words.links.all_facts, words.links.effects) == (None, "", files.FACTS, None)
+    assert files.parse("made", f"level = 3\n{WORDS}[links]\neffects = []\n").links.effects == frozenset()
 
 
 def test_every_rule_and_its_words_fit() -> None:
