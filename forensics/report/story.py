@@ -252,13 +252,13 @@ def _twice(pairs: Iterable[Row], names: Names) -> Iterator[Hit]:
         risk = sum(s["records_at_risk"] or 0 for s in same)
         working = max(s["work_certain_ms"] or 0 for s in same)
         proof = f"both working for at least {about(working)}" if working else _PROOF.get(kind, "")
-        written = "in transactions: no record is read twice with read_committed" if _in_transactions(same[0]) else "records may have been written twice"
+        written = (
+            "in transactions: no record is read twice with read_committed" if _in_transactions(same[0]) else "records may have been written twice"
+        )
         follows = f"at least {count(risk, 'record')} read by both" if risk else written * (kind == "work")
         times = {s["resource"]: s["there_certain_ms"] or 0 for s in sorted(same, key=lambda s: s["there_certain_ms"] or 0)}
         certainty = _WORKED if kind == "work" else _CERTAIN
-        yield Hit(
-            in_words(sorted(times), same), who, _at_least(times), "; ".join(x for x in (proof, follows) if x), certainty, max(times.values())
-        )
+        yield Hit(in_words(sorted(times), same), who, _at_least(times), "; ".join(x for x in (proof, follows) if x), certainty, max(times.values()))
 
 
 def _at_least(times: Mapping[str, float]) -> str:
@@ -294,37 +294,67 @@ def _unowned(gaps: Iterable[Row], names: Names) -> Iterator[Hit]:
         yield Hit(what, "no owner", _at_least(times), _IDLE.get(kind, "not running"), _CERTAIN, max(times.values()))
 
 
+@dataclass
+class _Doubt:
+    """A resource that may have had no owner, or two.
+
+    Attributes:
+        row: a row with its kind, cluster and group.
+        idle_ms: the longest time for which it may have had none; 0: it had one.
+        owners: the two that may have had it.
+        double_ms: the longest time for which both may have had it; None: unknown.
+    """
+
+    row: Row
+    idle_ms: float = 0
+    owners: tuple[str, ...] = ()
+    double_ms: float | None = 0
+
+    @property
+    def alike(self) -> tuple[object, ...]:
+        """Return what resources that are shown together have in common."""
+        group = (self.row["kafka_cluster"], self.row["group_id"]) if self.row["resource_kind"] == "partition" else ()
+        return group, self.row["resource_kind"], self.owners, self.idle_ms > 0
+
+
 def _perhaps(pairs: Iterable[Row], gaps: Iterable[Row], names: Names) -> Iterator[Hit]:
     """Yield resources that may have had no owner, or two, or either: the logs do not show when the first owner ended."""
-    twice: dict[tuple[str | None, str | None, str], tuple[str, str, Row]] = {}
-    longest: dict[tuple[str | None, str | None, str], float | None] = {}
-    for s in pairs:
-        key = s["kafka_cluster"], s["group_id"], s["resource"]
-        ms = s["there_possible_ms"]
-        longest[key] = None if ms is None or longest.get(key, 0) is None else max(longest.get(key) or 0, ms)
-        twice[key] = (*names.owners(s), s)
-    none: dict[tuple[str | None, str | None, str], float] = {}
-    rows = {}
+    doubts: dict[tuple[str, str, str], _Doubt] = {}
+
+    def doubt(row: Row) -> _Doubt:
+        return doubts.setdefault((row["kafka_cluster"], row["group_id"], row["resource"]), _Doubt(row))
+
     for gap in gaps:
-        key = gap["kafka_cluster"], gap["group_id"], gap["resource"]
-        none[key] = max(none.get(key, 0), gap["unowned_hi_ms"])
-        rows[key] = gap
-    of: dict[tuple[object, ...], list[tuple[str | None, str | None, str]]] = {}
-    for key in dict.fromkeys([*none, *twice]):
-        kind = (rows.get(key) or twice[key][2])["resource_kind"]
-        of.setdefault((key[:2] if kind == "partition" else (), kind, twice[key][:2] if key in twice else (), key in none), []).append(key)
-    for (group, kind, owners, is_idle), keys in of.items():
-        what = in_words(sorted({resource for *_, resource in keys}), [rows.get(key) or twice[key][2] for key in keys])
-        idle, double = max((none[key] for key in keys if is_idle), default=0), [longest[key] for key in keys if owners]
-        most = "" if None in double else about(max(double, default=0), up=True)
-        two = f"perhaps {owners[0]} and {owners[1]}" if owners and owners[0] != owners[1] else f"perhaps {owners[0]}, twice" if owners else ""
-        if is_idle:
-            what += f" ({names.group(*keys[0][:2])})" * (kind == "partition")
-            who = f"perhaps no owner, or {two.removeprefix('perhaps ')}" if owners else "perhaps no owner"
-            lasted = f"up to {about(idle, up=True)}" + (f", or two for {'an unknown time' if not most else f'up to {most}'}" if owners else "")
-        else:
-            who, lasted = two, f"up to {most}" if most else "unknown"
-        yield Hit(what, who, lasted, "undecided", _PERHAPS, max([idle, *(ms or 0 for ms in double)]))
+        it = doubt(gap)
+        it.idle_ms = max(it.idle_ms, gap["unowned_hi_ms"])
+    for pair in pairs:
+        it, ms = doubt(pair), pair["there_possible_ms"]
+        it.owners = names.owners(pair)
+        it.double_ms = None if ms is None or it.double_ms is None else max(it.double_ms, ms)
+    of: dict[tuple[object, ...], list[_Doubt]] = {}
+    for it in doubts.values():
+        of.setdefault(it.alike, []).append(it)
+    for same in of.values():
+        yield _possible_hit(same, names)
+
+
+def _possible_hit(same: Sequence[_Doubt], names: Names) -> Hit:
+    """Return the possible damage of resources with the same possible owners: `perhaps no owner, or w2 and w3`, `up to 24 s, or two for up to 14 s`."""
+    row, owners = same[0].row, same[0].owners
+    what = in_words(sorted({it.row["resource"] for it in same}), [it.row for it in same])
+    two = " and ".join(owners) if len(set(owners)) > 1 else f"{owners[0]}, twice" if owners else ""
+    double = [it.double_ms for it in same if it.double_ms is not None]
+    is_bounded = len(double) == len(same)
+    idle_ms, double_ms = max(it.idle_ms for it in same), max(double, default=0)
+    most = f"up to {about(double_ms, up=True)}" if is_bounded else "unknown"
+    if not idle_ms:
+        return Hit(what, f"perhaps {two}", most, "undecided", _PERHAPS, double_ms)
+    what += f" ({names.group(row['kafka_cluster'], row['group_id'])})" * (row["resource_kind"] == "partition")
+    lasted = f"up to {about(idle_ms, up=True)}"
+    if not owners:
+        return Hit(what, "perhaps no owner", lasted, "undecided", _PERHAPS, idle_ms)
+    both = most if is_bounded else "an unknown time"
+    return Hit(what, f"perhaps no owner, or {two}", f"{lasted}, or two for {both}", "undecided", _PERHAPS, max(idle_ms, double_ms))
 
 
 def _stated(incident: Row, tree: Iterable[Row]) -> Iterator[Hit]:
@@ -333,7 +363,9 @@ def _stated(incident: Row, tree: Iterable[Row]) -> Iterator[Hit]:
         mine = [o["impact"] for o in f.get("repeats") or () if o["incident_id"] == incident["incident_id"] and o.get("impact")]
         for impact in list({tuple(i.items()): i for i in mine or [f["impact"]] if i}.values())[:_MAX_LEDGER] if f.get("impact") else ():
             certainty = _WORKED if f["severity"] == "critical" else _CERTAIN
-            yield Hit(impact["what"], impact.get("who", ""), impact.get("lasted", ""), impact.get("consequence", ""), certainty, f.get("worst_ms") or 0)
+            yield Hit(
+                impact["what"], impact.get("who", ""), impact.get("lasted", ""), impact.get("consequence", ""), certainty, f.get("worst_ms") or 0
+            )
 
 
 def _read_again(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
