@@ -76,6 +76,16 @@ def test_the_fourth_incident_and_later_ones_are_short_with_their_impact_and_the_
         assert f"Impact: task orders-{n}: no owner, at least 1{n} s. Next: See why." in later
 
 
+def test_of_equally_grave_incidents_the_one_that_goes_on_comes_first() -> None:
+    views = rows()
+    views["incident"] = [
+        incident("process_killed", [], "warning", incident_id=f"i-{n}", headline=f"w{n} died", resources_hit=["x"], state=state, longest_outage_ms=ms)
+        for n, (state, ms) in enumerate((("over", 90_000), ("open", 1_000), ("unknown", 2_000)))
+    ]
+    written = screen(views)
+    assert written.index("w1 died") < written.index("w0 died") < written.index("w2 died")
+
+
 def _impact(gaps: list[dict], pairs: list[dict] = (), findings: list[dict] = ()) -> str:  # the rows of one incident's impact, as one text
     views = rows() | {"duplicate_ledger": [], "occurrence": [], "split_brain": list(pairs), "finding": list(findings)}
     gap = {"incident_id": "i-0", "kafka_cluster": "abc", "group_id": "connect-cluster", "resource_kind": "task", "from_ts": at(60), "to_ts": at(70)}
