@@ -91,7 +91,7 @@ class _OtherGroups:
     to_ms: int | None = None
 
 
-def troubles(inputs: Inputs) -> Iterator[Trouble]:
+def broker_troubles(inputs: Inputs) -> Iterator[Trouble]:
     """Yield the troubles of brokers and coordinators.
 
     Trouble of a single member counts as that process's trouble. A broker that restarted cleanly counts as down if a group lost it as its coordinator, but not

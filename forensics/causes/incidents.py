@@ -18,20 +18,16 @@ if TYPE_CHECKING:
 
 _SEVERITIES = ("note", "warning", "critical")
 _THREAD = re.compile(r"-(StreamThread-[0-9]+)-consumer$")
-#: Causes with a text of their own; the code of another one depends on its alternatives.
-_KNOWN = (
-    *("process_paused", "process_killed", "process_restarted", "member_cut_off", "poll_too_slow", "broker_down", "coordinator_moved"),
-    *(
-        "offsets_topic_impossible",
-        "offsets_lost",
-        "connector_churn",
-        "duplicate_declaration",
-        "group_id_collision",
-        "static_id_shared",
-        "clock_wrong",
-    ),
-    "deployment",
+#: Causes with words of their own; the code of an unknown one depends on its alternatives.
+_KNOWN = frozenset(
+    (
+        *("process_paused", "process_killed", "process_restarted", "member_cut_off", "poll_too_slow", "broker_down", "coordinator_moved"),
+        *("offsets_topic_impossible", "offsets_lost", "connector_churn", "duplicate_declaration", "group_id_collision", "static_id_shared"),
+        *("clock_wrong", "deployment"),
+    )
 )
+#: Cases of the words, the column `code`.
+CODES = _KNOWN | {"unexplained", "members_removed", "fell_silent", "ended_unsaid", "one_of", "unknown"}
 
 
 @dataclass(frozen=True)
@@ -139,8 +135,7 @@ def _rank(severity: str | None) -> int:
 def _resources(inputs: Inputs) -> dict[str, _Resources]:
     together: defaultdict[str, list[Row]] = defaultdict(list)
     for gap in inputs.rows("incident_gap"):
-        if gap["unowned_ms"] != 0:  # 0: it perhaps had an owner all the time
-            together[gap["incident_id"]].append(gap)
+        together[gap["incident_id"]].append(gap)
     found = {}
     for incident_id, gaps in together.items():
         unowned = [gap["unowned_hi_ms"] for gap in gaps if gap["unowned_ms"] is not None]

@@ -41,7 +41,7 @@ class _Leave:
     event_id: str | None
 
 
-def troubles(inputs: Inputs) -> Iterator[Trouble]:
+def poll_timeouts(inputs: Inputs) -> Iterator[Trouble]:
     """Yield the poll timeouts that are not the effect of another trouble of their process or of its coordinator."""
     leaves = [_leave(row) for row in inputs.rows("rule_poll_timeout")]
     if not leaves:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _NOT_WRONG = ("daylight_saving", "another_log", "parts_out_of_order", "lines_repeated", "lines_doubled", "lines_sorted", "wrong_time")
 
 
-def troubles(inputs: Inputs) -> Iterator[Trouble]:
+def proved_causes(inputs: Inputs) -> Iterator[Trouble]:
     """Yield the causes that rules prove."""
     yield from _impossible_offsets_topics(inputs)
     yield from _lost_offsets(inputs)

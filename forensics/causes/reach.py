@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forensics.causes.by_key import ByKey
+from forensics.causes.generations import BEGAN
 from forensics.causes.missing import first, greatest, latest_first, least, minus, plus, up_to
 from forensics.causes.parts import Part, parts
 
@@ -197,8 +198,6 @@ def _generations(inputs: Inputs) -> Iterator[_Generation]:
                 yield _Generation(kafka_cluster, group_id, incarnation, row["generation"], at_ms, root_ms, root_trigger, root_member_id)
 
 
-#: Columns of `generation` with the beginning of its rebalance: the first that is known counts.
-BEGAN = ["prepared_ts", "first_asked_ts", "first_joined_ts", "stabilized_ts", "last_synced_ts"]
 _GENERATION = ["kafka_cluster", "group_id", "incarnation", "generation", "trigger", "trigger_member_id", *BEGAN]
 
 
