@@ -3,7 +3,8 @@
 -- Grain: event_id
 -- Public: yes
 -- Consecutive lines about one failure are one row. Failures of a worker that is stopping have none. Work ends at the line of the failure; the task
--- stays assigned, and only a start ends the time for which it is not running.
+-- stays assigned, and only a start ends the time for which it is not running. The deletion of its connector ends the failure. A start must have its
+-- line after the failure: the latest possible time of an unknown start does not show one.
 CREATE OR REPLACE TEMPORARY VIEW task_failure (
   event_id      COMMENT 'The first line about the failure',
   kafka_cluster,
@@ -33,6 +34,8 @@ CREATE OR REPLACE TEMPORARY VIEW task_failure (
   next_ownership_id COMMENT 'Its ownership',
   next_start_id COMMENT 'Line of its start there',
   next_ts       COMMENT 'Earliest time of its start there, by that worker''s clock',
+  deleted_lo    COMMENT 'Its connector was deleted, before any later start: earliest time (reference clock); NULL: no line shows it',
+  deleted_id    COMMENT 'First line about the deletion',
   idle_certain_ms COMMENT 'It was not running for at least this long, milliseconds; NULL: it did not run again, or why_unknown',
   idle_possible_ms COMMENT 'It was not running for at most this long, milliseconds',
   why_unknown   COMMENT 'Why the time for which it was not running is unknown: no_later_start (no line shows one), lines_missing (none does, and the
@@ -107,6 +110,7 @@ WITH failure_line AS (
   SELECT h.kafka_cluster, h.group_id, h.resource_kind, h.resource, o.reference_process_id, h.ownership_id, h.process_id, h.generation, h.start_id,
     h.start_lo_ms, coalesce(h.start_hi_ms, h.start_lo_ms) AS start_hi_ms, h.stop_hi_ms, f.event_id AS failure_id,
     h.start_lo_ms - o.hi_ms AS from_lo_ms, coalesce(h.start_hi_ms, h.start_lo_ms) + r.resolution_ms - o.lo_ms AS from_hi_ms,
+    h.start_lo_ms + r.resolution_ms - o.lo_ms AS line_hi_ms,
     least(h.stop_lo_ms, f.at_ms) - o.hi_ms AS to_lo_ms,
     coalesce(least(f.at_ms, h.work_stop_hi_ms, h.stop_hi_ms) + r.resolution_ms - o.lo_ms, 9000000000000000) AS to_hi_ms
   FROM holding h LEFT SEMI JOIN failure s ON s.resource_kind = h.resource_kind AND s.resource = h.resource
@@ -121,9 +125,9 @@ WITH failure_line AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, count(DISTINCT reference_process_id) AS islands FROM owner
   GROUP BY kafka_cluster, group_id, resource_kind, resource
 ), owner_and_failure AS (
-  SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, from_hi_ms AS at_ms, 1 AS turn, CAST(NULL AS STRING) AS event_id,
+  SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, line_hi_ms AS at_ms, 1 AS turn, CAST(NULL AS STRING) AS event_id,
     ownership_id AS id, from_lo_ms, to_lo_ms, to_hi_ms, ownership_id, process_id
-  FROM owner WHERE from_hi_ms IS NOT NULL
+  FROM owner WHERE line_hi_ms IS NOT NULL
   UNION ALL
   SELECT kafka_cluster, group_id, resource_kind, resource, reference_process_id, hi_ms, 0, event_id, event_id, NULL, NULL, NULL, NULL, NULL
   FROM placed_failure WHERE hi_ms IS NOT NULL
@@ -164,6 +168,14 @@ WITH failure_line AS (
       WHEN m.doing = 'work_starting' THEN 'assignment' END AS how,
     CASE WHEN n.next_mark.kind = 'rest' AND n.next_mark.at_ms - n.at_ms <= restart_answered_ms THEN n.next_mark.client_host END AS client
   FROM line_with_neighbours n LEFT JOIN start_mark m ON m.event_id = n.event_id WHERE n.kind = 'start'
+), deletion AS (
+  SELECT f.event_id AS failure_id, min(l.at_ms - o.hi_ms) AS lo_ms,
+    min_by(l.event_id, struct(l.at_ms - o.hi_ms, l.process_id, l.event_id)) AS event_id
+  FROM placed_failure f
+  JOIN fact_line l ON l.kafka_cluster = f.kafka_cluster AND l.worker_group_id = f.group_id AND l.connector = f.connector
+    AND l.event = 'connector_config_removed'
+  JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference AND o.reference_process_id = f.reference_process_id
+  WHERE l.at_ms - o.hi_ms >= f.lo_ms GROUP BY f.event_id
 ), last_gap AS (
   SELECT process_id, instance, max(to_pos) AS to_pos FROM log_hole GROUP BY process_id, instance
 ), last_step AS (
@@ -184,11 +196,14 @@ WITH failure_line AS (
       ELSE greatest(0L, w.later_lo_ms - f.hi_ms) END AS certain_ms,
     coalesce(e.to_pos > f.to_pos, false) OR q.process_id IS NOT NULL AS is_incomplete,
     coalesce(t.after_pos > f.from_pos, false) OR n.process_id <> f.process_id AND u.process_id IS NOT NULL AS is_stepped,
-    coalesce(i.islands > 1, false) AS is_apart
+    coalesce(i.islands > 1, false) AS is_apart,
+    CASE WHEN n.from_lo_ms <= z.lo_ms THEN NULL ELSE z.lo_ms END AS deleted_lo_ms,
+    CASE WHEN n.from_lo_ms <= z.lo_ms THEN NULL ELSE z.event_id END AS deleted_id
   FROM placed_failure f LEFT JOIN failure_with_owners w ON w.event_id = f.event_id
   LEFT JOIN owner n ON n.ownership_id = w.next_ownership_id
   LEFT JOIN owner own ON own.failure_id = f.event_id
   LEFT JOIN next_start s ON s.start_id = n.start_id
+  LEFT JOIN deletion z ON z.failure_id = f.event_id
   LEFT JOIN process p ON p.process_id = f.process_id AND array_contains(p.same_process_ids, n.process_id)
   LEFT JOIN unowned g ON g.may_be_owned AND g.previous_ownership_id = own.ownership_id AND g.next_ownership_id = n.ownership_id
   LEFT JOIN last_gap e ON e.process_id = f.process_id AND e.instance = f.instance
@@ -219,7 +234,7 @@ SELECT event_id, kafka_cluster, group_id, resource_kind, resource, connector, pr
   CASE WHEN is_elsewhere THEN earlier_process_id ELSE next_process_id END AS next_process_id,
   CASE WHEN NOT is_elsewhere THEN next_ownership_id END AS next_ownership_id, CASE WHEN NOT is_elsewhere THEN start_id END AS next_start_id,
   CASE WHEN NOT is_elsewhere THEN timestamp_millis(start_lo_ms) END AS next_ts,
-  CASE WHEN why_unknown IS NULL THEN least(certain_ms, possible_ms) END AS idle_certain_ms,
+  timestamp_millis(deleted_lo_ms) AS deleted_lo, deleted_id, CASE WHEN why_unknown IS NULL THEN least(certain_ms, possible_ms) END AS idle_certain_ms,
   CASE WHEN why_unknown IS NULL THEN possible_ms END AS idle_possible_ms, why_unknown, last_ms - at_ms AS watched_ms, reference_process_id,
-  filter(array_distinct(concat(array(before.event_id), line_ids, array(start_id))), e -> e IS NOT NULL) AS witness
+  filter(array_distinct(concat(array(before.event_id), line_ids, array(start_id, deleted_id))), e -> e IS NOT NULL) AS witness
 FROM explained

@@ -10,27 +10,31 @@ WITH clock_lead AS (
 ), resource_failure AS (
   SELECT f.*, unix_millis(f.failed_ts) - k.ahead_ms AS reference_ms,
     -- One that another owner had already did not stop.
-    CASE f.ran_again WHEN 'already_elsewhere' THEN unix_millis(f.failed_ts) - k.ahead_ms ELSE unix_millis(f.next_ts) - n.ahead_ms END
-      AS next_reference_ms
+    CASE WHEN f.ran_again = 'already_elsewhere' THEN unix_millis(f.failed_ts) - k.ahead_ms
+      ELSE coalesce(unix_millis(f.deleted_lo), unix_millis(f.next_ts) - n.ahead_ms) END AS ended_reference_ms,
+    f.ran_again IS NOT NULL OR f.deleted_id IS NOT NULL AS is_over
   FROM task_failure f JOIN clock_lead k ON k.process_id = f.process_id
   LEFT JOIN clock_lead n ON n.process_id = f.next_process_id
 ), failed_resources AS (
   SELECT kafka_cluster, group_id, process_id, connector, array_sort(collect_set(resource)) AS resources,
     array_sort(collect_set(CASE WHEN resource_kind = 'task' THEN resource END)) AS tasks, count(*) AS times, count(ran_again) AS restarts,
     min(reference_ms) AS from_ms, max(reference_ms) AS last_ms,
-    CASE WHEN count(ran_again) = count(*) THEN coalesce(max(next_reference_ms), max(reference_ms)) END AS to_ms,
-    array_sort(collect_set(next_process_id)) AS next_workers, array_sort(collect_set(CASE WHEN ran_again IS NULL THEN resource END)) AS still_failed,
-    min(CASE WHEN ran_again IS NULL THEN reference_ms END) AS still_from_ms, min(CASE WHEN ran_again IS NULL THEN watched_ms END) AS watched_ms,
-    bool_or(ran_again IS NULL AND why_unknown IN ('lines_missing', 'other_clock', 'no_times')) AS is_uncertain,
+    CASE WHEN bool_and(is_over) THEN coalesce(max(ended_reference_ms), max(reference_ms)) END AS to_ms,
+    count(deleted_id) AS deletions, max(unix_millis(deleted_lo)) AS deleted_ms,
+    array_sort(collect_set(next_process_id)) AS next_workers, array_sort(collect_set(CASE WHEN NOT is_over THEN resource END)) AS still_failed,
+    min(CASE WHEN NOT is_over THEN reference_ms END) AS still_from_ms, min(CASE WHEN NOT is_over THEN watched_ms END) AS watched_ms,
+    bool_or(NOT is_over AND why_unknown IN ('lines_missing', 'other_clock', 'no_times')) AS is_uncertain,
     bool_and(coalesce(ran_again = 'already_elsewhere', false)) AS is_elsewhere, max(idle_certain_ms) AS idle_ms,
     max(idle_possible_ms) AS idle_possible_ms, array_sort(collect_set(restart_how)) AS restart_how,
     array_sort(collect_set(restart_client)) AS restart_clients,
     min_by(struct(coalesce(exception, message) AS said, exception, innermost AS error, before_said, before_ms),
       struct(failed_ts IS NOT NULL, failed_ts, event_id)) AS first,
     slice(array_sort(collect_set(innermost)), 1, 4) AS errors,
-    slice(filter(flatten(transform(sort_array(collect_list(struct(coalesce(reference_ms, 0L) AS at_ms, event_id, before_id, next_start_id))),
+    slice(filter(flatten(transform(sort_array(collect_list(struct(coalesce(reference_ms, 0L) AS at_ms, event_id, before_id, next_start_id,
+      deleted_id))),
       x -> array(named_struct('role', 'comes before', 'event_id', x.before_id), named_struct('role', 'fails', 'event_id', x.event_id),
-      named_struct('role', 'starts again', 'event_id', x.next_start_id)))), x -> x.event_id IS NOT NULL), 1, 12) AS proof
+      named_struct('role', 'starts again', 'event_id', x.next_start_id), named_struct('role', 'deleted', 'event_id',
+      x.deleted_id)))), x -> x.event_id IS NOT NULL), 1, 12) AS proof
   FROM resource_failure GROUP BY kafka_cluster, group_id, process_id, connector
 ), worker_assignment AS (
   SELECT j.kafka_cluster, j.group_id, j.process_id, j.instance,
@@ -83,7 +87,8 @@ WITH clock_lead AS (
   GROUP BY b.kafka_cluster, b.group_id
 ), finding_row AS (
   SELECT CASE WHEN to_ms IS NULL THEN 'critical' ELSE 'warning' END AS severity, kafka_cluster, group_id, resources AS subjects, from_ms,
-    to_ms, CASE WHEN to_ms IS NULL THEN 'failed' ELSE 'failed_and_restarted' END AS code, process_id, CAST(NULL AS INT) AS instance,
+    to_ms, CASE WHEN to_ms IS NULL THEN 'failed' WHEN restarts = 0 AND deletions > 0 THEN 'failed_and_deleted' ELSE 'failed_and_restarted' END
+      AS code, process_id, CAST(NULL AS INT) AS instance,
     connector, tasks, first.said AS said, CAST(NULL AS BIGINT) AS waited_ms, proof
   FROM failed_resources
   UNION ALL
@@ -111,6 +116,7 @@ SELECT r.severity, 'proved' AS verdict, r.kafka_cluster, r.group_id, array_join(
     f.first.before_said AS before_said, f.first.before_ms AS before_ms, r.from_ms AS failed_at_ms, f.last_ms AS last_failed_at_ms,
     f.next_workers, f.next_workers = array(f.process_id) AS is_same_worker, f.is_elsewhere, f.still_failed,
     f.still_from_ms AS still_failed_at_ms, f.watched_ms, f.is_uncertain, f.idle_ms, f.idle_possible_ms, f.restart_how, f.restart_clients,
+    f.deleted_ms AS deleted_at_ms,
     r.waited_ms
   ) AS facts, r.proof
 FROM finding_row r
