@@ -91,6 +91,7 @@ def rows(inputs: Inputs) -> list[dict[str, Any]]:
 
 def _gaps(inputs: Inputs) -> Iterator[_Gap]:
     yield from _closed_gaps(inputs)
+    yield from _possible_gaps(inputs)
     yield from _open_gaps(inputs)
     yield from _double_work(inputs)
 
@@ -121,6 +122,34 @@ def _closed_gaps(inputs: Inputs) -> Iterator[_Gap]:
             unowned_ms=row["certain_ms"],
             unowned_hi_ms=row["possible_ms"],
         )
+
+
+#: Why a resource lost its owner, if that owner's end is unknown: there may have been no owner until the next one began.
+_LOST = ("scheduled_delay", "process_gone", "expired", "left_group")
+
+
+def _possible_gaps(inputs: Inputs) -> Iterator[_Gap]:
+    """Yield the times in which a resource may have had no owner, because the logs do not show when its last owner ended.
+
+    If a member of the group has no log, it may have been the owner.
+    """
+    knobs = inputs.knobs
+    is_possible = (pc.field("certain_ms") < knobs.resource_hit_ms) & (pc.field("possible_ms") >= knobs.resource_hit_ms) & pc.field("why").isin(_LOST)
+    rows = inputs.rows("unowned", columns=_UNOWNED, where=is_possible)
+    if not rows:
+        return
+    logless = inputs.rows("member", columns=["kafka_cluster", "group_id", "process_id"], where=pc.field("process_id").is_null())
+    unseen = {(row["kafka_cluster"], row["group_id"]) for row in logless}
+    for row in rows:
+        if (row["kafka_cluster"], row["group_id"]) not in unseen:
+            yield _Gap(
+                **_before(row),
+                from_ms=row["from_lo"],
+                from_hi_ms=row["from_hi"],
+                to_ms=first(row["to_hi"], row["to_lo"]),
+                unowned_ms=0,
+                unowned_hi_ms=row["possible_ms"],
+            )
 
 
 def _open_gaps(inputs: Inputs) -> Iterator[_Gap]:

@@ -135,7 +135,8 @@ def _rank(severity: str | None) -> int:
 def _resources(inputs: Inputs) -> dict[str, _Resources]:
     together: defaultdict[str, list[Row]] = defaultdict(list)
     for gap in inputs.rows("incident_gap"):
-        together[gap["incident_id"]].append(gap)
+        if gap["unowned_ms"] != 0:  # 0: it perhaps had an owner all the time
+            together[gap["incident_id"]].append(gap)
     found = {}
     for incident_id, gaps in together.items():
         unowned = [gap["unowned_hi_ms"] for gap in gaps if gap["unowned_ms"] is not None]

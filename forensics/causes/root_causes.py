@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from forensics.causes.brokers import broker_troubles
-from forensics.causes.missing import events_of, first, greatest, least, names, order, there
+from forensics.causes.missing import events_of, first, greatest, least, names, order, there, up_to
 from forensics.causes.polls import poll_timeouts
 from forensics.causes.proved import proved_causes
 from forensics.causes.trouble import Trouble
@@ -55,10 +56,43 @@ def troubles(inputs: Inputs) -> Iterator[Trouble]:
             witness=row["witness"] or (),
         )
     of_coordinators = list(broker_troubles(inputs))
-    yield from of_coordinators
+    of_rules = list(proved_causes(inputs))
+    yield from _one_event(of_coordinators, of_rules)
     yield from _restarts(inputs, {(it.process_id, it.instance) for it in of_coordinators if it.process_id is not None and it.instance is not None})
     yield from poll_timeouts(inputs)
-    yield from proved_causes(inputs)
+
+
+def _one_event(of_brokers: Sequence[Trouble], of_rules: Sequence[Trouble]) -> Iterator[Trouble]:
+    """Yield these troubles; a broker that was down and came back without its groups' offsets is one trouble, not two."""
+    absorbed: set[int] = set()
+    losses = []
+    for loss in of_rules:
+        mine = [down for down in of_brokers if loss.cause == "offsets_lost" and _is_down_at(down, loss)]
+        if mine:
+            absorbed.update(map(id, mine))
+            witness = events_of(([*down.witness[:2]] for down in mine), 6)
+            loss = replace(
+                loss,
+                subject=mine[0].subject,
+                group_ids=names(loss.group_ids, *(down.group_ids for down in mine)),
+                instance=mine[0].instance,
+                from_lo_ms=least(*(down.from_lo_ms for down in mine)),
+                witness=[*witness, *(event for event in loss.witness if event not in witness)],
+            )
+        losses.append(loss)
+    yield from (down for down in of_brokers if id(down) not in absorbed)
+    yield from losses
+
+
+def _is_down_at(down: Trouble, loss: Trouble) -> bool:
+    """Return True if a broker was down between the last moment at which its group's metadata existed and the loss."""
+    return (
+        down.cause == "broker_down"
+        and down.process_id is not None
+        and down.process_id == loss.process_id
+        and up_to(loss.from_lo_ms, down.from_lo_ms)
+        and up_to(down.from_lo_ms, loss.from_hi_ms)
+    )
 
 
 def _restarts(inputs: Inputs, known: set[tuple[str | None, int | None]]) -> Iterator[Trouble]:

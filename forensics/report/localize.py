@@ -58,6 +58,7 @@ def findings(case: CaseLike, rows: list[Row], zone: tzinfo, names: Mapping[str, 
     worded = {o["occurrence_id"]: o for o in sentences.findings(occurrences, rule_facts(case.view_path), zone, names)}
     rewritten = []
     for f in rows:
-        repeats = [o | {"headline": worded[o["occurrence_id"]]["headline"]} for o in f.get("repeats") or ()]
-        rewritten.append(f | {text: worded[f["worst_id"]][text] for text in sentences.TEXTS} | ({"repeats": repeats} if "repeats" in f else {}))
+        repeats = [o | {text: worded[o["occurrence_id"]].get(text) for text in ("headline", "impact")} for o in f.get("repeats") or ()]
+        texts = {text: worded[f["worst_id"]].get(text) for text in (*sentences.TEXTS, "impact")}
+        rewritten.append(f | texts | ({"repeats": repeats} if "repeats" in f else {}))
     return sentences.of_view("finding", rewritten, zone, names)

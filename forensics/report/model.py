@@ -388,7 +388,7 @@ def _hit_in(incidents: list[Row], gaps: list[Row]) -> list[Row]:
     of = by_incident(gaps)
 
     def limited(incident: Row) -> Row:
-        mine = of.get(incident["incident_id"], [])
+        mine = [g for g in of.get(incident["incident_id"], []) if g["unowned_ms"] != 0]  # 0: it perhaps had an owner all the time
         idle = [g for g in mine if g["unowned_ms"] is not None]
         most = [g["unowned_hi_ms"] for g in idle]
         return incident | {
@@ -402,9 +402,9 @@ def _hit_in(incidents: list[Row], gaps: list[Row]) -> list[Row]:
 
 
 def _incidents(incidents: list[Row], groups: Sequence[str], owned: list[Row], splits: list[Row], findings: list[Row]) -> list[Row]:
-    """Return the incidents of the selected groups, the most severe first, and among equally grave ones known causes before unknown ones."""
+    """Return the incidents of the selected groups, the most severe first, and among equally grave ones those that go on, then known causes."""
     selected = [i for i in incidents if not groups or not i["group_ids"] or set(i["group_ids"]) & set(groups)]
-    selected = [_seen_by(i, owned, splits, findings) if groups and set(i["group_ids"]) - set(groups) else i for i in selected]
+    selected = [_seen_by(i, owned, splits) if groups and set(i["group_ids"]) - set(groups) else i for i in selected]
     of = by_incident(findings)
     return sorted(
         selected,
@@ -414,6 +414,7 @@ def _incidents(incidents: list[Row], groups: Sequence[str], owned: list[Row], sp
             i["cause"] == "clock_wrong",
             -_clock_error_ms(of.get(i["incident_id"], ())),
             not (i["finding_ids"] or i["resources_hit"]),
+            i.get("state") != "open",
             not any(f["rule"].startswith("split-brain-") and f["verdict"] == "proved" for f in of.get(i["incident_id"], ())),
             i["cause"] == "unknown",
             -max(i["longest_outage_ms"] or 0, i["double_work_ms"] or 0),
@@ -428,13 +429,11 @@ def _clock_error_ms(findings: Iterable[Row]) -> float:
     return max((abs(json.loads(f.get("facts") or "{}").get("by_ms") or 0) for f in findings if f["rule"] == "clock-skew"), default=0)
 
 
-def _seen_by(incident: Row, owned: list[Row], splits: list[Row], findings: list[Row]) -> Row:
-    """Return an incident of several groups as it affected the selected ones: its severity, the resources, and for how long."""
+def _seen_by(incident: Row, owned: list[Row], splits: list[Row]) -> Row:
+    """Return an incident of several groups as it affected the selected ones: the resources, and for how long. A filter never changes its severity or cause."""
     hit = sorted(set(incident["resources_hit"]) & {o["resource"] for o in owned})
     double = [s["certain_ms"] for s in splits if s["resource"] in hit and s["verdict"] == "proved" and s["kind"] == "work" and s["certain_ms"]]
-    severities = [f["severity"] for f in findings if f["incident_id"] == incident["incident_id"]]
     return incident | {
-        "severity": min(severities, key=lambda severity: _place(SEVERITIES, severity), default="note"),
         "resources_hit": hit,
         "double_work_ms": max(double, default=None),
         # The longest outage of all groups; its group is not kept.

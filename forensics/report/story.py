@@ -12,7 +12,7 @@ from forensics.report.resources import in_words
 from forensics.wording.formats import about, count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from forensics.report.model import Report, Row
     from forensics.report.names import Names
@@ -24,12 +24,17 @@ _IN_IMPACT = (*SPLIT_RULES, "unassigned-tasks")
 _SECOND = timedelta(seconds=1)
 _MAX_STEPS, _SAME_RULE, _MAX_LEDGER = 8, 2, 3
 _TWICE = "may be processed twice"
+#: Kinds of damage: two worked, or work is declared twice; two owners or none for a certain time; perhaps; records that were read again.
+_WORKED, _CERTAIN, _PERHAPS, _RECORDS = range(4)
 _DID = {"partition": ("was assigned", "still held"), "task": ("started", "was still running"), "connector": ("started", "was still running")}
 _PROOF = {
     "work": "both worked during the overlap",
     "thread": "no log line shows that both were working",
     "held": "no log line shows that both were reading at the same time",
 }
+_IDLE = {"partition": "not consumed", "group": "nothing consumed"}
+#: Times of several resources that differ by less than either are shown as one.
+_ALIKE_MS, _ALIKE = 1000, 0.1
 
 
 #: Roles of the lines that show when two owners began and ceased to have a resource, the best first.
@@ -57,12 +62,19 @@ class Step:
 
 @dataclass(frozen=True)
 class Hit:
-    """Resources that had two owners, or none: which, who, for how long, and the consequence."""
+    """Damage: which resources, who had them, for how long, and the consequence.
+
+    Attributes:
+        certainty: how grave it is by kind, the gravest first: `_WORKED`, `_CERTAIN`, `_PERHAPS` or `_RECORDS`.
+        longest_ms: its longest time, milliseconds; of the same kind, the longest is shown first.
+    """
 
     what: str
     who: str
     lasted: str
     consequence: str = ""
+    certainty: int = 0
+    longest_ms: float = 0
 
 
 @dataclass(frozen=True)
@@ -122,7 +134,7 @@ def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row])
         incident=incident,
         headline=headline,
         steps=(cause, *shown),
-        hits=(*_twice(pairs, names), *_unowned(report, names, incident), *_read_again(report, names, incident)),
+        hits=tuple(_damage(report, incident, tree, pairs, names)),
         pairs=tuple(pairs),
         now=incident.get("stop_now") or _check(incident, pairs),
         next=incident.get("next") or incident["advice"] or next((f["advice"] for f in graver), ""),
@@ -213,53 +225,147 @@ def _same_second(pairs: Iterable[Row], at: Callable[[Row], datetime | None]) -> 
     return list(of.values())
 
 
+def _damage(report: Report, incident: Row, tree: Sequence[Row], pairs: Sequence[Row], names: Names) -> list[Hit]:
+    """Return the damage of an incident, the worst first."""
+    undecided = [s for s in pairs if s["verdict"] != "proved"]
+    gaps = [g for g in report.gaps_by_incident.get(incident["incident_id"], ()) if g["double_work_ms"] is None]
+    hits = [
+        *_twice([s for s in pairs if s["verdict"] == "proved"], names),
+        *_unowned([g for g in gaps if g["unowned_ms"]], names),
+        *_perhaps(undecided, [g for g in gaps if not g["unowned_ms"] and g["unowned_hi_ms"]], names),
+        *_stated(incident, tree),
+        *_read_again(report, names, incident),
+    ]
+    return sorted(hits, key=lambda h: (h.certainty, -h.longest_ms))
+
+
 def _twice(pairs: Iterable[Row], names: Names) -> Iterator[Hit]:
-    """Yield resources with two owners, proved ones first."""
+    """Yield resources that certainly had two owners."""
     # The time for which both certainly worked is reported only for the resources on which they did.
-    of: dict[tuple[str, str, tuple[object, ...], str, str], list[Row]] = {}
+    of: dict[tuple[str, tuple[object, ...], str, str], list[Row]] = {}
     for s in pairs:
         a, b = names.owners(s)
         alike = (not s["work_certain_ms"], s["resource_kind"], _in_transactions(s))
-        of.setdefault((s["verdict"], s["kind"] or "", alike, a, b), []).append(s)
-    for (verdict, kind, _, a, b), same in sorted(
-        of.items(), key=lambda item: (item[0][0] != "proved", ("work", "thread", "held").index(item[0][1] or "held"), item[0][2])
-    ):
-        what, who = in_words(sorted({s["resource"] for s in same}), same), f"{a} and {b}" if a != b else f"{a}, twice"
+        of.setdefault((s["kind"] or "", alike, a, b), []).append(s)
+    for (kind, _, a, b), same in of.items():
+        who = f"{a} and {b}" if a != b else f"{a}, twice"
         risk = sum(s["records_at_risk"] or 0 for s in same)
-        if verdict == "proved":
-            there = _at_least([s["there_certain_ms"] or 0 for s in same])
-            working = max(s["work_certain_ms"] or 0 for s in same)
-            proof = f"both working for at least {about(working)}" if working else _PROOF.get(kind, "")
-            written = (
-                "in transactions: no record is read twice with read_committed" if _in_transactions(same[0]) else "records may have been written twice"
+        working = max(s["work_certain_ms"] or 0 for s in same)
+        proof = f"both working for at least {about(working)}" if working else _PROOF.get(kind, "")
+        written = (
+            "in transactions: no record is read twice with read_committed" if _in_transactions(same[0]) else "records may have been written twice"
+        )
+        follows = f"at least {count(risk, 'record')} read by both" if risk else written * (kind == "work")
+        times = {s["resource"]: s["there_certain_ms"] or 0 for s in sorted(same, key=lambda s: s["there_certain_ms"] or 0)}
+        certainty = _WORKED if kind == "work" else _CERTAIN
+        yield Hit(in_words(sorted(times), same), who, _at_least(times), "; ".join(x for x in (proof, follows) if x), certainty, max(times.values()))
+
+
+def _at_least(times: Mapping[str, float]) -> str:
+    """Return the certain times of several resources: `at least 22 s`, `at least 52 s each`, or, if one is much longer, `b-0 at least 53 s; 6 others 1-20 s`."""
+    worst = max(times, key=lambda resource: times[resource])
+    lo, hi = min(times.values()), times[worst]
+    if len(times) == 1:
+        return f"at least {about(hi)}"
+    if hi - lo <= max(_ALIKE_MS, hi * _ALIKE):
+        return f"at least {about(lo)} each" if about(lo) != about(hi) else f"at least {about(hi)}"
+    rest = [ms for resource, ms in times.items() if resource != worst]
+    others = "the other" if len(rest) == 1 else f"{len(rest)} others"
+    return f"{worst} at least {about(hi)}; {others} {_between(min(rest), max(rest))}"
+
+
+def _between(lo: float, hi: float) -> str:
+    """Return certain times from the shortest to the longest: `20 s`, `1-20 s`."""
+    shortest, longest = about(lo), about(hi)
+    if shortest == longest:
+        return longest
+    return f"{lo // 1000:.0f}-{hi // 1000:.0f} s" if lo >= 1000 and hi < 60_000 else f"{shortest} to {longest}"
+
+
+def _unowned(gaps: Iterable[Row], names: Names) -> Iterator[Hit]:
+    """Yield resources that certainly had no owner, by group and kind."""
+    of: dict[tuple[str | None, str, str], dict[str, float]] = {}
+    rows = list(gaps)
+    for gap in rows:
+        times = of.setdefault((gap["kafka_cluster"], gap["group_id"], gap["resource_kind"]), {})
+        times[gap["resource"]] = max(times.get(gap["resource"], 0), gap["unowned_ms"])
+    for (cluster, group, kind), times in of.items():
+        what = in_words(sorted(times), rows) + f" ({names.group(cluster, group)})" * (kind == "partition")
+        yield Hit(what, "no owner", _at_least(times), _IDLE.get(kind, "not running"), _CERTAIN, max(times.values()))
+
+
+@dataclass
+class _Doubt:
+    """A resource that may have had no owner, or two.
+
+    Attributes:
+        row: a row with its kind, cluster and group.
+        idle_ms: the longest time for which it may have had none; 0: it had one.
+        owners: the two that may have had it.
+        double_ms: the longest time for which both may have had it; None: unknown.
+    """
+
+    row: Row
+    idle_ms: float = 0
+    owners: tuple[str, ...] = ()
+    double_ms: float | None = 0
+
+    @property
+    def alike(self) -> tuple[object, ...]:
+        """Return what resources that are shown together have in common."""
+        group = (self.row["kafka_cluster"], self.row["group_id"]) if self.row["resource_kind"] == "partition" else ()
+        return group, self.row["resource_kind"], self.owners, self.idle_ms > 0
+
+
+def _perhaps(pairs: Iterable[Row], gaps: Iterable[Row], names: Names) -> Iterator[Hit]:
+    """Yield resources that may have had no owner, or two, or either: the logs do not show when the first owner ended."""
+    doubts: dict[tuple[str, str, str], _Doubt] = {}
+
+    def doubt(row: Row) -> _Doubt:
+        return doubts.setdefault((row["kafka_cluster"], row["group_id"], row["resource"]), _Doubt(row))
+
+    for gap in gaps:
+        it = doubt(gap)
+        it.idle_ms = max(it.idle_ms, gap["unowned_hi_ms"])
+    for pair in pairs:
+        it, ms = doubt(pair), pair["there_possible_ms"]
+        it.owners = names.owners(pair)
+        it.double_ms = None if ms is None or it.double_ms is None else max(it.double_ms, ms)
+    of: dict[tuple[object, ...], list[_Doubt]] = {}
+    for it in doubts.values():
+        of.setdefault(it.alike, []).append(it)
+    for same in of.values():
+        yield _possible_hit(same, names)
+
+
+def _possible_hit(same: Sequence[_Doubt], names: Names) -> Hit:
+    """Return the possible damage of resources with the same possible owners: `perhaps no owner, or w2 and w3`, `up to 24 s, or two for up to 14 s`."""
+    row, owners = same[0].row, same[0].owners
+    what = in_words(sorted({it.row["resource"] for it in same}), [it.row for it in same])
+    two = " and ".join(owners) if len(set(owners)) > 1 else f"{owners[0]}, twice" if owners else ""
+    double = [it.double_ms for it in same if it.double_ms is not None]
+    is_bounded = len(double) == len(same)
+    idle_ms, double_ms = max(it.idle_ms for it in same), max(double, default=0)
+    most = f"up to {about(double_ms, up=True)}" if is_bounded else "unknown"
+    if not idle_ms:
+        return Hit(what, f"perhaps {two}", most, "undecided", _PERHAPS, double_ms)
+    what += f" ({names.group(row['kafka_cluster'], row['group_id'])})" * (row["resource_kind"] == "partition")
+    lasted = f"up to {about(idle_ms, up=True)}"
+    if not owners:
+        return Hit(what, "perhaps no owner", lasted, "undecided", _PERHAPS, idle_ms)
+    both = most if is_bounded else "an unknown time"
+    return Hit(what, f"perhaps no owner, or {two}", f"{lasted}, or two for {both}", "undecided", _PERHAPS, max(idle_ms, double_ms))
+
+
+def _stated(incident: Row, tree: Iterable[Row]) -> Iterator[Hit]:
+    """Yield the damage that rules state in their own words: of a finding that repeats, of its occurrences in this incident."""
+    for f in tree:
+        mine = [o["impact"] for o in f.get("repeats") or () if o["incident_id"] == incident["incident_id"] and o.get("impact")]
+        for impact in list({tuple(i.items()): i for i in mine or [f["impact"]] if i}.values())[:_MAX_LEDGER] if f.get("impact") else ():
+            certainty = _WORKED if f["severity"] == "critical" else _CERTAIN
+            yield Hit(
+                impact["what"], impact.get("who", ""), impact.get("lasted", ""), impact.get("consequence", ""), certainty, f.get("worst_ms") or 0
             )
-            follows = f"at least {count(risk, 'record')} read by both" if risk else written * (kind == "work")
-            yield Hit(what, who, there, "; ".join(x for x in (proof, follows) if x))
-        else:
-            longest = [s["there_possible_ms"] for s in same]
-            yield Hit(what, f"perhaps {who}", f"up to {about(max(longest), up=True)}" if None not in longest else "unknown", "undecided")
-
-
-def _at_least(times: Sequence[float]) -> str:
-    """Return the certain times of several resources: `at least 22 s`, or, if they differ, `at least 1-22 s each`."""
-    shown = [about(ms) for ms in sorted(times)]
-    if shown[0] == shown[-1]:
-        return f"at least {shown[-1]}"
-    lo, hi = min(times), max(times)
-    both = f"{lo // 1000:.0f}-{hi // 1000:.0f} s" if lo >= 1000 and 10_000 <= hi < 60_000 else f"{shown[0]} to {shown[-1]}"
-    return f"at least {both} each"
-
-
-def _unowned(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
-    """Yield resources without an owner, by group and kind."""
-    of: dict[tuple[str | None, str, str], list[Row]] = {}
-    for gap in report.gaps_by_incident.get(incident["incident_id"], ()):
-        if gap["unowned_ms"]:
-            of.setdefault((gap["kafka_cluster"], gap["group_id"], gap["resource_kind"]), []).append(gap)
-    for (cluster, group, kind), gaps in sorted(of.items(), key=lambda item: -max(g["unowned_ms"] for g in item[1])):
-        resources = sorted({g["resource"] for g in gaps})
-        what = in_words(resources, gaps) + f" ({names.group(cluster, group)})" * (kind == "partition")
-        yield Hit(what, "no owner", _at_least([g["unowned_ms"] for g in gaps]), "not consumed" if kind == "partition" else "not running")
 
 
 def _read_again(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
@@ -279,9 +385,9 @@ def _read_again(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
     for d in rows[:_MAX_LEDGER]:
         last = d["read_to"] - 1
         offsets = f"offset {last}" if last == d["restarted_at"] else f"offsets {d['restarted_at']}-{last}"
-        yield Hit(f"{d['resource']} ({names.group(d['kafka_cluster'], d['group_id'])})", offsets, _records([d]), _TWICE)
+        yield Hit(f"{d['resource']} ({names.group(d['kafka_cluster'], d['group_id'])})", offsets, _records([d]), _TWICE, _RECORDS)
     if more := rows[_MAX_LEDGER:]:
-        yield Hit(count(len(more), "more partition"), "", _records(more), _TWICE)
+        yield Hit(count(len(more), "more partition"), "", _records(more), _TWICE, _RECORDS)
     shown = {(d["group_id"], d["resource"]) for d in rows}
     unknown: dict[tuple[str | None, str], set[str]] = {}
     for d in ledger:
@@ -289,7 +395,7 @@ def _read_again(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
             unknown.setdefault((d["kafka_cluster"], d["group_id"]), set()).add(d["resource"])
     for (cluster, group), partitions in unknown.items():
         what = in_words(sorted(partitions), [{"resource": p, "resource_kind": "partition"} for p in partitions])
-        yield Hit(f"{what} ({names.group(cluster, group)})", "", "unknown", "the logs do not show how many records may be processed twice")
+        yield Hit(f"{what} ({names.group(cluster, group)})", "", "unknown", "the logs do not show how many records may be processed twice", _RECORDS)
 
 
 def _records(rows: Sequence[Row]) -> str:

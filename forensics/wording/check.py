@@ -122,9 +122,9 @@ def _check(rule: str, found: Yields, codes: Mapping[str, Case], columns: frozens
         yield ForensicsError(f"The code `{code}` of {rule} is in only one of its files.", why=why, where=where)
     used: set[str] = set()
     for code, case in codes.items():
-        for text in ("headline", "explanation", "advice"):
+        for text, template in case.texts.items():
             try:
-                names = _names(getattr(case, text))
+                names = _names(template)
             except jinja2.TemplateError as e:
                 yield ForensicsError(f"`{code}.{text}` of {rule} is not a template.", why=str(e), where=where)
                 continue

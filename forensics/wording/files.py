@@ -23,6 +23,8 @@ from forensics.resources import RULES, sql_dir
 _TEXTS = ("title", "question", "needs", "silent", "wrong", "why", "shown")
 _OTHERS = {"releases", "see", "code", "example", "parts", "level", "cause", "links"}
 _CASE = ("headline", "explanation", "advice")
+#: What a case of a rule says of the damage that it shows: a row of the impact on the first screen. `what` is required.
+IMPACT = ("what", "who", "lasted", "consequence")
 _INCLUDE = re.compile(r'(?:\s*\{%-|\{%)\s*include\s+"(?:([\w-]+)/)?(\w+)"\s*(?:-%\}\s*|%\})')
 
 #: A part by its file and its name.
@@ -31,11 +33,23 @@ Part = tuple[str, str]
 
 @dataclass(frozen=True)
 class Case:
-    """The texts of one case of a rule: templates over its facts."""
+    """The texts of one case of a rule: templates over its facts.
+
+    Attributes:
+        headline, explanation, advice: the sentences of a finding.
+        impact: the damage that it shows, by column (`IMPACT`); empty if other rows show it.
+    """
 
     headline: str
     explanation: str
     advice: str
+    impact: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Return all templates by name."""
+        sentences = {text: getattr(self, text) for text in _CASE}
+        return sentences | {f"impact.{column}": text for column, text in self.impact.items()}
 
 
 #: The facts that link an occurrence to its cause, if the rule does not say otherwise.
@@ -225,12 +239,18 @@ def parse(name: str, text: str) -> Words:
     codes, parts = {}, found.get("parts", {})
     used: set[Part] = set()
     for code, texts in found["code"].items():
-        wrong = texts.keys() ^ set(_CASE)
+        impact = texts.get("impact", {})
+        wrong = {*(texts.keys() - {"impact"} ^ set(_CASE)), *(f"impact.{key}" for key in impact.keys() - set(IMPACT))}
         if wrong:
             raise ForensicsError(
-                f"The words of code `{code}` must be headline, explanation and advice.", why=f"wrong: {', '.join(sorted(wrong))}", where=where
+                f"The words of code `{code}` must be headline, explanation and advice, and perhaps impact.{{{', '.join(IMPACT)}}}.",
+                why=f"wrong: {', '.join(sorted(wrong))}",
+                where=where,
             )
-        codes[code] = Case(**{key: _whole(texts[key], name, parts, used) for key in _CASE})
+        codes[code] = Case(
+            **{key: _whole(texts[key], name, parts, used) for key in _CASE},
+            impact={key: _whole(text, name, parts, used) for key, text in impact.items()},
+        )
     texts = {key: " ".join(str(found.get(key, "")).split()) for key in _TEXTS}
     return Words(
         name, **texts, releases=found.get("releases", {}), see=tuple(found.get("see", ())), level=found.get("level"), cause=found.get("cause", ""),

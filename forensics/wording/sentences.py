@@ -27,6 +27,7 @@ def findings(
 
     Args:
         rows: rows of the view `finding`: `rule`, `code`, `facts` (JSON text) and the columns above. A row without a code keeps the sentences that it has.
+            The key `impact` of the returned rows has the damage in words, by column (`wording.files.IMPACT`); None if the rule has no words for it.
         types: the Arrow type of each rule's facts, a struct: what is NULL is not in the JSON text, at any depth, and is None here.
         zone: the reader's time zone; UTC when None.
         names: names of processes, by process_id; a process without one is called by its ID.
@@ -40,7 +41,7 @@ def findings(
 
 def _sentences(
     row: Mapping[str, Any], words: Mapping[str, Words], types: Mapping[str, pa.DataType], zone: tzinfo | None, names: Mapping[str, str]
-) -> dict[str, str]:
+) -> dict[str, Any]:
     rule, code = row["rule"], row["code"]
     if rule not in words or code not in words[rule].codes:
         raise ForensicsError(
@@ -53,7 +54,8 @@ def _sentences(
     case = words[rule].codes[code]
     try:
         known = _called(known, names)
-        return {text: render(getattr(case, text), known) for text in TEXTS}
+        impact = {column: render(text, known) for column, text in case.impact.items()}
+        return {text: render(getattr(case, text), known) for text in TEXTS} | {"impact": impact if impact.get("what") else None}
     except jinja2.TemplateError as e:
         fix = "If another version of this program built the case's views, build them again: `forensics verify CASE --rebuild`."
         what = f"The words of {rule}, code `{code}`, do not fit its facts."

@@ -27,17 +27,27 @@ CREATE OR REPLACE TEMPORARY VIEW process (
 )
 AS
 WITH kafka_release AS (
-  -- Releases as arrays of four numbers, which compare correctly.
-  SELECT release, slice(transform(concat(split(release, '[.]'), array('0', '0')), x -> try_cast(x AS BIGINT)), 1, 4) AS number
+  -- Releases as arrays of four numbers, which compare correctly, and the month in which each could first be used.
+  SELECT release, month, slice(transform(concat(split(release, '[.]'), array('0', '0')), x -> try_cast(x AS BIGINT)), 1, 4) AS number
   FROM (
-    SELECT explode(split('
-    0.9.0.0 0.9.0.1 0.10.0.0 0.10.0.1 0.10.1.0 0.10.1.1 0.10.2.0 0.10.2.1 0.10.2.2 0.11.0.0 0.11.0.1 0.11.0.2 0.11.0.3 1.0.0 1.0.1
-    1.0.2 1.1.0 1.1.1 2.0.0 2.0.1 2.1.0 2.1.1 2.2.0 2.2.1 2.2.2 2.3.0 2.3.1 2.4.0 2.4.1 2.5.0 2.5.1 2.6.0 2.6.1 2.6.2 2.6.3 2.7.0
-    2.7.1 2.7.2 2.8.0 2.8.1 2.8.2 3.0.0 3.0.1 3.0.2 3.1.0 3.1.1 3.1.2 3.2.0 3.2.1 3.2.2 3.2.3 3.3.0 3.3.1 3.3.2 3.4.0 3.4.1 3.5.0
-    3.5.1 3.5.2 3.6.0 3.6.1 3.6.2 3.7.0 3.7.1 3.8.0 3.8.1 3.9.0 3.9.1 4.0.0 4.1.1 4.2.0 4.3.1
-    ', '\\s+')) AS release
+    SELECT split(part, '=')[0] AS release, split(part, '=')[1] AS month
+    FROM (
+      SELECT explode(split('
+    0.9.0.0=2015-11 0.9.0.1=2016-02 0.10.0.0=2016-05 0.10.0.1=2016-08 0.10.1.0=2016-10 0.10.1.1=2016-12 0.10.2.0=2017-02 0.10.2.1=2017-04
+    0.10.2.2=2018-06 0.11.0.0=2017-06 0.11.0.1=2017-09 0.11.0.2=2017-11 0.11.0.3=2018-06 1.0.0=2017-10 1.0.1=2018-02 1.0.2=2018-06 1.1.0=2018-03
+    1.1.1=2018-07 2.0.0=2018-07 2.0.1=2018-10 2.1.0=2018-11 2.1.1=2019-02 2.2.0=2019-03 2.2.1=2019-05 2.2.2=2019-11 2.3.0=2019-06 2.3.1=2019-10
+    2.4.0=2019-12 2.4.1=2020-03 2.5.0=2020-04 2.5.1=2020-07 2.6.0=2020-07 2.6.1=2020-12 2.6.2=2021-04 2.6.3=2021-11 2.7.0=2020-12 2.7.1=2021-04
+    2.7.2=2021-11 2.8.0=2021-04 2.8.1=2021-09 2.8.2=2022-09 3.0.0=2021-09 3.0.1=2022-03 3.0.2=2022-09 3.1.0=2022-01 3.1.1=2022-05 3.1.2=2022-09
+    3.2.0=2022-05 3.2.1=2022-07 3.2.2=2022-09 3.2.3=2022-09 3.3.0=2022-09 3.3.1=2022-09 3.3.2=2023-01 3.4.0=2023-02 3.4.1=2023-05 3.5.0=2023-06
+    3.5.1=2023-07 3.5.2=2023-12 3.6.0=2023-10 3.6.1=2023-12 3.6.2=2024-04 3.7.0=2024-02 3.7.1=2024-06 3.8.0=2024-07 3.8.1=2024-10 3.9.0=2024-11
+    3.9.1=2025-05 4.0.0=2025-03 4.1.1=2025-11 4.2.0=2026-01 4.3.1=2026-06
+      ', '\\s+')) AS part
+    )
   )
   WHERE release <> ''
+), process_span AS (
+  SELECT process_id, min(first_ms) AS first_ms, max(last_ms) AS last_ms, bool_or(is_broker) AS is_broker, bool_or(is_worker) AS is_worker
+  FROM process_life GROUP BY process_id
 ), last_run AS (
   SELECT process_id, max(instance) AS instance FROM process_line GROUP BY process_id
 ), hint AS (
@@ -50,8 +60,10 @@ WITH kafka_release AS (
     slice(transform(concat(split(get(ends, size(ends) - 1), '[.]'), array('0', '0', '0')), x -> try_cast(nullif(x, '') AS BIGINT)), 1, 4) AS t
   FROM (SELECT process_id, releases, split(part, '[.][.]') AS ends FROM hint LATERAL VIEW explode(split(trim(releases), ' +')) p AS part)
 ), release_vote AS (
+  -- A release that did not exist when the log ends has no vote: a vendor's build can have the line numbers of a later one.
   SELECT b.process_id, k.release, k.number, count(DISTINCT b.releases) AS votes FROM release_range b
   JOIN kafka_release k ON (b.f[0] IS NULL OR k.number >= b.f) AND (b.t[0] IS NULL OR k.number <= b.t)
+  JOIN process_span s ON s.process_id = b.process_id AND date_format(timestamp_millis(s.last_ms), 'yyyy-MM') >= k.month
   GROUP BY b.process_id, k.release, k.number
 ), ranked_release AS (
   SELECT *, max(votes) OVER (PARTITION BY process_id) AS most FROM release_vote
@@ -74,9 +86,6 @@ WITH kafka_release AS (
     array_sort(collect_set(group_id) FILTER (WHERE event IN ('joining', 'joined', 'synced', 'worker_assigned'))) AS group_ids,
     count_if(event = 'process_started') AS instances
   FROM event GROUP BY process_id
-), process_span AS (
-  SELECT process_id, min(first_ms) AS first_ms, max(last_ms) AS last_ms, bool_or(is_broker) AS is_broker, bool_or(is_worker) AS is_worker
-  FROM process_life GROUP BY process_id
 ), process_clusters AS (
   SELECT
     process_id, array_distinct(transform(sort_array(collect_list(struct(instance, from_pos, kafka_cluster))), x -> x.kafka_cluster)) AS kafka_clusters

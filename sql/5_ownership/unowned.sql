@@ -146,9 +146,10 @@ WITH owned_time AS (
     -- A later owner by the same or an earlier generation: the line that gave it a later one is missing.
     OR g.generation < g.previous.generation OR g.generation = g.previous.generation AND g.next_process_id <> g.previous.process_id
     OR g.generation - g.previous.generation > gap_generations_most
-    -- The last owner's generation is unknown: another may have had it since, except where the same member stops and starts it.
-    OR g.previous.generation IS NULL AND (g.previous.is_before_log OR g.resource_kind = 'partition' AND NOT coalesce(h.is_broker_assigned, false))
-    AND NOT (g.resource_kind <> 'partition' AND g.previous.process_id = g.next_process_id AND g.previous.member_id <=> g.next_member_id)
+    -- One of their generations is unknown: another may have had it since, except where the same member stops and starts it.
+    OR (g.previous.generation IS NULL OR g.generation IS NULL) AND g.group_id IS NOT NULL
+    AND CASE WHEN g.resource_kind = 'partition' THEN NOT coalesce(h.is_broker_assigned, false)
+      ELSE NOT coalesce(g.previous.process_id = g.next_process_id AND g.previous.member_id = g.next_member_id, false) END
 ), assignment_delay AS (
   SELECT j.kafka_cluster, j.group_id, j.worker_assigned_ms - o.hi_ms AS assigned_ms, j.delay_ms, j.worker_assigned_id, o.reference_process_id
   FROM join_round j JOIN clock_offset o ON o.process_id = j.process_id AND o.is_island_reference

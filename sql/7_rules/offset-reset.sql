@@ -55,6 +55,8 @@ WITH position_reset AS (
     count(DISTINCT CASE WHEN l.event = 'position_out_of_range' THEN l.partition END) AS out_of_range_count, min(l.at_ms) AS from_ms,
     max(l.at_ms) AS to_ms, array_sort(collect_set(l.process_id)) AS processes, max(p.value) AS reset_to, max(l.known_offset) AS known_offset,
     sum(CASE WHEN l.event = 'position_out_of_range' THEN greatest(l.next_offset - l.offset, 0L) END) AS skipped,
+    -- Records below a known position that are read again from the one that was reset.
+    sum(CASE WHEN l.event = 'position_reset' THEN greatest(l.known_offset - l.offset, 0L) END) AS read_again,
     bool_or(l.is_with_metadata) AS is_with_metadata, max(l.recreated_id) AS recreated_id,
     slice(sort_array(collect_set(struct(l.event_id, l.event))), 1, 8) AS lines
   FROM unexpected_reset l LEFT JOIN reset_policy p ON p.process_id = l.process_id AND p.client_id = l.client_id
@@ -65,7 +67,7 @@ SELECT 'warning' AS severity, 'proved' AS verdict, s.kafka_cluster, s.group_id, 
   CASE WHEN s.recreated_id IS NOT NULL THEN 'topic_recreated'
     WHEN s.out_of_range_count > 0 THEN 'out_of_range' WHEN s.is_with_metadata THEN 'lost_with_metadata' ELSE 'no_commit' END AS code,
   struct(CAST(size(s.partitions) AS BIGINT) AS partition_count, s.out_of_range_count, s.processes, s.reset_to, s.known_offset, s.skipped,
-    s.is_with_metadata) AS facts,
+    s.read_again, s.is_with_metadata) AS facts,
   concat(transform(filter(array(s.recreated_id), x -> x IS NOT NULL), x -> named_struct('role', 'the topic was recreated', 'event_id', x)),
     transform(s.lines, x -> named_struct('role', CASE x.event WHEN 'position_out_of_range' THEN 'a position is out of range'
     ELSE 'a position is reset' END, 'event_id', x.event_id))) AS proof

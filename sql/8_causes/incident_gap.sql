@@ -1,4 +1,4 @@
--- One row for each time in which a resource had no owner, or two that worked on it, because of an incident.
+-- One row for each time in which a resource had no owner, or perhaps none, or two that worked on it, because of an incident.
 -- Reads: root_cause, incident_reach, unowned, split_brain, ownership, generation, member, open_rebalance
 -- Computed: forensics.causes.gaps
 -- Grain: incident_id, kafka_cluster, group_id, resource_kind, resource, id
@@ -11,7 +11,7 @@ CREATE OR REPLACE TEMPORARY VIEW incident_gap (
   id STRING COMMENT 'Ownership that ended before it, or the two that ran at the same time',
   from_ts TIMESTAMP COMMENT 'Earliest start',
   to_ts TIMESTAMP COMMENT 'Latest end; NULL: no bound',
-  unowned_ms BIGINT COMMENT 'It had no owner for at least this long, milliseconds; NULL: it had two',
+  unowned_ms BIGINT COMMENT 'It had no owner for at least this long, milliseconds; 0: perhaps none; NULL: it had two',
   unowned_hi_ms BIGINT COMMENT 'It had no owner for at most this long, milliseconds; NULL: it had two, or no bound',
   double_work_ms BIGINT COMMENT 'Two worked on it for at least this long, milliseconds; NULL: it had none'
 )

@@ -447,7 +447,7 @@ def test_incidents_of_other_groups_are_left_out() -> None:
     assert len(made(views).incidents) == 2
 
 
-def test_an_incident_of_several_groups_is_as_grave_as_the_one_that_was_asked_for_saw_it() -> None:
+def test_a_filter_by_group_shows_what_the_group_lost_and_keeps_the_severity_of_the_incident() -> None:
     views = rows()
     shared = incident(
         "broker_down", ["f-a", "f-b"], "critical", group_ids=["one", "other"], resources_hit=["orders-0", "users-0"], double_work_ms=1470
@@ -460,7 +460,7 @@ def test_an_incident_of_several_groups_is_as_grave_as_the_one_that_was_asked_for
         finding("split-brain-task", "critical", finding_id="f-b", group_id="other", incident_id="i-broker_down"),
     ]
     (seen,) = made(views, groups=["one"]).incidents
-    assert (seen["severity"], seen["resources_hit"], seen["double_work_ms"]) == ("warning", ["orders-0"], None)
+    assert (seen["severity"], seen["resources_hit"], seen["double_work_ms"]) == ("critical", ["orders-0"], None)
     (whole,) = made(views).incidents
     assert (whole["severity"], whole["double_work_ms"]) == ("critical", 1470)
 

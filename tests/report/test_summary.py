@@ -16,6 +16,7 @@ from forensics.report.names import Names
 from forensics.report.page import front, journal
 from forensics.report.page.process_style import ProcessStyles
 from forensics.report.summary import between, title
+from forensics.wording import sentences
 
 
 def screen(views: dict | None = None, width: int = 100, **filters: object) -> str:
@@ -73,6 +74,54 @@ def test_the_fourth_incident_and_later_ones_are_short_with_their_impact_and_the_
     for n in (3, 4, 5):
         assert f"w{n} died" in later
         assert f"Impact: task orders-{n}: no owner, at least 1{n} s. Next: See why." in later
+
+
+def test_of_equally_grave_incidents_the_one_that_goes_on_comes_first() -> None:
+    views = rows()
+    views["incident"] = [
+        incident("process_killed", [], "warning", incident_id=f"i-{n}", headline=f"w{n} died", resources_hit=["x"], state=state, longest_outage_ms=ms)
+        for n, (state, ms) in enumerate((("over", 90_000), ("open", 1_000), ("unknown", 2_000)))
+    ]
+    written = screen(views)
+    assert written.index("w1 died") < written.index("w0 died") < written.index("w2 died")
+
+
+def _impact(gaps: list[dict], pairs: list[dict] = (), findings: list[dict] = ()) -> str:  # the rows of one incident's impact, as one text
+    views = rows() | {"duplicate_ledger": [], "occurrence": [], "split_brain": list(pairs), "finding": list(findings)}
+    gap = {"incident_id": "i-0", "kafka_cluster": "abc", "group_id": "connect-cluster", "resource_kind": "task", "from_ts": at(60), "to_ts": at(70)}
+    views["incident_gap"] = [gap | {"id": f"g{n}", "double_work_ms": None, "unowned_hi_ms": None} | g for n, g in enumerate(gaps)]
+    views["incident"] = [incident("process_killed", [f["finding_id"] for f in findings], "warning", incident_id="i-0", resources_hit=["b-0"])]
+    text = screen(views, 160)
+    return flat(text[text.index("Impact") : text.index("Sure")])
+
+
+def test_the_longest_time_without_an_owner_is_named_with_its_resource() -> None:
+    assert "b-0 at least 53 s; 2 others 2-5 s" in _impact([{"resource": f"b-{n}", "unowned_ms": ms} for n, ms in enumerate((53_000, 2_000, 5_000))])
+    assert "at least 52 s each" in _impact([{"resource": f"b-{n}", "unowned_ms": ms} for n, ms in enumerate((53_000, 52_000, 52_500))])
+
+
+def test_the_worst_damage_comes_first_and_what_is_only_possible_last() -> None:
+    found = _impact(
+        [
+            {"resource": "b-0", "unowned_ms": 1_500},
+            {"resource": "b-1", "unowned_ms": 0, "unowned_hi_ms": 24_000},
+            {"resource": "in-3", "resource_kind": "partition", "unowned_ms": 30_000},
+        ]
+    )
+    assert found.index("in-3") < found.index("b-0") < found.index("b-1")
+    assert "task b-1 perhaps no owner up to 24 s undecided" in found
+
+
+def test_a_rule_states_its_damage_in_its_own_words() -> None:
+    facts = {
+        **{"connector": "a", "other_connector": "a", "place": "blue", "other_place": "green", "connector_class": "X", "settings": ["x=1"]},
+        **{"is_sink": False, "has_both_run": True, "both_at_ms": None},
+    }
+    declared = finding(
+        "duplicate-declaration", "critical", code="two_clusters", facts=json.dumps(facts), incident_id="i-0", finding_id="f-0", caused_by=None
+    )
+    worded = sentences.findings([declared], {})[0]
+    assert "connector a (blue and green) declared twice every record is produced twice" in _impact([], findings=[worded])
 
 
 def test_bounds_of_a_beginning_do_not_read_as_a_period() -> None:
