@@ -11,7 +11,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from forensics import snapshots
+from forensics import causes, snapshots
 from forensics.case import view_files
 from forensics.catalogue.patterns import load
 from forensics.errors import ForensicsError
@@ -88,6 +88,11 @@ def test_every_event_that_is_asked_for_is_in_the_catalogue(parsed):
     for name, tree in parsed.items():
         for literal in literals_of_event(tree):
             asked.setdefault(literal, set()).add(name)
+    for file in Path(causes.__file__).parent.glob("*.py"):
+        for names in re.findall(r'field\("event"\)(?: == |\.isin\()(\[[^]]+\]|"\w+")', file.read_text(encoding="utf-8")):
+            for literal in re.findall(r"\w+", names):
+                asked.setdefault(literal, set()).add(file.stem)
+    assert "polls" in asked["poll_timeout"]
     assert len(asked) > 100
     assert {literal: views for literal, views in asked.items() if literal not in events} == {}
 
