@@ -18,6 +18,7 @@ from forensics.engines import SAIL
 from forensics.engines.base import Engine
 from forensics.engines.paths import as_url
 from forensics.engines.rows import ArrowRows, are_numbers
+from forensics.engines.sail_answers import WholeAnswers
 from forensics.engines.sail_server import SailServer
 from forensics.engines.sail_sql import Variables, to_sail
 from forensics.errors import ForensicsError
@@ -203,8 +204,9 @@ def _answering() -> tuple[SparkSession, Callable[[], None], PySparkException | N
             return self._insecure_channel(server.target)
 
     session = ConnectSession.builder.channelBuilder(Channel("sc://localhost", _CHANNEL)).create()
-    # Answers need not survive a lost connection, because the server ends with it: keeping and releasing them takes longer than a small query.
+    # Answers need not survive a lost connection, because the server ends with it.
     session.client.disable_reattachable_execute()
+    session.client._stub = WholeAnswers(session.client._stub)  # type: ignore[assignment]  # noqa: SLF001
     session.client.set_retry_policies([_seldom(), _again_when_garbled()])
 
     def stop() -> None:
