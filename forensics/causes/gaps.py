@@ -93,6 +93,7 @@ def _gaps(inputs: Inputs) -> Iterator[_Gap]:
     yield from _closed_gaps(inputs)
     yield from _possible_gaps(inputs)
     yield from _open_gaps(inputs)
+    yield from _empty_groups(inputs)
     yield from _double_work(inputs)
 
 
@@ -134,8 +135,8 @@ def _possible_gaps(inputs: Inputs) -> Iterator[_Gap]:
     If a member of the group has no log, it may have been the owner.
     """
     knobs = inputs.knobs
-    is_possible = (pc.field("certain_ms") < knobs.resource_hit_ms) & (pc.field("possible_ms") >= knobs.resource_hit_ms) & pc.field("why").isin(_LOST)
-    rows = inputs.rows("unowned", columns=_UNOWNED, where=is_possible)
+    is_possible = (pc.field("certain_ms") < knobs.resource_hit_ms) & (pc.field("possible_ms") >= knobs.resource_hit_ms)
+    rows = [row for row in inputs.rows("unowned", columns=[*_UNOWNED, "why"], where=is_possible) if row["why"] in _LOST]
     if not rows:
         return
     logless = inputs.rows("member", columns=["kafka_cluster", "group_id", "process_id"], where=pc.field("process_id").is_null())
@@ -171,6 +172,47 @@ def _open_gaps(inputs: Inputs) -> Iterator[_Gap]:
             unowned_ms = minus(rebalance["to_ms"], row["from_hi"])
             if up_to(knobs.resource_hit_ms, unowned_ms) and up_to(minus(rebalance["from_ms"], knobs.outage_untroubled_ms), row["from_lo"]):
                 yield _Gap(**_before(row), from_ms=row["from_lo"], from_hi_ms=row["from_hi"], to_ms=None, unowned_ms=unowned_ms)
+
+
+def _empty_groups(inputs: Inputs) -> Iterator[_Gap]:
+    """Yield the times in which a group had no members, by its coordinator's log: from "is now empty" to its next generation.
+
+    The member that was removed last links it to its cause.
+    """
+    columns = ["kafka_cluster", "group_id", "process_id", "at_ms", "event_id"]
+    emptied = [row for row in inputs.rows("fact_line", columns=columns, where=pc.field("event") == "group_emptied") if row["at_ms"] is not None]
+    if not emptied:
+        return
+    clocks = ByKey((row for row in inputs.rows("clock_offset") if row["is_island_reference"]), "process_id")
+    columns = ["kafka_cluster", "group_id", "process_id", "generation", "stabilized_ms"]
+    generations = ByKey(inputs.rows("broker_generation", columns=columns), "kafka_cluster", "group_id", "process_id")
+    losses = ByKey(inputs.rows("lost_membership"), "kafka_cluster", "group_id")
+    for row in emptied:
+        later = [it for it in generations[row["kafka_cluster"], row["group_id"], row["process_id"]] if up_to(row["at_ms"], it["stabilized_ms"])]
+        if not later:
+            continue
+        following = min(later, key=lambda it: it["stabilized_ms"])
+        empty_ms = following["stabilized_ms"] - row["at_ms"]
+        for clock in clocks[row["process_id"]]:
+            from_ms, from_hi_ms = minus(row["at_ms"], clock["hi_ms"]), minus(row["at_ms"], clock["lo_ms"])
+            removed = [it for it in losses[row["kafka_cluster"], row["group_id"]] if up_to(it["removed_lo_ms"], from_hi_ms)]
+            last: Row = max(removed, key=lambda it: it["removed_lo_ms"], default={})
+            if empty_ms >= inputs.knobs.resource_hit_ms:
+                yield _Gap(
+                    kafka_cluster=row["kafka_cluster"],
+                    group_id=row["group_id"],
+                    resource_kind="group",
+                    resource=row["group_id"],
+                    id=row["event_id"],
+                    member_id=last.get("member_id"),
+                    process_id=last.get("process_id"),
+                    generation=following["generation"],
+                    from_ms=from_ms,
+                    from_hi_ms=from_hi_ms,
+                    to_ms=minus(following["stabilized_ms"], clock["lo_ms"]),
+                    unowned_ms=empty_ms,
+                    unowned_hi_ms=empty_ms,
+                )
 
 
 def _double_work(inputs: Inputs) -> Iterator[_Gap]:

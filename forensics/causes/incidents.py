@@ -141,7 +141,7 @@ def _resources(inputs: Inputs) -> dict[str, _Resources]:
     for incident_id, gaps in together.items():
         unowned = [gap["unowned_hi_ms"] for gap in gaps if gap["unowned_ms"] is not None]
         found[incident_id] = _Resources(
-            names(gap["resource"] for gap in gaps),
+            names(gap["resource"] for gap in gaps if gap["resource_kind"] != "group"),
             greatest(*(gap["unowned_ms"] for gap in gaps)),
             greatest(*unowned) if None not in unowned else None,
             greatest(*(gap["double_work_ms"] for gap in gaps)),

@@ -56,8 +56,7 @@ def troubles(inputs: Inputs) -> Iterator[Trouble]:
             witness=row["witness"] or (),
         )
     of_coordinators = list(broker_troubles(inputs))
-    of_rules = list(proved_causes(inputs))
-    yield from _one_event(of_coordinators, of_rules)
+    yield from _one_event(of_coordinators, list(proved_causes(inputs)))
     yield from _restarts(inputs, {(it.process_id, it.instance) for it in of_coordinators if it.process_id is not None and it.instance is not None})
     yield from poll_timeouts(inputs)
 

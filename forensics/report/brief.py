@@ -228,7 +228,9 @@ def _unowned(report: Report, resources: Sequence[str], idle: float) -> list[str]
     of = {i["incident_id"] for i in report.incidents}
     longest: dict[bool, float] = {}
     names: dict[bool, set[str]] = {}
-    gaps = [g for g in report.incident_gaps if g["unowned_ms"] and g["incident_id"] in of and g["resource"] in resources]
+    gaps = [
+        g for g in report.incident_gaps if g["unowned_ms"] and g["incident_id"] in of and g["resource"] in resources and g["resource_kind"] != "group"
+    ]
     for gap in gaps:
         is_partition = gap["resource_kind"] == "partition"
         longest[is_partition] = max(longest.get(is_partition, 0), gap["unowned_ms"])

@@ -58,7 +58,13 @@ def findings(case: CaseLike, rows: list[Row], zone: tzinfo, names: Mapping[str, 
     worded = {o["occurrence_id"]: o for o in sentences.findings(occurrences, rule_facts(case.view_path), zone, names)}
     rewritten = []
     for f in rows:
-        repeats = [o | {text: worded[o["occurrence_id"]].get(text) for text in ("headline", "impact")} for o in f.get("repeats") or ()]
-        texts = {text: worded[f["worst_id"]].get(text) for text in (*sentences.TEXTS, "impact")}
+        repeats = [o | {"headline": worded[o["occurrence_id"]]["headline"]} | _impact(worded[o["occurrence_id"]]) for o in f.get("repeats") or ()]
+        worst = worded[f["worst_id"]]
+        texts = {text: worst[text] for text in sentences.TEXTS} | _impact(worst)
         rewritten.append(f | texts | ({"repeats": repeats} if "repeats" in f else {}))
     return sentences.of_view("finding", rewritten, zone, names)
+
+
+def _impact(worded: Row) -> Row:
+    """Return the damage that an occurrence states in words; empty if other rows show it."""
+    return {"impact": worded["impact"]} if worded.get("impact") else {}

@@ -392,7 +392,7 @@ def _hit_in(incidents: list[Row], gaps: list[Row]) -> list[Row]:
         idle = [g for g in mine if g["unowned_ms"] is not None]
         most = [g["unowned_hi_ms"] for g in idle]
         return incident | {
-            "resources_hit": sorted({g["resource"] for g in mine}),
+            "resources_hit": sorted({g["resource"] for g in mine if g["resource_kind"] != "group"}),
             "longest_outage_ms": max((g["unowned_ms"] for g in idle), default=None),
             "longest_outage_hi_ms": None if None in most else max(most, default=None),
             "double_work_ms": max((g["double_work_ms"] for g in mine if g["double_work_ms"] is not None), default=None),

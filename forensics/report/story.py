@@ -291,7 +291,8 @@ def _unowned(gaps: Iterable[Row], names: Names) -> Iterator[Hit]:
         times[gap["resource"]] = max(times.get(gap["resource"], 0), gap["unowned_ms"])
     for (cluster, group, kind), times in of.items():
         what = in_words(sorted(times), rows) + f" ({names.group(cluster, group)})" * (kind == "partition")
-        yield Hit(what, "no owner", _at_least(times), _IDLE.get(kind, "not running"), _CERTAIN, max(times.values()))
+        what, who = (f"group {names.group(cluster, group)}", "no members") if kind == "group" else (what, "no owner")
+        yield Hit(what, who, _at_least(times), _IDLE.get(kind, "not running"), _CERTAIN, max(times.values()))
 
 
 @dataclass
