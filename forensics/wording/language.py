@@ -117,6 +117,11 @@ def upper_first(text: str) -> str:
     return text if {"/", "."} & set(text.split(" ", 1)[0]) else text[:1].upper() + text[1:]
 
 
+def folded(names: str) -> str:
+    """Return a list of partitions with the numbers of each topic together: `orders-0, orders-1, orders-2` is `orders-[0-2]`."""
+    return formats.fold(names.split(", "))
+
+
 def shell(text: object) -> str:
     """Return a value of the evidence quoted as one word of a shell command for pasting."""
     return "?" if text is None else quote(str(text))
@@ -125,7 +130,7 @@ def shell(text: object) -> str:
 FILTERS = {
     "clock": clock, "second": second, "minute": minute, "duration": duration, "seconds": seconds, "seconds_to": seconds_to, "count": count, "times": times, "listed": listed, "words": words_of, "sentence": sentence,
     "upper_first": upper_first, "shorten": formats.shorten, "member": formats.short_member, "ahead_of": ahead_of, "triggers": formats.trigger_count,
-    "shell": shell,
+    "shell": shell, "folded": folded,
 }  # fmt: skip
 
 

@@ -16,7 +16,9 @@ WITH position_reset AS (
 ), group_position AS (
   -- A member of the group had a position there, either committed or set from a commit. By a clock that stepped, or that no message links to the
   -- other's, the order of the two is unknown.
-  SELECT f.kafka_cluster, f.group_id, f.partition, f.offset, f.at_ms - o.lo_ms AS at_hi_ms, o.reference_process_id
+  -- Some releases print the task of a sink's consumer instead of its group.
+  SELECT f.kafka_cluster, coalesce(f.group_id, concat('connect-', regexp_replace(f.task, '-[0-9]+$', ''))) AS group_id, f.partition, f.offset,
+    f.at_ms - o.lo_ms AS at_hi_ms, o.reference_process_id
   FROM fact_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   WHERE f.event IN ('position_set', 'offset_committed') AND f.offset > 0 AND NOT o.stepped
 ), known_position AS (
