@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -30,6 +31,9 @@ _ALONE_SECONDS = 10
 # The process gets this one's search path, which may be a checkout's.
 _CODE = "import sys; sys.path[:] = {path!r}; from forensics.agents.queries import answer; answer(*{arguments!r})"
 _NARROW = "Narrow it: fewer joins, a condition on time or group."
+#: Memory that the process may use. Spark's JVM is a process of its own, which has a limit of its own.
+MEMORY_BYTES = 1_500_000_000
+_WATCHED_SECONDS = 0.05
 
 
 class Queries:
@@ -63,28 +67,35 @@ class Queries:
         return found["names"], found["rows"]
 
     def _answer(self, process: subprocess.Popen[str], question: str, seconds: int, what: str, fix: str) -> dict[str, Any]:
-        """Return the answer of the process to a question; end the process if it takes too long."""
-        over = threading.Event()
+        """Return the answer of the process to a question; end the process if it takes too long, or too much memory."""
+        done, over, until = threading.Event(), [], time.monotonic() + seconds
 
-        def stop() -> None:
-            over.set()
-            self.end()
+        def watch() -> None:
+            while not done.wait(_WATCHED_SECONDS):
+                if time.monotonic() > until:
+                    over.append(f"{what} within {seconds} s.")
+                elif _used(process.pid) > MEMORY_BYTES:
+                    over.append(f"{what}: it needs more than {MEMORY_BYTES / 1e9:.1f} GB of memory.")
+                if over:
+                    self.end()
+                    return
 
         assert process.stdin is not None  # noqa: S101  (for the type checker)
         assert process.stdout is not None  # noqa: S101
-        limit, line = threading.Timer(seconds, stop), ""
-        limit.start()
+        line, watcher = "", threading.Thread(target=watch, daemon=True)
+        watcher.start()
         try:
             with suppress(BrokenPipeError):
                 process.stdin.write(question)
                 process.stdin.flush()
                 line = process.stdout.readline()
         finally:
-            limit.cancel()
-        if not line.endswith("\n"):
+            done.set()
+            watcher.join()
+        if not line.endswith("\n") or over:
             self.end()
-            if over.is_set():
-                raise ForensicsError(f"{what} within {seconds} s.", where="statement", fix=fix)
+            if over:
+                raise ForensicsError(over[0], where="statement", fix=fix)
             why = "the system may have killed it for lack of memory"
             raise ForensicsError("The process that runs queries ended.", why=why, where="statement", fix=_NARROW)
         found: dict[str, Any] = json.loads(line)
@@ -102,6 +113,14 @@ class Queries:
                 else:
                     self._process.kill()
             self._process.wait()
+
+
+def _used(pid: int) -> int:
+    """Return the memory that a process uses, in bytes; 0 where the system has no `/proc`."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def answer(case: str, name: str, jobs: int | None) -> None:

@@ -311,6 +311,17 @@ def test_a_query_that_never_ends_is_ended_and_the_next_one_runs(ask: Ask, refuse
     assert "there is no column `nothing`" in refused("sql", statement="SELECT nothing + 1 FROM finding")
 
 
+@pytest.mark.engine
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not say how much memory a process uses")
+def test_a_query_that_needs_too_much_memory_is_ended_and_the_next_one_runs(ask: Ask, refused: Ask, monkeypatch) -> None:
+    assert '{"n": 1}' in ask("sql", statement="SELECT count(*) * 0 + 1 AS n FROM ownership AS o CROSS JOIN (SELECT 1) AS t")
+    monkeypatch.setattr(queries, "MEMORY_BYTES", 600_000_000)
+    large = "SELECT max(length(x)) AS n FROM (SELECT array_join(collect_list(repeat('x', 100000)), '') AS x FROM (SELECT explode(sequence(1, 20000)) AS i))"
+    assert "it needs more than 0.6 GB of memory" in refused("sql", statement=large)
+    monkeypatch.undo()
+    assert '{"n": 2}' in ask("sql", statement="SELECT count(*) * 0 + 2 AS n FROM ownership AS o CROSS JOIN (SELECT 1) AS t")
+
+
 def test_stdio_carries_the_protocol_and_nothing_else(case: Path, tmp_path: Path) -> None:
     strange: list[object] = []
 

@@ -369,3 +369,37 @@ def test_output_goes_through_a_link_and_into_a_pipe(sound: Path, tmp_path: Path)
     assert (tmp_path / "real.json").stat().st_mode & 0o777 == 0o600
     assert sorted(f.name for f in tmp_path.iterdir()) == ["link.json", "real.json"]
     assert run("report", "--case", sound, "--format", "json", "-o", "/dev/null").exit_code == 0
+
+
+def _states(sound: Path, case: Path, table: str, make: Callable[[Path], None]) -> Path:
+    """Copy a case with another file in a table, and a manifest that fits it but for the hash."""
+    shutil.copytree(sound, case)
+    manifest = json.loads((case / "case.json").read_text())
+    name = next(path for path in manifest["contents"] if path.endswith(".parquet") and f"/{table}/" in path)
+    make(case / name)
+    manifest["contents"][name] |= {"bytes": (case / name).stat().st_size, "rows": 60_000_000}
+    (case / "case.json").write_text(sealed(manifest))
+    return case
+
+
+def _holes(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.truncate(200 << 30)
+
+
+def _many_rows(path: Path) -> None:
+    import pyarrow as pa
+
+    column = pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), 6_000_000), ["x" * 100])
+    pq.write_table(pa.table({"a": column}), path, compression="zstd")
+
+
+@pytest.mark.parametrize(("make", "why"), [(_holes, "is mostly holes: it has 214,748,364,800 bytes"), (_many_rows, "has 6,000,000 rows in")])
+def test_sizes_that_a_case_states_are_checked_before_they_are_read(
+    sound: Path, tmp_path: Path, monkeypatch, make: Callable[[Path], None], why: str
+) -> None:
+    case = _states(sound, tmp_path / "case", "ownership", make)
+    hashed = integrity._sha256
+    monkeypatch.setattr(integrity, "_sha256", lambda file: pytest.fail(f"{file} is read") if "/ownership/" in str(file) else hashed(file))
+    with in_time(), pytest.raises(CaseError, match=why):
+        case_folder.open_case(case)
