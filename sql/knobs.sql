@@ -145,6 +145,8 @@ DECLARE OR REPLACE VARIABLE loss_noticed_ms BIGINT DEFAULT 1000;
 DECLARE OR REPLACE VARIABLE coordinator_together_ms BIGINT DEFAULT 5000;
 -- A process that cannot connect for this long, while others can, is cut off, milliseconds.
 DECLARE OR REPLACE VARIABLE unreachable_ms BIGINT DEFAULT 10000;
+-- Members of several groups whose coordinator removes them within this time, for an unknown reason, had one process or host, milliseconds.
+DECLARE OR REPLACE VARIABLE removed_together_ms BIGINT DEFAULT 1000;
 -- A resource that had no owner for at least this long is part of the incident's impact, milliseconds.
 DECLARE OR REPLACE VARIABLE resource_hit_ms BIGINT DEFAULT 1000;
 -- How long a Connect worker that does not print task.shutdown.graceful.timeout.ms waits for a task to stop: Kafka's default,

@@ -9,6 +9,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from forensics.causes.brokers import broker_troubles
@@ -29,11 +30,12 @@ def rows(inputs: Inputs) -> list[dict[str, Any]]:
         # In a log without an order, it is unknown in what order these happened in its process.
         if trouble.process_id is None or trouble.process_id not in unordered:
             chains[chain_of(trouble)].append(trouble)
-    return [
-        _root_cause(chain, nth, part)
+    parts = [
+        (chain, nth, part)
         for chain, alike in chains.items()
         for nth, part in enumerate(_apart(sorted(alike, key=_in_time), inputs.knobs.storm_gap_ms))
     ]
+    return [_root_cause(*part) for part in _together(parts, inputs.knobs.removed_together_ms)]
 
 
 def troubles(inputs: Inputs) -> Iterator[Trouble]:
@@ -144,6 +146,36 @@ def _apart(alike: Iterable[Trouble], gap_ms: int) -> Iterator[list[Trouble]]:
         part.append(trouble)
         last_ms = greatest(last_ms, first(trouble.to_hi_ms, trouble.from_hi_ms))
     yield part
+
+
+_Part = tuple[str, int, list[Trouble]]
+
+
+def _together(parts: Sequence[_Part], within_ms: int) -> Iterator[_Part]:
+    """Yield the parts; removals of unknown members from several groups within this time are one part, because one host or process had them all."""
+    removals = sorted(
+        (order([it.kafka_cluster, it.cause, list(it.alternatives)]), it.from_hi_ms, n)
+        for n, (_, _, alike) in enumerate(parts)
+        for it in alike
+        if it.subject is None and it.of_group_id is None and it.from_hi_ms is not None
+    )
+    joined = list(range(len(parts)))  # another part with which each is merged; itself: none
+
+    def first_of(n: int) -> int:
+        while joined[n] != n:
+            n = joined[n] = joined[joined[n]]
+        return n
+
+    for (kind, at_ms, n), (next_kind, next_ms, following) in pairwise(removals):
+        if kind == next_kind and next_ms - at_ms <= within_ms:
+            keep, drop = sorted((first_of(n), first_of(following)))
+            joined[drop] = keep
+    merged: defaultdict[int, list[Trouble]] = defaultdict(list)
+    for n, (_, _, alike) in enumerate(parts):
+        merged[first_of(n)] += alike
+    for n, alike in merged.items():
+        chain, nth, part = parts[n]
+        yield chain, nth, part if len(alike) == len(part) else sorted(alike, key=_in_time)
 
 
 def _root_cause(chain: str, nth: int, alike: Sequence[Trouble]) -> dict[str, Any]:
