@@ -1,0 +1,17 @@
+# connect2 (CP 6.1.0)
+# [2021-03-10 23:40:32,262] ERROR [Producer clientId=producer-2] Interrupted while joining ioThread (org.apache.kafka.clients.producer.KafkaProducer)
+# java.lang.InterruptedException
+# 	at java.base/java.lang.Object.wait(Native Method)
+# 	at java.base/java.lang.Thread.join(Thread.java:1313)
+# 	at org.apache.kafka.clients.producer.KafkaProducer.close(KafkaProducer.java:1221)
+# 	at org.apache.kafka.connect.util.KafkaBasedLog.stop(KafkaBasedLog.java:190)
+# 	at org.apache.kafka.connect.storage.KafkaStatusBackingStore.stop(KafkaStatusBackingStore.java:228)
+# 	at org.apache.kafka.connect.runtime.distributed.DistributedHerder.halt(DistributedHerder.java:676)
+# [2021-03-10 23:40:32,265] INFO [Producer clientId=producer-2] Proceeding to force close the producer since pending requests could not be completed within timeout 9223372036854775807 ms. (org.apache.kafka.clients.producer.KafkaProducer)
+# [2021-03-10 23:40:32,263] INFO [Worker clientId=connect-1, groupId=connect-cluster] Herder stopped (org.apache.kafka.connect.runtime.distributed.DistributedHerder)
+# [2021-03-10 23:40:32,265] INFO Kafka Connect stopped (org.apache.kafka.connect.runtime.Connect)
+# [2021-03-10 23:40:32,266] ERROR Failed to write status update (org.apache.kafka.connect.storage.KafkaStatusBackingStore)
+# org.apache.kafka.common.KafkaException: Producer is closed forcefully.
+# 	at org.apache.kafka.clients.producer.internals.RecordAccumulator.abortBatches(RecordAccumulator.java:748)
+# 	at org.apache.kafka.clients.producer.internals.Sender.run(Sender.java:280)
+# [2021-03-10 23:40:32,266] INFO Metrics scheduler closed (org.apache.kafka.common.metrics.Metrics)
