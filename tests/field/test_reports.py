@@ -19,20 +19,26 @@ REPORTS: list[dict[str, Any]] = tomllib.loads((FIELD / "reports.toml").read_text
 CHECKS = ("screen", "never", "rows")
 #: These are `whole`, the others `slow`: a case of each takes some seconds. They cover the kinds of programs, layouts and states.
 CHOSEN = {
-    "broker-compose-two-leave.log",
     "broker-four-groups-at-once.log",
     "broker-rebalance-waits-for-minutes.log",
     "broker-sigint-whole.log",
     "compose-broker-and-printing-consumers.log",
     "connect-connector-removed.sh",
-    "connect-herder-null-pointer.log",
     "connect-replicator-record-rejected.sh",
     "javadoc-consumer-and-broker.txt",
     "kafkajs-coordinator-not-available.log",
     "static-member-dead-thread.log",
     "streams-broker-away-four-minutes.log",
 }
-GIVEN = [pytest.param(r, id=r["file"], marks=pytest.mark.whole if r["file"] in CHOSEN else pytest.mark.slow) for r in REPORTS]
+NOT_ALONE = pytest.mark.xfail(reason="not yet compared in a case of its own", strict=False)
+GIVEN = [
+    pytest.param(
+        r,
+        id=r["file"],
+        marks=[pytest.mark.whole if r["file"] in CHOSEN else pytest.mark.slow, *([] if r.get("alone", True) else [NOT_ALONE])],
+    )
+    for r in REPORTS
+]
 
 
 def test_each_excerpt_has_facts() -> None:
