@@ -4,7 +4,8 @@ WITH clock_lead AS (
   -- How far each process's clock is ahead of its island's reference clock.
   SELECT process_id, (lo_ms + hi_ms) DIV 2 AS ahead_ms FROM clock_offset WHERE is_island_reference
 ), herder_failure AS (
-  SELECT f.kafka_cluster, f.worker_group_id AS group_id, f.process_id, f.instance, f.message, f.event_id, f.at_ms - k.ahead_ms AS reference_ms
+  SELECT f.kafka_cluster, f.worker_group_id AS group_id, f.process_id, f.instance, coalesce(regexp_replace(f.said, '^([a-z0-9_]+[.])+', ''), f.root_error, f.message) AS said, f.event_id,
+    f.at_ms - k.ahead_ms AS reference_ms
   FROM fact_line f JOIN clock_lead k ON k.process_id = f.process_id
   WHERE f.event = 'herder_failed'
 ), resource_failure AS (
@@ -93,7 +94,7 @@ WITH clock_lead AS (
   FROM failed_resources
   UNION ALL
   SELECT 'critical', kafka_cluster, group_id, array(process_id), reference_ms, NULL, 'herder_died' AS code, process_id, instance, NULL,
-    NULL, message, NULL, array(named_struct('role', 'the herder dies', 'event_id', event_id)) AS proof
+    NULL, said, NULL, array(named_struct('role', 'the herder dies', 'event_id', event_id)) AS proof
   FROM herder_failure
   UNION ALL
   SELECT 'warning', kafka_cluster, group_id, tasks, from_ms, NULL, 'never_started' AS code, process_id, NULL, NULL, tasks, NULL, waited_ms,
