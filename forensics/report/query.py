@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 #: Maximum number of rows of a table on the screen; CSV and JSON have no limit.
 TABLE_ROWS = 1000
+#: In a file or a pipe, a column is padded to its widest cell, but to at most this width or twice its average.
+_PADDED_WIDTH = 40
 _WORD = re.compile(r"\w+")
 _VIEW = re.compile(r"\s*CREATE OR REPLACE TEMPORARY VIEW\s+`?(\w+)", re.IGNORECASE)
 #: What `--unrestricted` means, for errors and help.
@@ -382,7 +384,8 @@ def print_table(rows: Rows, to: TextIO | None = None, width: int | None = None) 
     cells = rows.texts()
     names = [printable(name) for name in rows.names]
     shown = [["" if v is None else printable(v) for v in row] for row in islice(cells, TABLE_ROWS)]
-    widths = [max(map(cell_len, (name, *(row[i] for row in shown)))) for i, name in enumerate(names)]
+    lengths = [[cell_len(text) for text in column] for column in zip(names, *shown, strict=True)]
+    widths = [max(column) if width else _padded_width(column) for column in lengths]
     if width is None or sum(widths) + 2 * len(widths) <= width:
         for row in (names, ["─" * w for w in widths], *shown):
             padded = (padded_to(cell, w, right=r) for cell, w, r in zip(row, widths, rows.numeric, strict=True))
@@ -400,6 +403,11 @@ def print_table(rows: Rows, to: TextIO | None = None, width: int | None = None) 
                 for left, right in zip_longest(named, text, fillvalue=""):
                     out.write(f"{padded_to(left, longest)}  {right}".rstrip() + "\n")
     return sum(1 for _ in cells)
+
+
+def _padded_width(lengths: Sequence[int]) -> int:
+    """Return the width to which a column is padded in a file or a pipe: one huge cell must not make every row as long as itself."""
+    return min(max(lengths), max(_PADDED_WIDTH, 2 * sum(lengths) // len(lengths)))
 
 
 def print_csv(rows: Rows, to: TextIO | None = None) -> None:

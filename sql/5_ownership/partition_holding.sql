@@ -54,7 +54,7 @@ WITH last_open_line AS (
   WINDOW w AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos)
 ), rejoin_or_close AS (
   -- The points at which an eager member took part in another rebalance, or a member left or was closed, with the time of the previous line.
-  SELECT process_id, instance, client, sort_array(collect_list(struct(stream_pos, event, last_ms))) AS marks
+  SELECT process_id, instance, client, stream_pos, event NOT IN ('leaving', 'client_closed') AS is_rejoin, last_ms
   FROM (
     SELECT process_id, instance, client, stream_pos, event, is_overdue,
       coalesce(protocol, lag(protocol) IGNORE NULLS OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos),
@@ -76,22 +76,6 @@ WITH last_open_line AS (
   )
   WHERE event = 'leaving' AND NOT is_overdue OR event = 'client_closed' OR event IN ('joining', 'joined', 'synced')
     AND coalesce(protocol, '') NOT LIKE '%cooperative%' AND coalesce(protocol, '') NOT LIKE 'stream%'
-  GROUP BY process_id, instance, client
-), consumer_creation AS (
-  -- A consumer prints its configuration when it is created. A client id that is created again has no partitions from before.
-  SELECT process_id, instance, config['client.id'] AS client,
-    sort_array(collect_list(struct(stream_pos AS pos, false AS is_own, unix_millis(ts) AS at_ms, 'client_made_again' AS how, event_id))) AS lines
-  FROM event WHERE event = 'config_dumped' AND component = 'ConsumerConfig' AND config['client.id'] <> ''
-  GROUP BY process_id, instance, config['client.id']
-), all_assigned AS (
-  -- All partitions that a consumer ever had.
-  SELECT kafka_cluster, group_id, process_id, instance, client, array_distinct(flatten(collect_list(partitions))) AS partitions
-  FROM (
-    SELECT kafka_cluster, group_id, process_id, instance, client, partitions FROM assignment_line WHERE event = 'partitions_assigned'
-    UNION ALL
-    SELECT kafka_cluster, group_id, process_id, instance, client, array(resource) FROM open_partition
-  )
-  GROUP BY kafka_cluster, group_id, process_id, instance, client
 ), unlisted_loss AS (
   -- A consumer reports that it loses all partitions, and the line that names them is missing.
   SELECT process_id, instance, client, stream_pos, at_ms, event_id
@@ -102,6 +86,8 @@ WITH last_open_line AS (
     WHERE event IN ('assignment_given_up', 'partitions_assigned', 'partitions_lost', 'partitions_revoked') AND client_id IS NOT NULL
   )
   WHERE event = 'assignment_given_up' AND coalesce(next_event, 'partitions_assigned') = 'partitions_assigned'
+), numbered_list AS (
+  SELECT *, row_number() OVER (PARTITION BY process_id, instance, client, is_sure ORDER BY stream_pos) AS nth FROM owned_list
 ), partition_change AS (
   SELECT o.kafka_cluster, o.group_id, o.process_id, o.instance, o.client, o.member_id, o.generation, o.from_pos - 1 AS stream_pos, o.from_ms AS at_ms,
     o.from_id AS event_id, l.last_line_ms, o.resource, 'given' AS what, false AS is_late, false AS is_announced, o.before_generation, o.shown_id
@@ -121,101 +107,179 @@ WITH last_open_line AS (
     SELECT event_id, event FROM event WHERE event = 'partitions_revoked' AND logger LIKE '%ConsumerRebalanceListenerInvoker' OR event = 'reconciling'
   ) k ON k.event_id = g.event_id
   WHERE g.event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost')
-  UNION ALL
-  SELECT g.kafka_cluster, g.group_id, l.process_id, l.instance, l.client, CAST(NULL AS STRING), CAST(NULL AS BIGINT), l.stream_pos, l.at_ms,
-    l.event_id, CAST(NULL AS BIGINT), explode(array_except(g.partitions, l.partitions)), 'not_listed', true, false, NULL, NULL
-  FROM owned_list l JOIN all_assigned g ON g.process_id = l.process_id AND g.instance = l.instance AND g.client = l.client WHERE l.is_sure
-  UNION ALL
-  SELECT g.kafka_cluster, g.group_id, u.process_id, u.instance, u.client, CAST(NULL AS STRING), CAST(NULL AS BIGINT), u.stream_pos,
-    u.at_ms, u.event_id, CAST(NULL AS BIGINT), explode(g.partitions), 'lost', false, false, NULL, NULL
-  FROM unlisted_loss u JOIN all_assigned g ON g.process_id = u.process_id AND g.instance = u.instance AND g.client = u.client
-), change_sequence AS (
-  -- A KIP-848 consumer prints in one line the partitions that it owned and those that it receives.
-  SELECT m.*, lag(what) OVER w AS last_what
+), later_line AS (
+  -- For each line that changes what a consumer holds: the next line of each kind, of the consumer, its group (a sink's tasks) or its process. The time
+  -- of a request to join, and of a close, is that of the line before; `number` is a list's number, or the position at which a gap begins.
+  SELECT process_id, instance, group_id, client, stream_pos, what,
+    lag(CASE WHEN what = 'made' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER of_client AS next_made,
+    lag(CASE WHEN what = 'closed' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER of_client AS next_closed,
+    lag(CASE WHEN what = 'lost' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER of_client AS next_lost,
+    lag(CASE WHEN what = 'rejoin' THEN struct(stream_pos AS pos, at_ms AS last_ms) END) IGNORE NULLS OVER of_client AS next_rejoin,
+    lag(CASE WHEN what IN ('leave', 'rejoin') THEN struct(stream_pos AS pos, at_ms AS last_ms) END) IGNORE NULLS OVER of_client AS next_mark,
+    lag(CASE WHEN what = 'sure_list' THEN number END) IGNORE NULLS OVER of_client AS next_sure_nth,
+    lag(CASE WHEN what = 'doubtful_list' THEN number END) IGNORE NULLS OVER of_client AS next_doubtful_nth,
+    lag(CASE WHEN what = 'stopped' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS
+      OVER (PARTITION BY process_id, instance, group_id ORDER BY stream_pos DESC, what, event_id) AS next_stopped,
+    min(CASE WHEN what = 'gap' THEN number END) OVER (PARTITION BY process_id, instance ORDER BY stream_pos DESC, what ROWS UNBOUNDED PRECEDING)
+      AS gap_from_pos
   FROM (
-    SELECT m.*, get(filter(k.lines, x -> x.pos > m.stream_pos), 0) AS next_made
-    FROM partition_change m LEFT JOIN consumer_creation k ON k.process_id = m.process_id AND k.instance = m.instance AND k.client = m.client
-  ) m
-  WINDOW w AS (PARTITION BY process_id, instance, group_id, client, next_made.pos, resource ORDER BY stream_pos, what = 'given', what)
+    -- In alphabetical order this kind comes before all others in the same line.
+    SELECT DISTINCT process_id, instance, group_id, client, stream_pos, 'a change' AS what, CAST(NULL AS BIGINT) AS at_ms,
+      CAST(NULL AS STRING) AS event_id, CAST(NULL AS BIGINT) AS number
+    FROM partition_change
+    UNION ALL
+    -- A consumer prints its configuration when it is created. A client id that is created again has no partitions from before.
+    SELECT process_id, instance, NULL, config['client.id'], stream_pos, 'made', unix_millis(ts), event_id, NULL
+    FROM event WHERE event = 'config_dumped' AND component = 'ConsumerConfig' AND config['client.id'] <> ''
+    UNION ALL
+    SELECT process_id, instance, NULL, client_id, stream_pos, 'closed', unix_millis(ts), event_id, NULL
+    FROM event WHERE event = 'client_closed' AND client_id IS NOT NULL
+    UNION ALL
+    SELECT process_id, instance, NULL, client, stream_pos, 'lost', at_ms, event_id, NULL FROM unlisted_loss
+    UNION ALL
+    SELECT process_id, instance, NULL, client, stream_pos, CASE WHEN is_rejoin THEN 'rejoin' ELSE 'leave' END, last_ms, NULL, NULL
+    FROM rejoin_or_close
+    UNION ALL
+    SELECT process_id, instance, NULL, client, stream_pos, CASE WHEN is_sure THEN 'sure_list' ELSE 'doubtful_list' END, NULL, NULL, nth
+    FROM numbered_list
+    UNION ALL
+    SELECT process_id, instance, concat('connect-', connector), NULL, ended.pos, 'stopped', ended.at_ms, ended.event_id, NULL
+    FROM task_life WHERE is_last AND ended IS NOT NULL
+    UNION ALL
+    SELECT process_id, instance, NULL, NULL, to_pos, 'gap', NULL, NULL, from_pos FROM log_hole WHERE is_wide
+  )
+  WINDOW of_client AS (PARTITION BY process_id, instance, client ORDER BY stream_pos DESC, what, group_id)
+), placed_change AS (
+  SELECT c.*, n.next_made, n.next_closed, n.next_lost, n.next_rejoin, n.next_mark, n.next_sure_nth, n.next_doubtful_nth, n.next_stopped,
+    n.gap_from_pos
+  FROM partition_change c
+  JOIN later_line n ON n.process_id = c.process_id AND n.instance = c.instance AND n.group_id = c.group_id AND n.client = c.client
+    AND n.stream_pos = c.stream_pos AND n.what = 'a change'
+), listed_run AS (
+  -- Lists that follow each other and name the same partition.
+  SELECT process_id, instance, client, is_sure, resource, nth,
+    max(nth) OVER (PARTITION BY process_id, instance, client, is_sure, resource, run) AS last_nth
+  FROM (
+    SELECT *, nth - row_number() OVER (PARTITION BY process_id, instance, client, is_sure, resource ORDER BY nth) AS run
+    FROM (SELECT process_id, instance, client, is_sure, nth, explode(array_distinct(partitions)) AS resource FROM numbered_list)
+  )
+), list_without AS (
+  -- The first list after an assignment that does not name the partition.
+  SELECT g.process_id, g.instance, g.group_id, g.client, g.resource, g.stream_pos AS given_pos, g.next_made, l.is_sure, l.stream_pos, l.at_ms,
+    l.event_id
+  FROM (
+    SELECT process_id, instance, group_id, client, resource, stream_pos, next_made,
+      explode(map(true, next_sure_nth, false, next_doubtful_nth)) AS (is_sure, next_nth)
+    FROM placed_change WHERE what = 'given'
+  ) g
+  LEFT JOIN listed_run r ON r.process_id = g.process_id AND r.instance = g.instance AND r.client = g.client AND r.is_sure = g.is_sure
+    AND r.resource = g.resource AND r.nth = g.next_nth
+  JOIN numbered_list l ON l.process_id = g.process_id AND l.instance = g.instance AND l.client = g.client AND l.is_sure = g.is_sure
+    AND l.nth = coalesce(r.last_nth + 1, g.next_nth)
+), change_sequence AS (
+  -- A KIP-848 consumer prints in one line the partitions that it owned and those that it receives. What ends a holding without naming the partition is
+  -- in the sequence once for each assignment that it may end.
+  SELECT *, lag(what) OVER (PARTITION BY process_id, instance, group_id, client, next_made.pos, resource ORDER BY stream_pos, what = 'given', what)
+    AS last_what
+  FROM (
+    SELECT kafka_cluster, group_id, process_id, instance, client, member_id, generation, stream_pos, at_ms, event_id, last_line_ms, resource, what,
+      is_late, is_announced, before_generation, shown_id, next_made, next_closed, next_rejoin, next_mark, next_stopped, gap_from_pos
+    FROM placed_change
+    UNION ALL
+    SELECT NULL, group_id, process_id, instance, client, NULL, NULL, stream_pos, at_ms, event_id, NULL, resource, 'not_listed', true, false, NULL,
+      NULL, next_made, NULL, NULL, NULL, NULL, NULL
+    FROM list_without WHERE is_sure AND (next_made IS NULL OR stream_pos < next_made.pos)
+    UNION ALL
+    SELECT NULL, group_id, process_id, instance, client, NULL, NULL, next_lost.pos, next_lost.at_ms, next_lost.event_id, NULL, resource, 'lost',
+      false, false, NULL, NULL, next_made, NULL, NULL, NULL, NULL, NULL
+    FROM placed_change WHERE what = 'given' AND next_lost IS NOT NULL AND (next_made IS NULL OR next_lost.pos < next_made.pos)
+  )
 ), holding_change AS (
   -- If an eager member is assigned again a partition that it still holds, that is one holding.
   SELECT *, lead(struct(stream_pos AS pos, NOT is_late AS is_own, at_ms, what AS how, event_id)) OVER w AS next FROM change_sequence
   WHERE what = 'given' AND NOT (last_what <=> 'given') OR what <> 'given' AND last_what = 'given'
   WINDOW w AS (PARTITION BY process_id, instance, group_id, client, next_made.pos, resource ORDER BY stream_pos, what = 'given', what)
-), client_close AS (
-  SELECT process_id, instance, client_id AS client,
-    sort_array(collect_list(struct(stream_pos AS pos, true AS is_own, unix_millis(ts) AS at_ms, 'client_closed' AS how, event_id))) AS lines
-  FROM event WHERE event = 'client_closed' AND client_id IS NOT NULL GROUP BY process_id, instance, client_id
-), sink_stop AS (
-  SELECT process_id, instance, concat('connect-', connector) AS group_id,
-    sort_array(collect_set(struct(ended.pos, false AS is_own, ended.at_ms, 'tasks_stopped' AS how, ended.event_id))) AS lines
-  FROM task_life WHERE is_last GROUP BY process_id, instance, connector
-), doubtful_list AS (
-  SELECT process_id, instance, client, sort_array(collect_list(struct(stream_pos, partitions))) AS lists FROM owned_list
-  WHERE NOT is_sure GROUP BY process_id, instance, client
-), reconciled_list AS (
+), listed_partition AS (
   -- All partitions of a KIP-848 consumer at the moment when it has reconciled its assignment, or lists them; and those that it revokes.
-  SELECT process_id, instance, client, sort_array(collect_list(struct(stream_pos, at_ms, event_id, partitions, revoked))) AS lists
+  SELECT process_id, instance, client, stream_pos, at_ms, event_id, explode(partitions) AS resource, false AS is_revoked FROM owned_list
+  UNION ALL
+  SELECT process_id, instance, client_id, stream_pos, unix_millis(ts), event_id, explode(revoked_partitions), true
+  FROM event WHERE event = 'reconciling' AND client_kind = 'Consumer' AND client_id IS NOT NULL
+  UNION ALL
+  SELECT process_id, instance, client_id, stream_pos, unix_millis(ts), event_id, explode(target), false
   FROM (
-    SELECT process_id, instance, client, stream_pos, at_ms, event_id, partitions, CAST(array() AS ARRAY<STRING>) AS revoked FROM owned_list
-    UNION ALL
-    SELECT process_id, instance, client_id, stream_pos, unix_millis(ts), event_id, CAST(array() AS ARRAY<STRING>), revoked_partitions
-    FROM event WHERE event = 'reconciling' AND client_kind = 'Consumer' AND client_id IS NOT NULL AND size(revoked_partitions) > 0
-    UNION ALL
-    SELECT process_id, instance, client_id, stream_pos, unix_millis(ts), event_id, target, CAST(array() AS ARRAY<STRING>)
-    FROM (
-      SELECT process_id, instance, client_id, stream_pos, ts, event_id, state_from, state_to, lag(assigned_partitions) IGNORE NULLS
-        OVER (PARTITION BY process_id, instance, client_id ORDER BY stream_pos) AS target
-      FROM event WHERE event IN ('reconciling', 'member_state_changed') AND client_kind = 'Consumer' AND client_id IS NOT NULL
-    )
-    WHERE state_from = 'RECONCILING' AND state_to IN ('ACKNOWLEDGING', 'STABLE') AND target IS NOT NULL
+    SELECT process_id, instance, client_id, stream_pos, ts, event_id, state_from, state_to, lag(assigned_partitions) IGNORE NULLS
+      OVER (PARTITION BY process_id, instance, client_id ORDER BY stream_pos) AS target
+    FROM event WHERE event IN ('reconciling', 'member_state_changed') AND client_kind = 'Consumer' AND client_id IS NOT NULL
   )
-  GROUP BY process_id, instance, client
-), holding_start AS (
-  SELECT c.*, a.marks, d.lists, r.lists AS later_lists,
-    get(filter(k.lines, x -> x.pos > c.stream_pos AND (c.next_made IS NULL OR x.pos < c.next_made.pos)), 0) AS closing,
-    get(filter(s.lines, x -> x.pos > c.stream_pos), 0) AS stopping, p.next_start_ms, p.next_start_id
-  FROM holding_change c LEFT JOIN client_close k ON k.process_id = c.process_id AND k.instance = c.instance AND k.client = c.client
-  LEFT JOIN sink_stop s ON s.process_id = c.process_id AND s.instance = c.instance AND s.group_id = c.group_id
-  LEFT JOIN rejoin_or_close a ON a.process_id = c.process_id AND a.instance = c.instance AND a.client = c.client
-  LEFT JOIN doubtful_list d ON d.process_id = c.process_id AND d.instance = c.instance AND d.client = c.client
-  LEFT JOIN reconciled_list r ON r.process_id = c.process_id AND r.instance = c.instance AND r.client = c.client
-  LEFT JOIN process_life p ON p.process_id = c.process_id AND p.instance = c.instance
-  WHERE c.what = 'given'
+  WHERE state_from = 'RECONCILING' AND state_to IN ('ACKNOWLEDGING', 'STABLE')
+), holding_with_list AS (
+  -- The first list with the partition after each assignment, and the first one that revokes it.
+  SELECT *
+  FROM (
+    SELECT process_id, instance, group_id, client, resource, stream_pos, is_given,
+      lag(CASE WHEN NOT is_given AND NOT is_revoked THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER w AS next_list,
+      lag(CASE WHEN is_revoked THEN struct(stream_pos AS pos, at_ms) END) IGNORE NULLS OVER w AS next_revocation
+    FROM (
+      SELECT process_id, instance, group_id, client, resource, stream_pos, true AS is_given, false AS is_revoked, at_ms, event_id FROM holding_change
+      WHERE what = 'given'
+      UNION ALL
+      SELECT process_id, instance, NULL, client, resource, stream_pos, false, is_revoked, at_ms, event_id FROM listed_partition
+    )
+    WINDOW w AS (PARTITION BY process_id, instance, client, resource ORDER BY stream_pos DESC, is_given DESC, is_revoked, group_id)
+  )
+  WHERE is_given AND (next_list IS NOT NULL OR next_revocation IS NOT NULL)
 ), holding_end AS (
   -- The earliest line that reports the end.
-  SELECT *, array_min(array_compact(array(next, closing, stopping, next_made))) AS end_line FROM holding_start
+  SELECT c.*, p.next_start_ms, p.next_start_id, l.next_list, l.next_revocation, d.stream_pos AS doubt_pos,
+    -- Sail needs a `how` that may be NULL in every struct of the array.
+    array_min(filter(array(struct(c.next.pos AS pos, c.next.is_own AS is_own, c.next.at_ms AS at_ms, c.next.how AS how, c.next.event_id AS event_id),
+      struct(c.next_closed.pos AS pos, true AS is_own, c.next_closed.at_ms AS at_ms,
+        CASE WHEN c.next_closed IS NOT NULL THEN 'client_closed' END AS how, c.next_closed.event_id AS event_id),
+      struct(c.next_stopped.pos AS pos, false AS is_own, c.next_stopped.at_ms AS at_ms,
+        CASE WHEN c.next_stopped IS NOT NULL THEN 'tasks_stopped' END AS how, c.next_stopped.event_id AS event_id),
+      struct(c.next_made.pos AS pos, false AS is_own, c.next_made.at_ms AS at_ms,
+        CASE WHEN c.next_made IS NOT NULL THEN 'client_made_again' END AS how, c.next_made.event_id AS event_id)),
+      x -> x.pos IS NOT NULL)) AS end_line
+  FROM holding_change c
+  LEFT JOIN process_life p ON p.process_id = c.process_id AND p.instance = c.instance
+  LEFT JOIN holding_with_list l ON l.process_id = c.process_id AND l.instance = c.instance AND l.group_id = c.group_id AND l.client = c.client
+    AND l.resource = c.resource AND l.stream_pos = c.stream_pos
+  LEFT JOIN list_without d ON NOT d.is_sure AND d.process_id = c.process_id AND d.instance = c.instance AND d.group_id = c.group_id
+    AND d.client = c.client AND d.resource = c.resource AND d.given_pos = c.stream_pos
+  WHERE c.what = 'given'
 ), poll_monitor AS (
-  -- The line names no client, so it counts only if a single client ever had that partition.
-  SELECT u.process_id, u.instance, u.resource, sort_array(collect_list(struct(u.stream_pos, u.at_ms))) AS lines
+  -- The line names no client, so it counts only if a single client ever had that partition: for the holding before it.
+  SELECT process_id, instance, resource, holding.from_pos AS from_pos, max(struct(stream_pos, at_ms)).at_ms AS at_ms
   FROM (
-    SELECT process_id, instance, stream_pos, unix_millis(ts) AS at_ms, explode(partitions) AS resource
-    FROM event WHERE event = 'poll_overdue' AND ts IS NOT NULL
-  ) u
-  JOIN (
-    SELECT process_id, instance, resource FROM holding_change
-    WHERE what = 'given' GROUP BY process_id, instance, resource HAVING min(group_id) = max(group_id) AND min(client) = max(client)
-  ) c ON c.process_id = u.process_id AND c.instance = u.instance AND c.resource = u.resource
-  GROUP BY u.process_id, u.instance, u.resource
-), wide_gap AS (
-  SELECT process_id, instance, sort_array(collect_list(struct(from_pos, to_pos))) AS gaps FROM log_hole WHERE is_wide GROUP BY process_id, instance
+    SELECT process_id, instance, resource, stream_pos, at_ms, is_line, min(client) OVER of_resource = max(client) OVER of_resource
+        AND min(group_id) OVER of_resource = max(group_id) OVER of_resource AS is_of_one,
+      lag(CASE WHEN NOT is_line THEN struct(stream_pos AS from_pos, end_pos AS to_pos) END) IGNORE NULLS OVER in_order AS holding
+    FROM (
+      SELECT process_id, instance, group_id, client, resource, stream_pos, at_ms, end_line.pos AS end_pos, false AS is_line FROM holding_end
+      UNION ALL
+      SELECT process_id, instance, NULL, NULL, explode(partitions), stream_pos, unix_millis(ts), NULL, true
+      FROM event WHERE event = 'poll_overdue' AND ts IS NOT NULL
+    )
+    WINDOW of_resource AS (PARTITION BY process_id, instance, resource),
+      in_order AS (PARTITION BY process_id, instance, resource ORDER BY stream_pos, is_line DESC, client)
+  )
+  WHERE is_line AND is_of_one AND holding IS NOT NULL AND coalesce(stream_pos < holding.to_pos, true)
+  GROUP BY process_id, instance, resource, holding.from_pos
 ), bounded_end AS (
-  SELECT e.*,
-    CASE WHEN NOT e.is_announced THEN struct(e.at_ms, e.event_id)
-      ELSE get(transform(filter(e.later_lists, x -> x.stream_pos > e.stream_pos AND (e.end_line IS NULL OR x.stream_pos <= e.end_line.pos)
-        AND array_contains(x.partitions, e.resource)), x -> struct(x.at_ms AS at_ms, x.event_id AS event_id)), 0) END AS held,
-    CASE WHEN NOT coalesce(e.end_line.is_own, false) THEN get(filter(e.later_lists, x -> x.stream_pos > e.stream_pos
-      AND (e.end_line IS NULL OR x.stream_pos < e.end_line.pos) AND array_contains(x.revoked, e.resource)), 0).at_ms END AS revoked_ms,
+  SELECT *, CASE WHEN NOT is_announced THEN struct(at_ms, event_id)
+      WHEN next_list.pos <= coalesce(end_line.pos, next_list.pos) THEN struct(next_list.at_ms, next_list.event_id) END AS held,
+    CASE WHEN NOT coalesce(end_line.is_own, false) AND (end_line IS NULL OR next_revocation.pos < end_line.pos) THEN next_revocation.at_ms END
+      AS revoked_ms,
     -- A whole stretch is missing, perhaps with its end and another start.
-    exists(coalesce(h.gaps, array()), x -> x.to_pos > e.stream_pos AND (e.end_line IS NULL OR x.from_pos < e.end_line.pos))
-      OR exists(coalesce(e.lists, array()), x -> x.stream_pos > e.stream_pos AND (e.end_line IS NULL OR x.stream_pos < e.end_line.pos)
-        AND NOT array_contains(x.partitions, e.resource)) AS has_gap,
-    get(filter(e.marks, x -> x.stream_pos > e.stream_pos AND (e.end_line IS NULL OR x.stream_pos <= e.end_line.pos)
-    AND (x.event NOT IN ('leaving', 'client_closed') OR e.end_line IS NULL OR e.end_line.how = 'client_closed')), 0).last_ms AS asked_ms
-  FROM holding_end e LEFT JOIN wide_gap h ON h.process_id = e.process_id AND h.instance = e.instance
+    coalesce(gap_from_pos < coalesce(end_line.pos, gap_from_pos + 1), false) OR coalesce(doubt_pos < coalesce(end_line.pos, doubt_pos + 1), false)
+      AS has_gap,
+    CASE WHEN end_line IS NULL THEN next_mark.last_ms
+      WHEN end_line.how = 'client_closed' AND next_mark.pos <= end_line.pos THEN next_mark.last_ms
+      WHEN end_line.how <> 'client_closed' AND next_rejoin.pos <= end_line.pos THEN next_rejoin.last_ms END AS asked_ms
+  FROM holding_end
 ), certain_end AS (
-  SELECT b.*, get(filter(reverse(u.lines), x -> x.stream_pos > b.stream_pos AND coalesce(x.stream_pos < b.end_line.pos, true)), 0).at_ms
-      AS monitored_ms,
+  SELECT b.*, u.at_ms AS monitored_ms,
     -- Up to 2.6 a consumer closes without a line, so only its own lines prove that it still existed.
     CASE WHEN held IS NULL THEN NULL WHEN has_gap THEN held.at_ms WHEN asked_ms IS NOT NULL THEN greatest(held.at_ms, asked_ms)
       WHEN end_line.is_own THEN end_line.at_ms WHEN revoked_ms IS NOT NULL THEN greatest(held.at_ms, revoked_ms)
@@ -225,7 +289,7 @@ WITH last_open_line AS (
   FROM bounded_end b
   LEFT JOIN member_heard m ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.member_id = b.member_id
     AND m.process_id = b.process_id AND m.generation = b.generation
-  LEFT JOIN poll_monitor u ON u.process_id = b.process_id AND u.instance = b.instance AND u.resource = b.resource
+  LEFT JOIN poll_monitor u ON u.process_id = b.process_id AND u.instance = b.instance AND u.resource = b.resource AND u.from_pos = b.stream_pos
 ), certain_holding AS (
   SELECT *, coalesce(heard_ms > seen_ms AND heard_ms <= coalesce(end_line.at_ms, next_start_ms, heard_ms), false) AS is_heard
   FROM (

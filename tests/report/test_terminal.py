@@ -127,6 +127,19 @@ def test_wide_rows_are_told_one_below_the_other() -> None:
     assert lines[-2:] == ["member_id  m", "text       short"]
 
 
+def test_one_huge_cell_does_not_widen_every_row_of_a_piped_table() -> None:
+    out = io.StringIO()
+    texts = ["x" * 20_000, *["short"] * 500]
+    query.print_table(table({"text": texts, "id": [f"e{n}" for n in range(501)]}), out)
+    assert len(out.getvalue()) < 3 * sum(map(len, texts)) + 100 * len(texts)
+    lines = out.getvalue().splitlines()
+    assert lines[2] == "x" * 20_000 + "  e0"
+    assert {line.index("e") for line in lines[3:]} == {len(lines[3]) - len("e1")}, "the other rows stay aligned"
+    same = io.StringIO()
+    query.print_table(table({"text": ["y" * 90] * 3, "id": ["e1"] * 3}), same)
+    assert same.getvalue().splitlines()[0] == "text" + " " * 86 + "  id", "a column of long texts is as wide as they are"
+
+
 def test_columns_are_chosen_in_the_reader_s_order(case: str) -> None:
     done = CliRunner().invoke(app, ["sql", "split_brain", "--columns", "verdict,resource", "--format", "csv", "--case", case])
     assert done.stdout.splitlines() == ["verdict,resource", "proved,orders-2", "refuted,orders-1", "undecided,orders-0"]
