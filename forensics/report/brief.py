@@ -198,7 +198,8 @@ def _hit(report: Report) -> str:
     elif twice and (hit := at_work or resources):
         parts.append(f"{in_words(hit, report.ownership)} {worked}")
     # Both certainly existed, but did not certainly work at the same moment.
-    there = [s for s in report.split_brain if s["verdict"] == "proved" and s["there_certain_ms"] and s["resource"] not in at_work]
+    also_working = set(at_work)
+    there = [s for s in report.split_brain if s["verdict"] == "proved" and s["there_certain_ms"] and s["resource"] not in also_working]
     for kind in ("task", "partition"):
         if both := [s for s in there if s["resource_kind"] == kind]:
             of = sorted({s["resource"] for s in both})
@@ -427,7 +428,8 @@ def missing(report: Report, clock: Clock) -> str:
     if mixed := logs_of_several(report, "brokers"):
         parts.append(f"lines that distinguish the brokers in {and_more(mixed, 3)}")
     ends = ended_logs(report)
-    with_gaps = {c["process_id"] for c in report.coverage if c["kind"] == "missing_lines" and c not in ends}
+    at_end = {id(c) for c in ends}
+    with_gaps = {c["process_id"] for c in report.coverage if c["kind"] == "missing_lines" and id(c) not in at_end}
     until = {c["process_id"]: c["to_ts"] for c in ends}
     ended = {*end_too_soon(report), *until}
     for logs, which in ((with_gaps - ended, ""), (with_gaps & ended, ", the last ones too")):

@@ -12,7 +12,8 @@ from forensics.report.resources import and_more, in_words
 from forensics.wording.formats import iso
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
 
     from forensics.report.model import Report, Row
 
@@ -67,8 +68,8 @@ def _coordinators(report: Report) -> Iterator[str]:
 
 
 def _members(report: Report) -> Iterator[str]:
-    ended = ended_logs(report)
-    found = [c for c in missing_members(report) if not _is_later(report, ended, c)]
+    is_later = _of_ended_logs(report)
+    found = [c for c in missing_members(report) if not is_later(c)]
     if not found:
         return
     names = sorted({c["process_id"].removeprefix(_MEMBER) for c in found})
@@ -77,12 +78,27 @@ def _members(report: Report) -> Iterator[str]:
     yield f"the logs of {and_more(names, 4)}{how}"
 
 
-def _is_later(report: Report, ended: Sequence[Row], c: Row) -> bool:
-    """Return True if a member is probably in the missing lines of a log that had ended: it has the same client or host, or is of a worker's task."""
-    name, _, host = c["process_id"].removeprefix(_MEMBER).partition(" at ")
-    before = {e["process_id"] for e in ended if e["from_ts"] and c["from_ts"] and e["from_ts"] < c["from_ts"]}
-    known = (m for group in report.groups for m in group["members"] if m["process_id"] in before)
-    return bool(before) and (name.startswith(_OF_TASK) or any(name == m["client_id"] or host and host == m["client_host"] for m in known))
+def _of_ended_logs(report: Report) -> Callable[[Row], bool]:
+    """Return a function that is True for a member that is probably in the missing lines of a log that had ended before.
+
+    The member has the same client or host as one in that log, or it is of a worker's task.
+    """
+    ended: dict[str, datetime] = {}
+    for e in ended_logs(report):
+        if e["from_ts"]:
+            ended[e["process_id"]] = min(e["from_ts"], ended.get(e["process_id"], e["from_ts"]))
+    first: dict[tuple[str, str | None], datetime] = {}
+    for m in (m for group in report.groups for m in group["members"] if m["process_id"] in ended):
+        for key in (("client", m["client_id"]), ("host", m["client_host"])):
+            first[key] = min(ended[m["process_id"]], first.get(key, ended[m["process_id"]]))
+    earliest = min(ended.values(), default=None)
+
+    def is_later(c: Row) -> bool:
+        name, _, host = c["process_id"].removeprefix(_MEMBER).partition(" at ")
+        since = [first.get(("client", name)), first.get(("host", host)) if host else None, earliest if name.startswith(_OF_TASK) else None]
+        return any(at < c["from_ts"] for at in since if at and c["from_ts"])
+
+    return is_later
 
 
 def _ends(report: Report) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -48,11 +48,12 @@ def section(report: Report, clock: Clock, proofs: Proofs, *, everything: bool) -
         if len(alone) > _IN_TABLE:
             blocks.append(Para(f"… and {len(alone) - _IN_TABLE} more.", tone="dim"))
     of, caused = by_incident(report.findings), causes(report)
-    rest = [f for f in report.findings if f not in above and f.get("incident_id") not in known]
+    described = {f["finding_id"] for f in above}
+    rest = [f for f in report.findings if f["finding_id"] not in described and f.get("incident_id") not in known]
     for severity in SEVERITIES:
         for incident in report.incidents:
             if incident["severity"] == severity and incident["incident_id"] in known:
-                blocks += _incident(report, incident, of.get(incident["incident_id"], ()), above, clock, proofs)
+                blocks += _incident(report, incident, of.get(incident["incident_id"], ()), described, clock, proofs)
         for _, same in groupby((f for f in _ordered(rest) if f["severity"] == severity), key=lambda f: f["rule"]):
             blocks += _rule(list(same), caused, clock, proofs, everything=everything)
     if blocks or report.findings:
@@ -63,8 +64,17 @@ def section(report: Report, clock: Clock, proofs: Proofs, *, everything: bool) -
     return [Para("None in this log." if one_log else "None: the lines that most rules need are not in these logs.")]
 
 
-def _incident(report: Report, incident: Row, findings: Iterable[Row], above: list[Row], clock: Clock, proofs: Proofs) -> Iterator[Block]:
-    """Yield a root cause and its findings: the first of each rule that it caused directly in full, and the other effects in a row each."""
+def _incident(report: Report, incident: Row, findings: Iterable[Row], described: Set[str], clock: Clock, proofs: Proofs) -> Iterator[Block]:
+    """Yield a root cause and its findings: the first of each rule that it caused directly in full, and the other effects in a row each.
+
+    Args:
+        report: what was found.
+        incident: the root cause.
+        findings: its findings.
+        described: IDs of findings that are described above.
+        clock: formats times.
+        proofs: formats proofs.
+    """
     roots = effects(findings)
     if not is_among_findings(incident, roots):
         return
@@ -80,7 +90,7 @@ def _incident(report: Report, incident: Row, findings: Iterable[Row], above: lis
     yield from proofs.blocks(incident["proof"], incident["incident_id"])
     full: dict[str, Row] = {}
     for depth, f in tree:
-        if depth == 0 and f not in above and f["severity"] != "note":
+        if depth == 0 and f["finding_id"] not in described and f["severity"] != "note":
             full.setdefault(f["rule"], f)
     printed: set[tuple[str, str]] = set()
     for f in full.values():
@@ -94,7 +104,7 @@ def _incident(report: Report, incident: Row, findings: Iterable[Row], above: lis
         yield Table((Column("", fixed=True), Column("what"), Column("when"), Column("id", fixed=True)), cells)
         if len(rows) > _IN_TABLE:
             yield Para(f"… and {len(rows) - _IN_TABLE} more: `forensics sql finding`.", tone="dim")
-        for rule, f in {f["rule"]: f for _, f in reversed(rows) if f not in above and f["severity"] != "note"}.items():
+        for rule, f in {f["rule"]: f for _, f in reversed(rows) if f["finding_id"] not in described and f["severity"] != "note"}.items():
             if f["advice"] and ("advice", f["advice"]) not in printed:
                 printed.add(("advice", f["advice"]))
                 yield Para(f["advice"], label=f"What to do ({rule})")
@@ -146,7 +156,8 @@ def repeats(f: Row, clock: Clock, *, everything: bool) -> Iterator[Block]:
     if len(all_of) < f["occurrences"]:
         yield Para(f"{len(all_of):,} of the {f['occurrences']:,} occurrences {'is' if len(all_of) == 1 else 'are'} in the selected time.", tone="dim")
     number = _MAX_REPEATS if everything else _IN_TABLE
-    longest = sorted(all_of[1:-1], key=lambda o: (-(o["lasted_ms"] or 0), -all_of.index(o)))[: number - 2]
+    # Of equally long ones, the latest.
+    longest = sorted(all_of[-2:0:-1], key=lambda o: -(o["lasted_ms"] or 0))[: number - 2]
     chosen = {o["occurrence_id"] for o in (all_of[0], *longest, all_of[-1])}
     shown = [o for o in all_of if o["occurrence_id"] in chosen]
     timed = any(o["lasted_ms"] for o in shown)

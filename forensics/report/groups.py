@@ -79,8 +79,8 @@ def choose(report: Report) -> tuple[list[Row], list[Row]]:
         return report.groups, []
     grave = Counter((f["kafka_cluster"], f["group_id"]) for f in report.findings if f["severity"] != "note")
     order = sorted(report.groups, key=lambda g: (-grave[g["kafka_cluster"], g["group_id"]], -len(g["generations"])))
-    chosen = order[:_GROUPS_IN_FULL]
-    return [g for g in report.groups if g in chosen], [g for g in report.groups if g not in chosen]
+    chosen = {id(g) for g in order[:_GROUPS_IN_FULL]}
+    return [g for g in report.groups if id(g) in chosen], [g for g in report.groups if id(g) not in chosen]
 
 
 def overview(groups: list[Row], clock: Clock) -> list[Block]:

@@ -243,7 +243,7 @@ def _missing(rows: list[Row], clock: Clock) -> list[Block]:
     """List members and coordinators that others name and whose logs are missing; many members as a table."""
     blocks: list[Block] = []
     members = [c for c in rows if (c["process_id"] or "").startswith(_MEMBER)]
-    for c in [c for c in rows if c not in members][:_ROWS]:
+    for c in [c for c in rows if not (c["process_id"] or "").startswith(_MEMBER)][:_ROWS]:
         name = c["process_id"] or "a process"
         text = f"No log of {name}: {c['note'] or 'others name it'}."
         if name.startswith(_COORDINATOR):

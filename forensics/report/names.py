@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING
 
 from forensics.wording.formats import short_member
@@ -33,16 +34,15 @@ class Names:
             clients: dict[str, set[str]] = defaultdict(set)
             for m in group["members"]:
                 clients[m["process_id"]].add(m["client_id"] or "")
+            called = {process: _clients(its) for process, its in clients.items()}
             for m in group["members"]:
-                self._member[m["member_id"]] = self._of_member(m, clients[m["process_id"]])
+                self._member[m["member_id"]] = self._of_member(m, called[m["process_id"]])
 
-    def _of_member(self, member: Row, clients: set[str]) -> str:
+    def _of_member(self, member: Row, clients: Mapping[str, str]) -> str:
         if member["process_id"] is None:
             return short_member(member["member_id"])
         name = self.process(member["process_id"])
-        threads = {client: _THREAD.sub(r"\1", client) for client in clients}
-        several = threads if len(set(threads.values())) == len(clients) else {client: client for client in clients}
-        client = member.get("task") or (several[member["client_id"] or ""] if len(clients) > 1 else "")
+        client = member.get("task") or clients.get(member["client_id"] or "")
         return f"{name} {client}" if client else name
 
     def group(self, kafka_cluster: str | None, group_id: str) -> str:
@@ -73,3 +73,11 @@ class Names:
     def member(self, member_id: str | None) -> str:
         """Return a member's name: its process if the case has its log, else its ID without the UUID."""
         return self._member.get(member_id) or short_member(member_id) if member_id else "?"
+
+
+def _clients(clients: Set[str]) -> dict[str, str]:
+    """Return how to call each of a process's clients: by its thread if that is enough; an only client has no name of its own."""
+    if len(clients) < 2:
+        return {}
+    threads = {client: _THREAD.sub(r"\1", client) for client in clients}
+    return threads if len(set(threads.values())) == len(clients) else {client: client for client in clients}

@@ -346,8 +346,11 @@ def _what(rows: list[Row]) -> str:
     def named(some: Iterable[Row]) -> str:
         return in_words(sorted({r["resource"] for r in some}), rows)
 
-    not_simultaneous = [r for r in rows if r["verdict"] == "proved" and r["kind"] == "work" and not r["certain_ms"]]
-    others = [r for r in rows if r not in not_simultaneous]
+    def is_not_simultaneous(r: Row) -> bool:
+        return r["verdict"] == "proved" and r["kind"] == "work" and not r["certain_ms"]
+
+    not_simultaneous = [r for r in rows if is_not_simultaneous(r)]
+    others = [r for r in rows if not is_not_simultaneous(r)]
     if not not_simultaneous:
         return named(rows)
     while_there = f"{named(not_simultaneous)} during the overlap"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from forensics.report.page.scene import Bar
@@ -110,20 +111,25 @@ def _lanes(bars: Sequence[Bar]) -> list[int]:
     """Return a lane for each bar, in the order of the bars: one for each owner, and more if one owner existed twice at the same time."""
     owners = list(dict.fromkeys(b.process for b in bars))
     by_owner = len(owners) <= _OWN_LANES
-    free: dict[int, list[float]] = defaultdict(list)
-    local: list[tuple[int, int]] = []
-    for b in bars:
-        owner = b.process if by_owner else -1
-        begin, end = (b.start_lo + b.start_hi) / 2, (b.stop_lo + b.stop_hi) / 2
-        lanes = free[owner]
-        lane = next((n for n, until in enumerate(lanes) if until <= begin), len(lanes))
-        lanes[lane : lane + 1] = [max(begin, end)]
-        local.append((owner, lane))
+    used: Counter[int] = Counter()
+    free: dict[int, list[int]] = defaultdict(list)
+    taken: dict[int, list[tuple[float, int]]] = defaultdict(list)
+    local: dict[int, tuple[int, int]] = {}
+    for begin, n in sorted(((b.start_lo + b.start_hi) / 2, n) for n, b in enumerate(bars)):
+        owner = bars[n].process if by_owner else -1
+        while taken[owner] and taken[owner][0][0] <= begin:
+            heappush(free[owner], heappop(taken[owner])[1])
+        if not free[owner]:
+            heappush(free[owner], used[owner])
+            used[owner] += 1
+        lane = heappop(free[owner])
+        heappush(taken[owner], (max(begin, (bars[n].stop_lo + bars[n].stop_hi) / 2), lane))
+        local[n] = owner, lane
     base, total = {}, 0
     for owner in owners if by_owner else [-1]:
         base[owner] = total
-        total += len(free[owner])
-    return [base[owner] + lane for owner, lane in local]
+        total += used[owner]
+    return [base[owner] + lane for owner, lane in (local[n] for n in range(len(bars)))]
 
 
 def _place(kind: str) -> int:

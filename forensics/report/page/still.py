@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
@@ -54,17 +56,19 @@ class _Still:
         self._axis()
         self._causes()
         y = self.top
-        bars: dict[int, list[Bar]] = {}
+        bars: dict[int, list[Bar]] = defaultdict(list)
         for bar in self.scene.bars:
-            bars.setdefault(bar.row, []).append(bar)
+            bars[bar.row].append(bar)
+        overlaps: dict[int, list[Overlap]] = defaultdict(list)
+        for overlap in self.scene.overlaps:
+            overlaps[overlap.row].append(overlap)
         drawn = 0
         for at, row in enumerate(self.rows):
             group = self.scene.rows[row].group
             if at == 0 or self.scene.rows[self.rows[at - 1]].group != group:
                 y = self._head(group, y + _PAD)
-            mine = bars.get(row, [])
-            drawn += len(mine)
-            self._row(row, y, mine if drawn <= _MAX_BARS else [])
+            drawn += len(bars[row])
+            self._row(row, y, bars[row] if drawn <= _MAX_BARS else [], overlaps[row])
             y += self._height(row)
         if drawn > _MAX_BARS:
             self.left_out.append("the lanes of the lower rows")
@@ -136,7 +140,7 @@ class _Still:
             self.drawing.text(max(left, self._x(r.settled or 0)) + 3, y + 12, words, "round-words")
         return max(right, left + 2)
 
-    def _row(self, row: int, y: float, bars: Sequence[Bar]) -> None:
+    def _row(self, row: int, y: float, bars: Sequence[Bar], overlaps: Sequence[Overlap]) -> None:
         connector = self.scene.rows[row].kind == "connector"
         self.drawing.text(
             _GUTTER - 8, y + self._height(row) / 2 + 4, shorten("connector " * connector + self.scene.rows[row].resource, _NAME), "resource", "end"
@@ -150,10 +154,12 @@ class _Still:
             if style and inner[1] - inner[0] > words_width(style.name, 9) + 8:
                 self.drawing.box(inner[0] + 2, top + 0.5, words_width(style.name, 9) + 3, _LANE - 2.5, "behind")
                 self.drawing.text(inner[0] + 4, top + 8, style.name, "owner")
-        for overlap in (o for o in self.scene.overlaps if o.row == row):
-            self._overlap(overlap, y + _PAD + overlap.lane * _LANE)
+        begins, ends = (sorted(self._x(o.possible[side]) for o in overlaps) for side in (0, 1))
+        for overlap in overlaps:
+            self._overlap(overlap, y + _PAD + overlap.lane * _LANE, begins, ends)
 
-    def _overlap(self, o: Overlap, top: float) -> None:
+    def _overlap(self, o: Overlap, top: float, begins: Sequence[float], ends: Sequence[float]) -> None:
+        """Draw an overlap; `begins` and `ends` are the places of all overlaps of its row, in order."""
         layers = (("possible" if o.verdict == "proved" else "undecided", o.possible), ("there", o.there), ("work", o.work))
         for kind, layer in layers:
             if layer is not None:
@@ -163,10 +169,14 @@ class _Still:
         # The label is beside the overlap, where its lane is free.
         wide = words_width(o.short) + 8
         left, right = self._x(o.possible[0]), self._x(o.possible[1])
-        others = [(self._x(x.possible[0]), self._x(x.possible[1])) for x in self.scene.overlaps if x.row == o.row and x is not o]
-        if right + wide < _WIDTH - _RIGHT and not any(begin < right + wide and end > left for begin, end in others):
+
+        def is_free(since: float, until: float) -> bool:
+            """Return True if no other overlap of the row is between these places."""
+            return bisect_left(begins, until) - bisect_right(ends, since) - (left < until and right > since) == 0
+
+        if right + wide < _WIDTH - _RIGHT and is_free(left, right + wide):
             self.drawing.text(right + 4, top + 8.5, o.short, "overlap-label")
-        elif not any(begin < right and end > left - wide for begin, end in others):
+        elif is_free(left - wide, right):
             self.drawing.text(left - 4, top + 8.5, o.short, "overlap-label", "end")
 
     def _tracks(self, y: float) -> None:

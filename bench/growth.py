@@ -1,0 +1,298 @@
+"""Measure how time and memory grow as one thing in the logs doubles twice: nothing may grow faster than the logs.
+
+    python bench/growth.py WORKFOLDER [--kinds handovers owners ...] [--scale 1] [--engine sail] [--json bench/growth.json]
+
+For each kind, logs are generated at n, 2n and 4n. Processes of their own ingest them and build all views, print the report, and write the page. Each takes
+processor time, and memory of its process tree at the peak. The same for a log of a few lines is subtracted, because starting takes most of a small case's
+time. A factor is what 2n takes divided by what n takes: 2 is in proportion, 4 is quadratic. Differences that are too small to be measured have no factor.
+The exit code is 1 if a factor exceeds 2.6.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import random
+import shutil
+import sys
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from ingest_vs_spark import measure
+
+FIGURES = Path(__file__).with_name("growth.json")
+#: A factor above this is too large.
+MOST = 2.6
+#: Less than this, in seconds and bytes, is noise: there is no factor.
+NOISE = {"cpu": 1.5, "peak": 60e6}
+_START = datetime(2026, 11, 21, 7, tzinfo=UTC)
+_CONSUMER = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
+_INVOKER = "org.apache.kafka.clients.consumer.internals.ConsumerRebalanceListenerInvoker"
+_BROKER = "kafka.coordinator.group.GroupCoordinator"
+_WORKER = "org.apache.kafka.connect.runtime.distributed.WorkerCoordinator:590"
+_HERDER = "org.apache.kafka.connect.runtime.distributed.DistributedHerder:2024"
+#: Path of a log, time in milliseconds since the start, logger, message.
+Line = tuple[str, int, str, str]
+
+_BUILD = """
+import sys
+from pathlib import Path
+from forensics.case import views
+from forensics.case.ingestion import ingest
+from forensics.engines import engine
+views.build(ingest([Path(sys.argv[1])], Path(sys.argv[2])).case, engine(sys.argv[3]))
+"""
+_REPORT = """
+import sys
+from forensics import api
+from forensics.cli import ReportFormat
+print(len(api.open_case(sys.argv[1], engine=sys.argv[2]).report().render(ReportFormat(sys.argv[3]))))
+"""
+
+
+def _member(client: str, n: int) -> str:
+    return f"{client}-{uuid.UUID(int=random.Random(f'{client} {n}').getrandbits(128))}"
+
+
+def _consumer(path: str, ms: int, client: str, message: str, logger: str = _CONSUMER) -> Line:
+    return path, ms, logger, f"[Consumer clientId={client}, groupId=g1] {message}"
+
+
+def _joined(path: str, ms: int, client: str, member: str, generation: int, protocol: str = "range") -> Line:
+    its = f"Generation{{generationId={generation}, memberId='{member}', protocol='{protocol}'}}"
+    return _consumer(path, ms, client, f"Successfully joined group with generation {its}")
+
+
+def _prepared(ms: int, generation: int, reason: str) -> Line:
+    old = f"in state PreparingRebalance with old generation {generation} (__consumer_offsets-7)"
+    return "server.log", ms, _BROKER, f"[GroupCoordinator 1]: Preparing to rebalance group g1 {old} (reason: {reason})"
+
+
+def _adding(member: str) -> str:
+    return f"Adding new member {member} with group instance id None; client reason: not provided"
+
+
+def _formed(ms: int, generation: int, leader: str, members: int) -> Iterator[Line]:
+    for message in (
+        f"Stabilized group g1 generation {generation} (__consumer_offsets-7) with {members} members",
+        f"Assignment received from leader {leader} for group g1 for generation {generation}. The group has {members} members, 0 of which are static.",
+    ):
+        yield "server.log", ms, _BROKER, f"[GroupCoordinator 1]: {message}"
+
+
+def handovers(count: int) -> Iterator[Line]:
+    """Two clients take one partition from each other, each time while the other still has it."""
+    for n in range(count):
+        client, path = f"c-{n % 2}", f"c-{n % 2}.log"
+        yield _joined(path, 1_000 * n, client, f"{client}-abc", n + 1)
+        yield _consumer(path, 1_000 * n + 1, client, "Adding newly assigned partitions: t-0", _INVOKER)
+        yield _consumer(path, 1_000 * n + 1_200, client, "Revoke previously assigned partitions t-0", _INVOKER)
+
+
+def cooperative_handovers(count: int) -> Iterator[Line]:
+    """The same with cooperative clients, which list what they own in each generation."""
+    for n in range(count):
+        client, path = f"c-{n % 2}", f"c-{n % 2}.log"
+        yield _joined(path, 1_000 * n, client, f"{client}-abc", n + 1, "cooperative-sticky")
+        lists = "Updating assignment with\n\tAssigned partitions:                       [t-0, t-{own}]\n\tCurrent owned partitions:                  [t-{own}]\n"
+        yield _consumer(
+            path,
+            1_000 * n,
+            client,
+            lists.format(own=n % 2 + 1) + "\tAdded partitions (assigned - owned):       [t-0]\n\tRevoked partitions (owned - assigned):     []\n",
+        )
+        yield _consumer(path, 1_000 * n + 1, client, "Adding newly assigned partitions: t-0", _INVOKER)
+        yield _consumer(path, 1_000 * n + 1_200, client, "Revoke previously assigned partitions t-0", _INVOKER)
+
+
+def owners(count: int) -> Iterator[Line]:
+    """Clients of one process are assigned one partition, each while all before it may still have it."""
+    for n in range(count):
+        client, member = f"c-{n}", _member(f"c-{n}", n)
+        its = f"Generation{{generationId={n + 1}, memberId='{member}', protocol='range'}}"
+        yield _consumer("app.log", 1_000 * n, client, "(Re-)joining group")
+        yield _joined("app.log", 1_000 * n + 1, client, member, n + 1)
+        yield _consumer("app.log", 1_000 * n + 2, client, f"Successfully synced group in generation {its}")
+        yield _consumer("app.log", 1_000 * n + 3, client, "Adding newly assigned partitions: t-0", _INVOKER)
+
+
+def rebalances(count: int) -> Iterator[Line]:
+    """One new member after the other joins a group of one, in its coordinator's log."""
+    for n in range(count):
+        member = _member("c", n)
+        yield _prepared(20 * n, n, _adding(member))
+        yield from _formed(20 * n + 1, n + 1, member, 1)
+
+
+def expiries(count: int) -> Iterator[Line]:
+    """Members join a group and are removed, in its coordinator's log."""
+    for n in range(count):
+        member, ms = _member("c", n), 50 * n
+        created = (
+            f"Dynamic member with unknown member id joins group g1 in Stable state. Created a new member id {member} and request the member to rejoin"
+        )
+        yield "server.log", ms, _BROKER, f"[GroupCoordinator 1]: {created} with this id."
+        yield _prepared(ms, 2 * n, _adding(member))
+        yield from _formed(ms + 1, 2 * n + 1, member, 2)
+        yield "server.log", ms + 20, _BROKER, f"[GroupCoordinator 1]: Member {member} in group g1 has failed, removing it from the group"
+        yield _prepared(ms + 20, 2 * n + 1, f"removing member {member} on heartbeat expiration")
+        yield _formed(ms + 21, 2 * n + 2, member, 1).__next__()
+
+
+def large_group(count: int) -> Iterator[Line]:
+    """The leader of a group prints the assignment of all its members, three times."""
+    members = [_member(f"c-{n}", n) for n in range(count)]
+    assignment = ", ".join(f"{member}=Assignment(partitions=[t-{n}])" for n, member in enumerate(members))
+    for g in range(1, 4):
+        yield from _leads("consumer.log", g * 60_000, "c-0", members[0], g, assignment)
+        yield _consumer("consumer.log", g * 60_000 + 4, "c-0", "Adding newly assigned partitions: t-0", _INVOKER)
+
+
+def all_members(count: int) -> Iterator[Line]:
+    """Each member of a group has its own log, and another partition in each generation; the leader prints the assignment of all."""
+    members = [_member(f"c-{n}", n) for n in range(count)]
+    assignment = ", ".join(f"{member}=Assignment(partitions=[t-{n}])" for n, member in enumerate(members))
+    for n, member in enumerate(members):
+        for g in range(1, 6):
+            path, ms = f"h{n}/consumer.log", g * 60_000 + n
+            yield from _leads(path, ms, f"c-{n}", member, g, "" if n else assignment)
+            yield _consumer(path, ms + 4, f"c-{n}", f"Adding newly assigned partitions: t-{(n + g) % count}", _INVOKER)
+
+
+def _leads(path: str, ms: int, client: str, member: str, generation: int, assignment: str) -> Iterator[Line]:
+    its = f"Generation{{generationId={generation}, memberId='{member}', protocol='cooperative-sticky'}}"
+    yield _consumer(path, ms, client, "(Re-)joining group")
+    yield _joined(path, ms + 1, client, member, generation, "cooperative-sticky")
+    if assignment:
+        yield _consumer(path, ms + 2, client, f"Finished assignment for group at generation {generation}: {{{assignment}}}")
+    yield _consumer(path, ms + 3, client, f"Successfully synced group in generation {its}")
+
+
+def workers(count: int) -> Iterator[Line]:
+    """Connect workers exchange their tasks in each generation."""
+    for n in range(count):
+        path, host = f"w{n}/connect.log", f"10.0.{n // 250}.{n % 250}"
+        member = _member(f"connect-{host}:8083", n)
+        head = f"[Worker clientId=connect-{host}:8083, groupId=cc]"
+        yield path, n, "org.apache.kafka.connect.cli.AbstractConnectCli:114", "Kafka Connect worker initializing ..."
+        for g in range(1, 6):
+            its = f"Generation{{generationId={g}, memberId='{member}', protocol='sessioned'}}"
+            ms, task = g * 10_000 + n, f"a-{(n + g) % count}"
+            yield path, ms, _WORKER, f"{head} Successfully joined group with generation {its}"
+            yield path, ms + 1, _HERDER, f"{head} Starting task {task}"
+            yield path, ms + 8_000, "org.apache.kafka.connect.runtime.Worker:1", f"{head} Stopping task {task}"
+
+
+#: What there is more and more of: how many in the smallest logs, and what writes the lines.
+KINDS: dict[str, tuple[int, Callable[[int], Iterator[Line]]]] = {
+    "handovers": (5_000, handovers),
+    "cooperative handovers": (2_500, cooperative_handovers),
+    "owners": (600, owners),
+    "rebalances": (3_000, rebalances),
+    "expiries": (1_500, expiries),
+    "members of one group": (2_000, large_group),
+    "members with logs": (100, all_members),
+    "workers": (100, workers),
+}
+#: What is measured, in words.
+STEPS = {"build": "ingest and all views", "report": "report", "page": "page"}
+FIELDS = {"cpu": "seconds of processor time", "peak": "bytes of memory"}
+
+
+def write(folder: Path, lines: Iterator[Line]) -> int:
+    """Write logs into a new folder; return their size in bytes."""
+    shutil.rmtree(folder, ignore_errors=True)
+    of: dict[str, list[str]] = {}
+    for path, ms, logger, message in lines:
+        at = _START + timedelta(milliseconds=ms)
+        of.setdefault(path, []).append(f"[{at:%Y-%m-%d %H:%M:%S},{ms % 1000:03d}] INFO {message} ({logger})\n")
+    for path, texts in of.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text("".join(texts), encoding="utf-8")
+    return sum(p.stat().st_size for p in folder.rglob("*.log"))
+
+
+def measured(work: Path, name: str, number: int, engine: str) -> dict[str, Any]:
+    """Return what building the views of a kind's logs, reporting them and writing their page takes, and the size of the logs."""
+    logs, case = work / "logs", work / "case"
+    size = write(logs, KINDS[name][1](number))
+    shutil.rmtree(case, ignore_errors=True)
+    costs = {
+        "build": measure(_BUILD, [str(logs), str(case), engine]),
+        "report": measure(_REPORT, [str(case), engine, "text"]),
+        "page": measure(_REPORT, [str(case), engine, "html"]),
+    }
+    written = {f"{step}_bytes": int(costs[step].said) for step in ("report", "page")}
+    return {"n": number, "bytes": size, **written, **{step: {"cpu": cost.cpu, "peak": cost.peak} for step, cost in costs.items()}}
+
+
+def factors(start: dict[str, Any], sizes: Sequence[dict[str, Any]]) -> dict[str, list[float | None]]:
+    """Return how much more each size takes than the one before, without the start; None if the smaller one takes nothing that can be measured.
+
+    Args:
+        start: what a log of a few lines takes.
+        sizes: what n, 2n and 4n take.
+    """
+
+    def factor(step: str, field: str, less: dict[str, Any], more: dict[str, Any]) -> float | None:
+        small, large = (size[step][field] - start[step][field] for size in (less, more))
+        return round(large / max(small, NOISE[field]), 2) if large > MOST * NOISE[field] or small > NOISE[field] else None
+
+    return {f"{step}_{field}": [factor(step, field, *pair) for pair in pairwise(sizes)] for step in STEPS for field in FIELDS}
+
+
+def too_large(kinds: Sequence[dict[str, Any]]) -> list[str]:
+    """Return a line for each factor above `MOST`."""
+    return [
+        f"{kind['kind']}, {name.replace('_', ' ')}: {factor} from {less['n']:,} to {more['n']:,}"
+        for kind in kinds
+        for name, found in kind["factors"].items()
+        for factor, (less, more) in zip(found, pairwise(kind["sizes"]), strict=True)
+        if factor is not None and factor > MOST
+    ]
+
+
+def _printed(kind: str, size: dict[str, Any]) -> str:
+    steps = "  ".join(f"{step} {size[step]['cpu']:6.1f} s {size[step]['peak'] / 1e6:6,.0f} MB" for step in STEPS)
+    return f"{kind:24} {size['n']:7,}  {size['bytes'] / 1e6:5.1f} MB  {steps}"
+
+
+def main() -> None:
+    """Measure the requested kinds and print a line for each size; keep the figures of the others."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), metavar="KIND")
+    parser.add_argument("--scale", type=float, default=1.0, help="multiplies the numbers of the smallest logs")
+    parser.add_argument("--engine", default="sail")
+    parser.add_argument("--json", type=Path, default=FIGURES)
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    found = json.loads(options.json.read_text(encoding="utf-8")) if options.json.exists() else {"kinds": []}
+    for name in options.kinds:
+        start = measured(options.work, name, 2, options.engine)
+        print(_printed(name, start), flush=True)
+        sizes = []
+        for times in (1, 2, 4):
+            sizes.append(measured(options.work, name, int(KINDS[name][0] * options.scale) * times, options.engine))
+            print(_printed(name, sizes[-1]), flush=True)
+        what = (KINDS[name][1].__doc__ or "").strip()
+        of = {"kind": name, "what": what, "engine": options.engine, "start": start, "sizes": sizes, "factors": factors(start, sizes)}
+        of |= {
+            "date": f"{datetime.now(UTC):%Y-%m-%d}",
+            "machine": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}",
+        }
+        print(f"{'':24} factors: " + ", ".join(f"{key} {values}" for key, values in of["factors"].items() if any(values)), flush=True)
+        found["kinds"] = sorted([*(k for k in found["kinds"] if k["kind"] != name), of], key=lambda k: list(KINDS).index(k["kind"]))
+        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    if wrong := too_large([k for k in found["kinds"] if k["kind"] in options.kinds]):
+        sys.exit("faster than the logs: " + "; ".join(wrong))
+
+
+if __name__ == "__main__":
+    main()
