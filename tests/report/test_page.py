@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from html.parser import HTMLParser
@@ -16,7 +17,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
-from crowd import crowd
+from crowd import crowd, owners
 from made_case import LINES, W1, at, finding, incident, made, owned, rows, split
 from storm import storm
 from test_report import CONTROL, hostile
@@ -541,15 +542,16 @@ def test_each_message_is_looked_up_and_not_searched_for_by_each_finding() -> Non
     assert Counted.read <= 2 * len(edges)
 
 
-@pytest.mark.whole
-def test_the_reports_of_many_groups_take_linear_time() -> None:
-    def took(groups: int) -> dict[str, float]:
-        views, spent = crowd(groups), {}
+@pytest.mark.parametrize(("make", "number"), [pytest.param(crowd, 1_000, marks=pytest.mark.whole), (owners, 300)], ids=["groups", "owners"])
+def test_reports_take_linear_time(make: Callable[[int], dict[str, list[dict]]], number: int) -> None:
+    def took(number: int) -> dict[str, float]:
+        views, spent = make(number), {}
         begun = time.process_time()
         report = made(views)
         for name, write in (
             ("rows", lambda: None),
             ("page", lambda: render.render(report)),
+            ("full", lambda: content.compose(report)),
             ("screen", lambda: content.first_screen(report)),
             ("timeline", lambda: timeline.compose(report, 120)),
         ):
@@ -561,7 +563,7 @@ def test_the_reports_of_many_groups_take_linear_time() -> None:
     took(2)  # loads what is loaded once
     gc.disable()  # its share of the time depends on the tests before
     try:
-        few, many = took(1_000), took(4_000)
+        few, many = took(number), took(4 * number)
     finally:
         gc.enable()
     # Parts of less than a second are too short to compare: what is not yet in the processor's cache decides.

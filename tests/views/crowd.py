@@ -53,3 +53,33 @@ def crowd(groups: int) -> dict[str, list[dict[str, Any]]]:
             )
         )
     return views
+
+
+def owners(count: int) -> dict[str, list[dict[str, Any]]]:
+    """Return the views' rows of a partition that is assigned to `count` clients of one process, one after the other; no line shows that one releases it."""
+    one = rows()
+    kept = ("source_file", "process", "clock_offset")
+    views: dict[str, list[dict[str, Any]]] = {name: one[name] if name in kept else [] for name in (*one, "occurrence")}
+    for n in range(count):
+        member, is_held = f"c-{n}-{n:032x}", {"resource_kind": "partition", "kind": "held"}
+        views["member"].append(one["member"][0] | {"member_id": member, "client_id": f"c-{n}"})
+        views["generation"].append(generation(n + 1, n))
+        views["member_generation"].append(share(n + 1, member, ["t-0"]))
+        views["ownership"].append(
+            owned("t-0", "w1", ownership_id=f"o-{n}", resource_kind="partition", member_id=member, start_lo=at(n), start_hi=at(n + 0.5))
+        )
+        if n:
+            both = {"process_a": "w1/connect.log", "process_b": "w1/connect.log", "ownership_a": f"o-{n - 1}", "ownership_b": f"o-{n}"}
+            views["split_brain"].append(split("t-0", "undecided", **is_held, **both, from_lo=at(n), from_hi=at(n + 0.5), to_lo=None, to_hi=None))
+        occurrence = {
+            "occurrence_id": f"n-{n}",
+            "finding_id": "f-split-brain-partition",
+            "rule": "split-brain-partition",
+            "group_id": "connect-cluster",
+        }
+        views["occurrence"].append(
+            occurrence
+            | {"subject": "t-0", "from_ts": at(n), "to_ts": at(n + 1), "lasted_ms": 1_000, "headline": f"{n}", "incident_id": None, "facts": None}
+        )
+    views["finding"].append(finding("split-brain-partition", "warning", "undecided", occurrences=count))
+    return views
