@@ -108,8 +108,8 @@ WITH last_open_line AS (
   ) k ON k.event_id = g.event_id
   WHERE g.event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost')
 ), later_line AS (
-  -- For each line that changes what a consumer holds: the next line of each kind, of the consumer, its group (a sink's tasks) or its process. The time
-  -- of a request to join, and of a close, is that of the line before; `number` is a list's number, or the position at which a gap begins.
+  -- For each line that changes what a consumer holds: the next line of each kind, of the consumer, its group (tasks of a sink) or its process. The
+  -- time of a request to join, and of a close, is that of the line before; `number` is a list's number, or the position at which a gap begins.
   SELECT process_id, instance, group_id, client, stream_pos, what,
     lag(CASE WHEN what = 'made' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER of_client AS next_made,
     lag(CASE WHEN what = 'closed' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER of_client AS next_closed,
@@ -119,8 +119,8 @@ WITH last_open_line AS (
     lag(CASE WHEN what = 'sure_list' THEN number END) IGNORE NULLS OVER of_client AS next_sure_nth,
     lag(CASE WHEN what = 'doubtful_list' THEN number END) IGNORE NULLS OVER of_client AS next_doubtful_nth,
     lag(CASE WHEN what = 'stopped' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS
-      OVER (PARTITION BY process_id, instance, group_id ORDER BY stream_pos DESC, what, event_id) AS next_stopped,
-    min(CASE WHEN what = 'gap' THEN number END) OVER (PARTITION BY process_id, instance ORDER BY stream_pos DESC, what ROWS UNBOUNDED PRECEDING)
+      OVER (PARTITION BY process_id, instance, group_id ORDER BY -stream_pos, what, event_id) AS next_stopped,
+    min(CASE WHEN what = 'gap' THEN number END) OVER (PARTITION BY process_id, instance ORDER BY -stream_pos, what ROWS UNBOUNDED PRECEDING)
       AS gap_from_pos
   FROM (
     -- In alphabetical order this kind comes before all others in the same line.
@@ -148,7 +148,7 @@ WITH last_open_line AS (
     UNION ALL
     SELECT process_id, instance, NULL, NULL, to_pos, 'gap', NULL, NULL, from_pos FROM log_hole WHERE is_wide
   )
-  WINDOW of_client AS (PARTITION BY process_id, instance, client ORDER BY stream_pos DESC, what, group_id)
+  WINDOW of_client AS (PARTITION BY process_id, instance, client ORDER BY -stream_pos, what, group_id)
 ), placed_change AS (
   SELECT c.*, n.next_made, n.next_closed, n.next_lost, n.next_rejoin, n.next_mark, n.next_sure_nth, n.next_doubtful_nth, n.next_stopped,
     n.gap_from_pos
@@ -177,8 +177,8 @@ WITH last_open_line AS (
   JOIN numbered_list l ON l.process_id = g.process_id AND l.instance = g.instance AND l.client = g.client AND l.is_sure = g.is_sure
     AND l.nth = coalesce(r.last_nth + 1, g.next_nth)
 ), change_sequence AS (
-  -- A KIP-848 consumer prints in one line the partitions that it owned and those that it receives. What ends a holding without naming the partition is
-  -- in the sequence once for each assignment that it may end.
+  -- A KIP-848 consumer prints in one line the partitions that it owned and those that it receives. What ends a holding without naming the partition
+  -- is in the sequence once for each assignment that it may end.
   SELECT *, lag(what) OVER (PARTITION BY process_id, instance, group_id, client, next_made.pos, resource ORDER BY stream_pos, what = 'given', what)
     AS last_what
   FROM (
@@ -226,7 +226,7 @@ WITH last_open_line AS (
       UNION ALL
       SELECT process_id, instance, NULL, client, resource, stream_pos, false, is_revoked, at_ms, event_id FROM listed_partition
     )
-    WINDOW w AS (PARTITION BY process_id, instance, client, resource ORDER BY stream_pos DESC, is_given DESC, is_revoked, group_id)
+    WINDOW w AS (PARTITION BY process_id, instance, client, resource ORDER BY -stream_pos, NOT is_given, is_revoked, group_id)
   )
   WHERE is_given AND (next_list IS NOT NULL OR next_revocation IS NOT NULL)
 ), holding_end AS (
@@ -262,7 +262,7 @@ WITH last_open_line AS (
       FROM event WHERE event = 'poll_overdue' AND ts IS NOT NULL
     )
     WINDOW of_resource AS (PARTITION BY process_id, instance, resource),
-      in_order AS (PARTITION BY process_id, instance, resource ORDER BY stream_pos, is_line DESC, client)
+      in_order AS (PARTITION BY process_id, instance, resource ORDER BY stream_pos, NOT is_line, client)
   )
   WHERE is_line AND is_of_one AND holding IS NOT NULL AND coalesce(stream_pos < holding.to_pos, true)
   GROUP BY process_id, instance, resource, holding.from_pos
