@@ -52,22 +52,24 @@ WITH worker AS (
     max(stop) OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client) AS last,
     row_number() OVER (PARTITION BY kafka_cluster, group_id, process_id, instance, client ORDER BY start_ms DESC) = 1 AS is_last
   FROM (SELECT *, struct(stop_ms IS NULL AS is_open, stop_ms AS at_ms, is_late) AS stop FROM active_span)
-), assignment_time AS (
-  -- An empty assignment ends the pause too.
-  SELECT process_id, instance, group_id, client, array_sort(collect_list(at_ms)) AS times FROM client_event
-  WHERE event = 'partitions_assigned' OR event = 'worker_assigned' AND coalesce(size(assigned_tasks), 0) = 0
-  GROUP BY process_id, instance, group_id, client
 ), idle_span AS (
-  SELECT g.kafka_cluster, g.group_id, g.process_id, g.instance, g.client, g.from_ms, g.is_late,
-    least(g.to_ms, get(filter(a.times, t -> t >= g.from_ms), 0)) AS to_ms
+  -- An empty assignment ends the pause too.
+  SELECT kafka_cluster, group_id, process_id, instance, client, from_ms, is_late, least(to_ms, assigned_ms) AS to_ms
   FROM (
-    SELECT kafka_cluster, group_id, process_id, instance, client, until.at_ms AS from_ms, start_ms AS to_ms, until.is_late
-    FROM span_with_previous WHERE until.at_ms < start_ms
-    UNION ALL
-    SELECT kafka_cluster, group_id, process_id, instance, client, last.at_ms, NULL, last.is_late
-    FROM span_with_previous WHERE is_last AND last.at_ms IS NOT NULL
-  ) g
-  LEFT JOIN assignment_time a ON a.process_id = g.process_id AND a.instance = g.instance AND a.group_id = g.group_id AND a.client = g.client
+    SELECT *, lag(CASE WHEN NOT is_idle THEN from_ms END) IGNORE NULLS
+      OVER (PARTITION BY process_id, instance, group_id, client ORDER BY -from_ms, is_idle, to_ms, kafka_cluster) AS assigned_ms
+    FROM (
+      SELECT kafka_cluster, group_id, process_id, instance, client, until.at_ms AS from_ms, start_ms AS to_ms, until.is_late, true AS is_idle
+      FROM span_with_previous WHERE until.at_ms < start_ms
+      UNION ALL
+      SELECT kafka_cluster, group_id, process_id, instance, client, last.at_ms, NULL, last.is_late, true
+      FROM span_with_previous WHERE is_last AND last.at_ms IS NOT NULL
+      UNION ALL
+      SELECT NULL, group_id, process_id, instance, client, at_ms, NULL, false, false FROM client_event
+      WHERE event = 'partitions_assigned' OR event = 'worker_assigned' AND coalesce(size(assigned_tasks), 0) = 0
+    )
+  )
+  WHERE is_idle
 ), client_renewal AS (
   SELECT process_id, instance, client_id, collect_list(at_ms) AS times FROM fact_line
   WHERE event IN ('client_closed', 'subscribed') AND client_id IS NOT NULL GROUP BY process_id, instance, client_id
