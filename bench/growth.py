@@ -142,7 +142,7 @@ def expiries(count: int) -> Iterator[Line]:
         yield from _formed(ms + 1, 2 * n + 1, member, 2)
         yield "server.log", ms + 20, _BROKER, f"[GroupCoordinator 1]: Member {member} in group g1 has failed, removing it from the group"
         yield _prepared(ms + 20, 2 * n + 1, f"removing member {member} on heartbeat expiration")
-        yield _formed(ms + 21, 2 * n + 2, member, 1).__next__()
+        yield next(_formed(ms + 21, 2 * n + 2, member, 1))
 
 
 def large_group(count: int) -> Iterator[Line]:

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import growth
 import many_processes
 import pictures
 import pytest
@@ -84,3 +85,21 @@ def test_many_processes_are_clusters_of_their_own(tmp_path: Path) -> None:
     assert "groupId=connect-cluster-0004]" in again
     names = re.compile(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b10\.\d+\.\d+\.\d+\b|[Cc]luster ID: [\w-]+")
     assert not set(names.findall(first)) & set(names.findall(again))
+
+
+def test_growth_is_measured_without_the_start() -> None:
+    def taking(cpu: float) -> dict[str, Any]:
+        return {"n": 1, **{step: {"cpu": 20 + cpu, "peak": 5e8 + 1e7 * cpu} for step in growth.STEPS}}
+
+    start, linear, quadratic = taking(0), [taking(cpu) for cpu in (10, 20, 40)], [taking(cpu) for cpu in (10, 40, 160)]
+    assert growth.factors(start, linear)["build_cpu"] == [2, 2]
+    assert growth.factors(start, quadratic)["build_cpu"] == [4, 4]
+    assert growth.factors(start, [taking(0.1), taking(0.2), taking(0.3)])["page_cpu"] == [None, None]
+    wrong = growth.too_large([{"kind": "owners", "sizes": quadratic, "factors": growth.factors(start, quadratic)}])
+    assert any(line.startswith("owners, build cpu: 4.0") for line in wrong)
+
+
+def test_logs_of_each_kind_grow_in_proportion(tmp_path: Path) -> None:
+    for name, (_, lines) in growth.KINDS.items():
+        few, many = (growth.write(tmp_path / f"{name}-{n}", lines(n)) for n in (200, 400))
+        assert 1.8 < many / few < 2.2, name
