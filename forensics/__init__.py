@@ -23,7 +23,7 @@ The packages and modules that turn bytes into a report, in reading order. Each i
     snapshots       reads output of tools, REST responses and properties files beside the logs
     inventory       describes each evidence file: its hash, process and time zone
     extract         converts splits of the evidence to rows
-    engines         runs queries on Spark or Sail (import_guard, pandas_import, scratch: what they need on an unknown machine)
+    engines         runs queries on Spark or Sail (import_guard, interrupts, pandas_import, scratch: what they need on an unknown machine)
     wording         converts facts to sentences
     causes          links findings to their causes, and both to incidents
     case            the case folder: ingest, tables, views, integrity

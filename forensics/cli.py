@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from typer.core import TyperCommand
 
-from forensics import __version__, api, engines
+from forensics import __version__, api, engines, interrupts
 from forensics.api import ReportFormat
 from forensics.console import DEFAULT_CASE, case_option, output_file, progress, say, say_ingested, say_redacted
 from forensics.errors import SHELL, ForensicsError, UsageError
@@ -32,6 +32,8 @@ from forensics.evidence.objects import place as location
 from forensics.wording.formats import count, printable
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from forensics.inventory.evidence import Evidence
     from forensics.report.document import Document
 
@@ -1035,8 +1037,6 @@ _STDERR = [2]
 
 def _listen_for_interrupts() -> None:
     """Make Ctrl-C end the command within a second, even while it computes in a library or waits for an engine."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        return  # ignored, as for a background job of a script
     # Registered first, so it runs last: the command has done its work then, and Python would let Ctrl-C end it as if it had not.
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     with suppress(OSError):  # closed by the caller
@@ -1045,16 +1045,20 @@ def _listen_for_interrupts() -> None:
     os.set_blocking(notify, False)
     signal.set_wakeup_fd(notify, warn_on_full_buffer=False)
 
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        if interrupts.is_meant():
+            signal.default_int_handler(number, frame)
+
     def listen() -> None:
         while number := os.read(received, 1):
-            if number[0] == signal.SIGINT and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            if number[0] == signal.SIGINT and signal.getsignal(signal.SIGINT) is interrupt and interrupts.is_meant():
                 _SIGNALS.append(number)
                 logging.disable(logging.CRITICAL)  # py4j logs a traceback for the query that this ends
                 time.sleep(_ORDER_SECONDS)
                 _leave()
 
     threading.Thread(target=listen, daemon=True, name="forensics-interrupts").start()
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, interrupt)
     others = sys.unraisablehook
     # Python prints a traceback if a destructor is interrupted.
     sys.unraisablehook = lambda u: None if u.exc_type is KeyboardInterrupt else others(u)

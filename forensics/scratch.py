@@ -1,6 +1,6 @@
-"""Provide a folder for Spark's temporary files that is private to the user and is removed when the process ends, however it ends.
+"""Provide folders for temporary files that are private to the user and are removed when the process ends, however it ends.
 
-A killed process cannot clean up. A shell in a session of its own, which signals to the process group do not reach, waits for its end and removes the
+A killed process cannot clean up. For Spark's files, a shell in a session of its own, which signals to the process group do not reach, waits for its end and removes the
 folder. If even the shell could not (power failure), the next process does.
 """
 
@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -18,10 +19,41 @@ from filelock import FileLock
 
 PREFIX = "kafka-forensics-"
 _LOCK = ".lock"
+#: A process locks its folder within this time.
+_ABANDONED_SECONDS = 60
 #: Java ends after this process and still writes, so the folder must stay absent for a second.
 _REMOVE = 'cat; gone=0; while [ $gone -lt 4 ]; do if [ -e "$0" ]; then gone=0; rm -rf "$0"; else gone=$((gone+1)); fi; sleep 0.3; done'
 #: Open while this process runs: the folder's lock shows that it is in use, and the end of the pipe shows the shell that it no longer is.
 _HELD: list[object] = []
+
+
+class PrivateFolder:
+    """A folder for temporary files, private to the user and locked while this process uses it. The next process removes it if this one is killed.
+
+    Args:
+        below: parent folder; that of the system by default.
+
+    Raises:
+        OSError: it cannot be created.
+    """
+
+    def __init__(self, below: Path | None = None) -> None:
+        below = Path(tempfile.gettempdir()) if below is None else below
+        _sweep(below)
+        self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=below))  # 0700
+        self._lock = FileLock(self.path / _LOCK, mode=0o600, thread_local=False)
+        self._lock.acquire()
+
+    def remove(self) -> None:
+        """Remove the folder and all that is in it."""
+        self._lock.release()
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
 
 
 @cache
@@ -34,19 +66,16 @@ def scratch(below: Path) -> Path:
     Raises:
         OSError: it cannot be created.
     """
-    _sweep(below)
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=below))  # 0700
-    lock = FileLock(folder / _LOCK, mode=0o600)
-    lock.acquire()
+    folder = PrivateFolder(below)
     nowhere = subprocess.DEVNULL
     with suppress(OSError):  # without a shell, the next process cleans up
         _HELD.append(
             subprocess.Popen(
-                ["/bin/sh", "-c", _REMOVE, str(folder)], stdin=subprocess.PIPE, stdout=nowhere, stderr=nowhere, cwd="/", start_new_session=True
+                ["/bin/sh", "-c", _REMOVE, str(folder.path)], stdin=subprocess.PIPE, stdout=nowhere, stderr=nowhere, cwd="/", start_new_session=True
             )
         )
-    _HELD.append(lock)
-    return folder
+    _HELD.append(folder)
+    return folder.path
 
 
 def _sweep(below: Path) -> None:
@@ -58,3 +87,5 @@ def _sweep(below: Path) -> None:
             if (folder / _LOCK).exists():
                 with FileLock(folder / _LOCK, timeout=0):  # its `Timeout` is an OSError
                     shutil.rmtree(folder, ignore_errors=True)
+            elif not any(folder.iterdir()) and folder.stat().st_mtime < time.time() - _ABANDONED_SECONDS:  # its process ended before it was locked
+                folder.rmdir()

@@ -228,12 +228,20 @@ def texts(pattern: Any, *, many: bool = True) -> Iterator[tuple[str, str, str]]:
                         yield key
 
 
-_NAMED = re.compile(r"\(\?P<\w+>")
+_NAMED = re.compile(r"\(\?P(?:<(?P<name>\w+)>|=(?P<same>\w+)\))")
 
 
 def _plain(source: str) -> str:
-    """Return an expression of the `regex` module in a form that Python's own parser reads."""
-    return _NAMED.sub("(", source)
+    """Return an expression of the `regex` module in a form that Python's own parser reads: each group has a name of its own."""
+    known: dict[str, int] = {}
+
+    def one(found: re.Match[str]) -> str:
+        if found["same"]:
+            return f"(?P={found['same']}_{known[found['same']]})"
+        known[found["name"]] = known.get(found["name"], 0) + 1
+        return f"(?P<{found['name']}_{known[found['name']]}>"
+
+    return _NAMED.sub(one, source)
 
 
 def _literals(tree: Any) -> Iterator[str]:

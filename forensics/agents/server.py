@@ -192,7 +192,7 @@ class Tools:
         from forensics.report import query
         from forensics.wording.formats import count
 
-        if re.fullmatch(r"\s*[\w-]*\s*", statement):
+        if re.fullmatch(r"[\w-]*", statement.strip()):
             return _described(statement.strip())
         accepted = accept(statement, limit + 1)
         stored = query.stored(self._case.folder, None, [accepted])

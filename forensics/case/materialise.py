@@ -5,7 +5,6 @@ An engine runs a view's query; a view without a query is computed here, by its m
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from graphlib import TopologicalSorter
@@ -26,6 +25,7 @@ from forensics.engines import other
 from forensics.engines.rows import may_be_null, types_of
 from forensics.errors import CaseError
 from forensics.failures import ENGINE_FAILED, explained
+from forensics.scratch import PrivateFolder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -66,8 +66,8 @@ def build(
         engine.table(name, paths, missing_columns(name, found), small=small)
     target.mkdir(parents=True, exist_ok=True)
     events = sum(rows_in(path).count_rows() for path in tables.get("event_row", ()))
-    with engine.watched(), engine.tuned(small=small), tempfile.TemporaryDirectory(prefix="forensics-") as parts:
-        ready = _Build(engine, tables, target, Path(parts), small=small, events=events, knobs=thresholds(overrides))
+    with engine.watched(), engine.tuned(small=small), PrivateFolder() as parts:
+        ready = _Build(engine, tables, target, parts, small=small, events=events, knobs=thresholds(overrides))
         return ready.run(progress or (lambda view, number, of: None))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import socket
 import stat
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forensics.errors import ForensicsError
+from forensics.scratch import PrivateFolder
 
 if TYPE_CHECKING:
     from pysail.spark import SparkConnectServer
@@ -30,6 +30,7 @@ _ACCEPT_SECONDS = 30.0
 _LOOK_SECONDS = 0.0005
 #: Maximum length of a Unix socket's path that works on every system.
 _LONGEST_PATH = 100
+_NAME = "sail"
 _PIECE = 1 << 18
 
 
@@ -70,12 +71,12 @@ class SailServer:
         except OSError as e:
             raise _open_port(e.strerror or str(e)) from e
         ours.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        listener, path = _listener()
+        listener, folder = _listener()
         self._ends.append(listener)
-        threading.Thread(target=self._join, args=(listener, path, ours), daemon=True).start()
-        return f"unix:{path}"
+        threading.Thread(target=self._join, args=(listener, folder, ours), daemon=True).start()
+        return f"unix:{folder.path / _NAME}"
 
-    def _join(self, listener: socket.socket, path: Path, ours: socket.socket) -> None:
+    def _join(self, listener: socket.socket, folder: PrivateFolder, ours: socket.socket) -> None:
         """Accept the client's connection, remove the socket, and forward bytes."""
         try:
             listener.settimeout(_ACCEPT_SECONDS)
@@ -88,7 +89,7 @@ class SailServer:
         finally:
             with suppress(OSError):
                 listener.close()
-            _remove(path)
+            folder.remove()
 
     def cut(self) -> None:
         """End the connection: pending calls raise an error."""
@@ -102,24 +103,16 @@ class SailServer:
         self._server.stop()
 
 
-def _listener() -> tuple[socket.socket, Path]:
-    """Return a Unix socket that listens, and its path in a private folder of its own."""
-    folder = Path(tempfile.mkdtemp(prefix="forensics-"))  # 0700
-    if len(os.fsencode(folder / "sail")) > _LONGEST_PATH:
-        folder.rmdir()
-        folder = Path(tempfile.mkdtemp(prefix="forensics-", dir="/tmp"))  # noqa: S108
+def _listener() -> tuple[socket.socket, PrivateFolder]:
+    """Return a Unix socket that listens at `_NAME` in a private folder of its own, and the folder."""
+    folder = PrivateFolder()
+    if len(os.fsencode(folder.path / _NAME)) > _LONGEST_PATH:
+        folder.remove()
+        folder = PrivateFolder(Path("/tmp"))  # noqa: S108
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(str(folder / "sail"))
+    listener.bind(str(folder.path / _NAME))
     listener.listen(1)
-    return listener, folder / "sail"
-
-
-def _remove(path: Path) -> None:
-    """Remove the path of a Unix socket, and its folder."""
-    with suppress(OSError):
-        path.unlink()
-    with suppress(OSError):
-        path.parent.rmdir()
+    return listener, folder
 
 
 def _close_behind(ours: socket.socket, address: tuple[str, int]) -> None:
@@ -144,8 +137,8 @@ def _close_behind(ours: socket.socket, address: tuple[str, int]) -> None:
     for number in listening:
         # The server keeps the descriptor number, but of a listener without a path. Accepting must return *try again later*, after which the server
         # waits indefinitely. After any other error it would retry in a loop, which uses one core all the time.
-        unreachable, path = _listener()
-        _remove(path)
+        unreachable, folder = _listener()
+        folder.remove()
         with unreachable:
             unreachable.setblocking(False)
             os.dup2(unreachable.fileno(), number, inheritable=False)

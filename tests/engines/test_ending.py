@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import os
+import pty
+import shlex
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -176,6 +181,67 @@ def test_ctrl_c_ends_a_command_that_does_not_listen(tmp_path: Path):
     assert process.returncode == 130
     assert said.count("\n") == 1
     assert time.monotonic() - began < ENOUGH_SECONDS
+
+
+COMPUTE = (
+    "import hashlib, sys\nfrom forensics import api\n"
+    "def compute(*a, **k):\n    print(flush=True)\n    hashlib.pbkdf2_hmac('sha256', b'x', b'y', 10**9)\n"
+    "api.open_case = compute\nsys.argv[1:] = ['report', '--case', 'x']\nfrom forensics.__main__ import main\nmain()"
+)
+#: As a shell without job control does for a background job, and `nohup` keeps.
+IGNORING = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)}
+
+
+@on_linux
+@pytest.mark.parametrize("after", [0.05, 2.0])
+def test_a_command_started_with_interrupts_ignored_ends_by_one(after: float):
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
+    command = [sys.executable, "-c", COMPUTE]
+    with subprocess.Popen(command, **pipes, **IGNORING) as process:
+        if after > 1:
+            process.stdout.readline()
+        else:
+            while "site-packages" not in Path(f"/proc/{process.pid}/maps").read_text():
+                time.sleep(0.02)  # its first imports
+        time.sleep(after)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert said.startswith("Interrupted: ")
+
+
+@on_linux
+def test_timeout_ends_a_background_job_of_a_script():
+    script = f'timeout -s INT 4 {shlex.quote(sys.executable)} -c "$0" & wait $!'
+    began = time.monotonic()
+    done = subprocess.run(["sh", "-c", script, COMPUTE], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 124, done.stderr
+    assert "Interrupted: " in done.stderr
+    assert time.monotonic() - began < ENOUGH_SECONDS
+
+
+@on_linux
+@pytest.mark.parametrize(("ignoring", "code"), [(True, -signal.SIGKILL), (False, 130)])
+def test_ctrl_c_for_a_script_does_not_end_its_background_job(ignoring: bool, code: int):
+    """Both have the terminal, and the keys of Ctrl-C are typed."""
+    ours, theirs = pty.openpty()
+
+    def begin() -> None:
+        fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
+        signal.signal(signal.SIGINT, signal.SIG_IGN if ignoring else signal.SIG_DFL)
+
+    with subprocess.Popen(
+        [sys.executable, "-c", COMPUTE], stdin=theirs, stdout=subprocess.PIPE, stderr=theirs, start_new_session=True, preexec_fn=begin
+    ) as process:
+        process.stdout.readline()
+        time.sleep(0.5)
+        os.write(ours, b"\x03")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(4 if ignoring else 20)
+        process.kill()
+    os.close(ours)
+    os.close(theirs)
+    assert process.returncode == code
 
 
 # --- what is said meanwhile

@@ -25,6 +25,7 @@ from forensics.failures import explained
 from forensics.import_guard import importable
 from forensics.inventory.inventory import find_evidence
 from forensics.report import query
+from forensics.scratch import PrivateFolder
 
 LINE = (
     "[2026-11-21 07:51:24,897] INFO [Consumer clientId=c-1, groupId=g] (Re-)joining group "
@@ -74,6 +75,29 @@ def test_what_another_process_could_not_remove_is_removed(tmp_path: Path) -> Non
     code = "import sys; from pathlib import Path; from forensics.scratch import scratch; scratch(Path(sys.argv[1]))"
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
     assert not left.exists()
+
+
+def test_a_folder_of_a_killed_command_is_removed_by_the_next_and_no_other(tmp_path: Path) -> None:
+    """Folders of running commands, of other names, and without this program's lock stay."""
+    code = "import sys, time; from pathlib import Path; from forensics.scratch import PrivateFolder; kept = PrivateFolder(Path(sys.argv[1])); print(kept.path, flush=True); time.sleep(60)"
+    processes = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    killed, running = (Path(process.stdout.readline().strip()) for process in processes if process.stdout)
+    (killed / "part-0.parquet").write_text("rows")
+    for name in ("forensics-evidence", "kafka-forensics-notes"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "own.txt").touch()
+    abandoned, new = tmp_path / "kafka-forensics-old", tmp_path / "kafka-forensics-new"
+    for folder in (abandoned, new):
+        folder.mkdir()
+    os.utime(abandoned, (0, 0))
+    processes[0].kill()
+    processes[0].wait()
+    with PrivateFolder(tmp_path) as mine:
+        assert stat.S_IMODE(mine.stat().st_mode) == 0o700
+        assert {f.name for f in tmp_path.iterdir()} == {running.name, mine.name, new.name, "forensics-evidence", "kafka-forensics-notes"}
+    assert not mine.exists()
+    processes[1].kill()
+    processes[1].wait()
 
 
 def test_a_link_that_leads_out_of_the_evidence_is_not_followed(tmp_path: Path) -> None:
