@@ -527,7 +527,12 @@ class RecordRewriter:
 
     def _prefix(self, prefix: str) -> str:
         """Rewrite context prefixes, `[b|task-1] [Consumer clientId=..., groupId=...] `."""
-        return re.sub(r"\[([^\]]*)\]|[^\[]+", lambda m: f"[{self._in_prefix(m[1])}]" if m[1] is not None else self._rewriter.running(m[0]), prefix)
+
+        def one(found: re.Match[str]) -> str:
+            return f"[{self._in_prefix(found[1])}]" if found[1] is not None else self._rewriter.running(found[0])
+
+        end = prefix.rfind("]") + 1  # each bracket before it is closed
+        return re.sub(r"\[([^\]]*)\]|[^\[]+", one, prefix[:end]) + self._rewriter.running(prefix[end:])
 
     def _in_prefix(self, text: str) -> str:
         if _PAIR.search(text):

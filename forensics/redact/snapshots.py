@@ -117,7 +117,7 @@ class SnapshotRewriter:
         return (
             facts
             + label
-            + re.sub(r"([\w.]+)=([^,\s]*)", lambda m: f"{self._rewriter.setting_key(m[1])}={self._rewriter.setting(m[1], m[2])}", settings)
+            + re.sub(r"(?<![\w.])([\w.]++)=([^,\s]*)", lambda m: f"{self._rewriter.setting_key(m[1])}={self._rewriter.setting(m[1], m[2])}", settings)
         )
 
     def _topic_fact(self, text: str, found: re.Match[str]) -> str:
