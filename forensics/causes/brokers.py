@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
@@ -52,11 +52,12 @@ class _Outage:
 
 @dataclass(frozen=True)
 class _Ending:
-    """The end of a broker's run, until its next run."""
+    """The end of a broker's run, until a later run has started; `last_instance` is the run before that."""
 
     row: Row
     kafka_cluster: str | None
     broker_id: int | None
+    last_instance: int | None
 
 
 @dataclass
@@ -142,14 +143,40 @@ def _outages(inputs: Inputs) -> list[_Outage]:
 
 
 def _endings(inputs: Inputs) -> list[_Ending]:
-    """Return the ends of brokers' runs, with the cluster and the id of the broker."""
+    """Return the ends of brokers' runs, with the cluster and the id of the broker.
+
+    A broker is back when its next run has started. The first line of that run does not show it, and a run that ends before it has started only interrupts the
+    absence.
+    """
     brokers = ByKey(inputs.rows("cluster_broker"), "process_id")
-    found = []
-    for row in inputs.rows("process_ending"):
+    started = _started(inputs)
+    found: list[_Ending] = []
+    for row in sorted(inputs.rows("process_ending"), key=lambda row: (row["process_id"], row["instance"] or 0)):
         known = brokers[row["process_id"]] if row["is_broker"] else ()
-        if known:
-            cluster = max(there(broker["kafka_cluster"] for broker in known), default=None)
-            found.append(_Ending(row, cluster, greatest(*(broker["broker_id"] for broker in known))))
+        if not known:
+            continue
+        back = started.get((row["process_id"], plus(row["instance"], 1)))
+        if back is not None and up_to(row["to_hi_ms"], back[1]):
+            row = row | {"to_lo_ms": back[0], "to_hi_ms": back[1]}
+        before = found[-1].row if found and found[-1].row["process_id"] == row["process_id"] else None
+        if before is not None and row["how"] in ("failed", "starting") and row["instance"] == plus(found[-1].last_instance, 1):
+            witness = [*(before["witness"] or ()), *(row["witness"] or ())]
+            away = before | {"how": row["how"], "to_lo_ms": row["to_lo_ms"], "to_hi_ms": row["to_hi_ms"], "witness": witness}
+            found[-1] = replace(found[-1], row=away, last_instance=row["instance"])
+            continue
+        cluster = max(there(broker["kafka_cluster"] for broker in known), default=None)
+        found.append(_Ending(row, cluster, greatest(*(broker["broker_id"] for broker in known)), row["instance"]))
+    return found
+
+
+def _started(inputs: Inputs) -> dict[tuple[str | None, int | None], tuple[int | None, int | None]]:
+    """Return when each run of a broker had started, at the earliest and at the latest."""
+    clocks = ByKey((row for row in inputs.rows("clock_offset") if row["is_island_reference"] and row["is_steady"]), "process_id")
+    lines = inputs.rows("fact_line", columns=["process_id", "instance", "at_ms"], where=pc.field("event") == "broker_started")
+    found: dict[tuple[str | None, int | None], tuple[int | None, int | None]] = {}
+    for line in sorted(lines, key=lambda line: line["at_ms"] or 0, reverse=True):
+        for clock in clocks[line["process_id"]]:
+            found[line["process_id"], line["instance"]] = (minus(line["at_ms"], clock["hi_ms"]), minus(line["at_ms"], clock["lo_ms"]))
     return found
 
 

@@ -201,6 +201,7 @@ class _Incident:
     to_hi_ms: int | None
     rank: int
     times: int = 1
+    parts: Sequence[Row] = ()
     began_at_ms: list[int] | None = None
     members: int | None = None
     process_ids: list[str] = field(default_factory=list)
@@ -231,7 +232,8 @@ def _with_cause(cause: Row, effects: _Effects, lost: _Members) -> _Incident:
         to_hi_ms=cause["to_hi_ms"],
         # A worker that was killed is not a note, even if this is uncertain.
         rank=max(rank, 2) if "lines_missing" in (cause["alternatives"] or ()) else rank,
-        times=cause["times"],
+        times=cause["times"] or 1,
+        parts=parts,
         began_at_ms=there(part["from_hi_ms"] for part in parts) if (cause["times"] or 1) > 1 and len(cause["process_ids"] or ()) == 1 else None,
         members=sum(len(part["member_ids"] or ()) for part in parts) if cause["subject"] == "" else None,
         process_ids=cause["process_ids"] or [],
@@ -307,10 +309,19 @@ def _code(it: _Incident) -> str | None:
     return "one_of" if it.alternatives else "unknown"
 
 
+def _length(part: Row) -> tuple[bool, int]:
+    """Return a key by which the longest occurrence is the greatest; one without an end is not over."""
+    length_ms = minus(part["to_hi_ms"], part["from_lo_ms"])
+    return (length_ms is None, length_ms or 0)
+
+
 def _facts(it: _Incident, state: IncidentState | None) -> dict[str, Any]:
+    # Several occurrences keep their own lengths: never from the first beginning to the last end.
+    whole = {"from_lo_ms": it.from_lo_ms, "from_hi_ms": it.from_hi_ms, "to_lo_ms": it.to_lo_ms, "to_hi_ms": it.to_hi_ms}
+    longest = max(it.parts, key=_length) if it.times > 1 and it.parts else whole
     return {
-        "lasted_lo_ms": greatest(0, minus(it.to_lo_ms, it.from_hi_ms)),
-        "lasted_hi_ms": minus(it.to_hi_ms, it.from_lo_ms),
+        "lasted_lo_ms": greatest(0, minus(longest["to_lo_ms"], longest["from_hi_ms"])),
+        "lasted_hi_ms": minus(longest["to_hi_ms"], longest["from_lo_ms"]),
         "member_count": it.members,
         "process_count": len(it.process_ids),
         "rule": it.rule,
