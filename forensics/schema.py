@@ -132,6 +132,15 @@ RANGE: tuple[Column, ...] = (
     Column("unfit", pa.int64(), "Lines that belong to no record, because no layout fits"),
     Column("unfit_line", pa.int64(), "Line number of the first of them"),
     Column("unfit_text", pa.string(), "Text of the first of them, at most 2,000 characters"),
+    Column(
+        "lost",
+        pa.list_(
+            pa.struct(
+                [(name, pa.int64()) for name in ("from_byte", "to_byte", "from_line", "to_line", "from_pos", "to_pos")] + [("why", pa.string())]
+            )
+        ),
+        "Ranges in which what was printed is lost: bytes, lines, positions in the process, and why: zero_bytes, no_text, unread (a fault of a packed file) or cut_end (it ends in a record)",
+    ),
     Column("layouts", pa.map_(pa.string(), pa.int64()), "Records by layout"),
     Column("first_ts", TIMESTAMP, "Earliest time in the range"),
     Column("last_ts", TIMESTAMP, "Latest time in the range"),

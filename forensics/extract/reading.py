@@ -16,11 +16,11 @@ from forensics.evidence.streams import BLOCK, Limited, Readable
 from forensics.extract.chunks import Chunk, Classifier
 from forensics.extract.column_reader import ColumnReader
 from forensics.extract.repeated_lines import Doubled
-from forensics.extract.row_builder import COUNTED, EVENTS, MAX_TEXT, UNRECOGNISED, Lost, RowBuilder, Rows, Schemas
+from forensics.extract.row_builder import COUNTED, EVENTS, MAX_TEXT, UNRECOGNISED, RowBuilder, Rows, Schemas, Unbuilt
 from forensics.extract.single_readers import Joined, SnapshotReader, WrappedReader
 from forensics.extract.splits import FileSplit
 from forensics.extract.stream_summaries import Run, StreamSummary, gaps_between, merged
-from forensics.inventory.evidence import LOG
+from forensics.inventory.evidence import LOG, Lost
 from forensics.records.layouts import packaged
 from forensics.records.line_reader import MAX_RECORD_BYTES, MIN_ZERO_RUN, RecordReader, decode
 from forensics.records.timestamps import Zone
@@ -158,7 +158,7 @@ class RangeRow:
     runs: Sequence[Run] = ()
     doubled: Sequence[Doubled] = ()
 
-    def without(self, lost: Sequence[Lost]) -> RangeRow:
+    def without(self, lost: Sequence[Unbuilt]) -> RangeRow:
         """Return the row without records of which no row could be made."""
         if not lost:
             return self
@@ -362,8 +362,18 @@ class _Task:
 
     def _row(self, error: str) -> RangeRow:
         split, counts = self._split, self._statistics.to_row(self._split.start, self._split.stop)
-        row = {"file_id": split.file_id, "path": split.path, "process_id": split.process_id, **counts}
+        lost = [
+            _placed(lost, split) for lost in split.text.lost if split.start <= lost.from_byte and (split.end is None or lost.from_byte < split.end)
+        ]
+        row = {"file_id": split.file_id, "path": split.path, "process_id": split.process_id, **counts, "lost": lost}
         return RangeRow(row, "; ".join(filter(None, (error, *self._statistics.faults))), runs=self._statistics.runs)
+
+
+def _placed(lost: Lost, split: FileSplit) -> dict[str, Any]:
+    """Return a lost range with its positions in the process."""
+    size, (begin, end) = split.text.size, lost[:2]
+    first, last = (size - end, size - begin) if split.format.profile.newest_first else (begin, end)
+    return {**lost._asdict(), "from_pos": split.base + first, "to_pos": split.base + last}
 
 
 def _open_before(reader: RecordReader, zone: Zone, place: int, behind: bytes) -> tuple[int, bytes] | None:

@@ -96,7 +96,7 @@ class _Part(NamedTuple):
         return self._replace(which=self.which[some], values=values, placed=placed, again=self.again[some])
 
 
-class Lost(NamedTuple):
+class Unbuilt(NamedTuple):
     """Records of which no row could be made: table, line of the first, number, and reason."""
 
     table: str
@@ -119,7 +119,7 @@ class RowBuilder:
         self.summaries: dict[str, list[StreamSummary]] = {}
         self.doubled: dict[str, list[Doubled]] = {}
         #: Records of which no row could be made, by path and start of their split.
-        self.lost: dict[tuple[str, int], list[Lost]] = {}
+        self.lost: dict[tuple[str, int], list[Unbuilt]] = {}
         self._clear()
 
     def _clear(self) -> None:
@@ -142,6 +142,8 @@ class RowBuilder:
         faulty = ((i, c.fault) for i, c in enumerate(classified) if c is not None and c.fault)
         faults = [(line, fault) for i, fault in faulty for line in items.lines[items.which == i].tolist()]
         kind = kinds[items.which]
+        # A record whose first line is cut, or partly overwritten, shows only that its process printed it.
+        kind[_cut(items, np.flatnonzero(kind == EVENT), split)] = COUNT
         for number, table in _TABLE_OF.items():
             which = np.flatnonzero(kind == number)
             if not len(which):
@@ -236,9 +238,24 @@ class RowBuilder:
         (part,) = parts
         lost, size = self.lost.setdefault((part.split.path, part.split.start), []), len(part.which)
         if size == 1 or len(lost) >= _MAX_LOST:
-            lost.append(Lost(part.table, part.placed["line"][0].as_py(), size, own_fault(error)))
+            lost.append(Unbuilt(part.table, part.placed["line"][0].as_py(), size, own_fault(error)))
         else:
             yield from ([part.at(slice(0, size // 2))], [part.at(slice(size // 2, size))])
+
+
+def _cut(items: RecordBatch, which: Ints, split: FileSplit) -> Ints:
+    """Return those of some records whose first line touches a lost range."""
+    if not split.text.lost or not len(which):
+        return which[:0]
+    begins, ends = np.array([(lost.from_byte, lost.to_byte) for lost in split.text.lost], np.int64).T
+    offsets = items.offsets[which]
+    sizes = items.stops[which] - items.begins[which]
+    at = np.minimum(np.searchsorted(ends, offsets, side="right"), len(ends) - 1)
+    touched = np.flatnonzero((begins[at] < offsets + sizes) & (offsets < ends[at]))
+    firsts = [items.buffer.slice(int(items.begins[i]), int(items.stops[i])).find(b"\n") for i in which[touched].tolist()]
+    reach = np.where(np.array(firsts, np.int64) < 0, sizes[touched], firsts)
+    cut: Ints = which[touched[begins[at[touched]] < offsets[touched] + reach]]
+    return cut
 
 
 def _joined(parts: Sequence[_Part]) -> tuple[list[Content], Ints]:

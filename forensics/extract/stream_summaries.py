@@ -38,7 +38,7 @@ _MIN_BACK, _AHEAD, _NEAR = 10, 4, 20
 
 #: Counts of a further row of `range_row`, whose lines are counted in the row of their range.
 _NOTHING: Mapping[str, Any] = {
-    "lines": 0, "records": 0, "events": 0, "counted": 0, "unrecognised": 0, "unfit": 0, "unfit_line": None, "unfit_text": None, "layouts": [], "error": "",
+    "lines": 0, "records": 0, "events": 0, "counted": 0, "unrecognised": 0, "unfit": 0, "unfit_line": None, "unfit_text": None, "lost": [], "layouts": [], "error": "",
 }  # fmt: skip
 
 

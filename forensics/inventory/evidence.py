@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from forensics.evidence.containers import SEPARATOR
 from forensics.evidence.objects import Location
@@ -56,6 +56,19 @@ class Fingerprint:
     start_id: str = ""
 
 
+class Lost(NamedTuple):
+    """A range of a text in which what was printed is lost: `from_byte` to before `to_byte`, in the lines `from_line` to `to_line`.
+
+    `why` is `zero_bytes`, `no_text` (bytes that are no text) or `unread` (a packed file has a fault here; the end is not known).
+    """
+
+    from_byte: int
+    to_byte: int
+    from_line: int
+    to_line: int
+    why: str
+
+
 @dataclass(frozen=True)
 class TextForm:
     """A content as text.
@@ -65,12 +78,14 @@ class TextForm:
         plain: True if the file is not compressed or recoded, so that a byte range of it can be read.
         size: bytes as UTF-8.
         newlines: number of newlines in each `COUNT_BLOCK`, from which ranges compute their line numbers.
+        lost: the ranges that are lost, in order. A line that begins before one is lost too, from its beginning.
     """
 
     encoding: str = "utf-8"
     plain: bool = False
     size: int = 0
     newlines: tuple[int, ...] = ()
+    lost: tuple[Lost, ...] = ()
 
 
 @dataclass(frozen=True)

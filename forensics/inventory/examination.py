@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,13 +16,13 @@ from typing import Self
 from forensics.errors import own_fault, reason_of
 from forensics.evidence.containers import SEPARATOR, Content, Text, contents, encoding_of, written
 from forensics.evidence.streams import count_lines
-from forensics.inventory.evidence import COUNT_BLOCK, READ, SKIPPED, UNREADABLE, Evidence, Fingerprint, Format, Place, TextForm, Times
+from forensics.inventory.evidence import COUNT_BLOCK, READ, SKIPPED, UNREADABLE, Evidence, Fingerprint, Format, Lost, Place, TextForm, Times
 from forensics.inventory.file_type import is_binary, is_log, looks_like, packed_as
 from forensics.inventory.source_options import SourceOptions
 from forensics.inventory.walk import FileFound
 from forensics.records.layout_detection import SAMPLE_BYTES, ends_of, profile_of, zone_beside
 from forensics.records.layouts import Layouts, packaged
-from forensics.records.line_reader import ZERO_RUN, Profile, without_zero_runs
+from forensics.records.line_reader import ZERO_RUN, Profile, RecordReader, read_records, without_zero_runs, zero_runs
 from forensics.records.timestamps import Moment
 from forensics.snapshots.detection import kind_of
 
@@ -34,6 +35,10 @@ _PRINTABLE = bytes(b for b in range(256) if b > 0x1F or b in b"\0\t\v\f\r\x1b")
 #: Smaller blocks are hashed faster than they are passed to another thread; larger ones exceed the processor's cache.
 _BLOCK = 4 << 20
 _FEW_BLOCKS = 2
+_MAX_LOST = 1_000
+#: A line of a client's settings. Whether other records have a logger is decided by this many bytes, at least this many records, and this share of them.
+_SETTING = re.compile(rb"\t[a-z][a-z0-9_.-]* = [^\n]*\n?")
+_FEW_RECORDS, _FEWEST, _MOST = 4_096, 3, 0.9
 
 
 def examine(found: FileFound, options: SourceOptions, step: Callable[[int], None]) -> Iterator[Evidence]:
@@ -81,12 +86,15 @@ def _examined(evidence: Evidence, content: Content, layouts: Layouts, step: Call
     fingerprint, counter, encoding = _pass_over(content, step if evidence.text.plain else lambda size: None)
     size, lines = fingerprint.size or 0, counter.lines + (counter.last not in (b"", b"\n"))
     plain = evidence.text.plain and encoding == "utf-8"
-    found = replace(evidence, fingerprint=replace(fingerprint, lines=lines), text=TextForm(encoding, plain, counter.size, tuple(counter.counts)))
+    places = (*counter.lost, *([Lost(counter.size, counter.size, lines + 1, lines + 1, "unread")] if content.error else ()))
+    found = replace(
+        evidence, fingerprint=replace(fingerprint, lines=lines), text=TextForm(encoding, plain, counter.size, tuple(counter.counts), places)
+    )
     if content.error and not size:
         return replace(found, fingerprint=Fingerprint(), status=UNREADABLE, note=content.error)
     note = _fault_note(content, size, lines) if content.error else None
     if counter.garbage:
-        line, place = counter.first_garbage
+        place, _, line, *_ = next(lost for lost in counter.lost if lost.why == "no_text")
         note = _joined(
             note, f"{_some(counter.garbage)} of bytes that are no text, the first is line {line:,} (byte {place:,}): what was there is lost"
         )
@@ -114,10 +122,29 @@ def _examined(evidence: Evidence, content: Content, layouts: Layouts, step: Call
     if not is_log(evidence.path, sample, profile):
         return replace(found, status=SKIPPED, note=looks_like(evidence.path, sample))
     end = tail if counter.written > SAMPLE_BYTES else sample
+    if (begin := _cut_at(end, layouts, profile)) is not None:
+        note = _joined(note, f"it ends inside a record, in line {lines:,}: the rest of that is lost")
+        cut = Lost(counter.size - len(end) + begin, counter.size, lines, lines, "cut_end")
+        found = replace(found, text=replace(found.text, lost=(*found.text.lost, cut)))
     beside = zone_beside(sample, end, layouts, profile)
     ends = ends_of(sample, end, layouts, profile)
     times = Times(beside, "collector" if beside else None, _times_by(profile, ends), ends)
     return replace(found, format=replace(found.format, profile=profile), times=times, note=note)
+
+
+def _cut_at(end: bytes, layouts: Layouts, profile: Profile) -> int | None:
+    """Return where the last line of a text begins if the text ends inside a record; None if it does not, or nothing shows it."""
+    if not profile.plain:
+        return None
+    begin = end.rstrip(b"\r\n").rfind(b"\n") + 1
+    # A client's settings end with the logger or a blank line.
+    if _SETTING.fullmatch(end, begin):
+        return begin
+    if end.endswith((b"\n", b"\r")):
+        return None
+    records = read_records(end[max(0, begin - _FEW_RECORDS) :].partition(b"\n")[2], RecordReader(layouts, profile))
+    named = [placed.record.logger is not None for placed in records]
+    return begin if len(named) > _FEWEST and not named[-1] and sum(named) >= _MOST * (len(named) - 1) else None
 
 
 def _times_by(profile: Profile, ends: tuple[Moment | None, Moment | None]) -> str | None:
@@ -241,7 +268,7 @@ class _TextCounter:
         written: size without file holes.
         zero_runs: True if there is a file hole, or a line that begins with a zero byte.
         garbage: number of lines that are no text: neither UTF-8 nor without control characters, as text in another encoding is.
-        first_garbage: the first of them, and the position of its first byte.
+        lost: file holes and lines that are no text.
     """
 
     size: int = 0
@@ -251,7 +278,7 @@ class _TextCounter:
     counts: list[int] = field(default_factory=list)
     zero_runs: bool = False
     garbage: int = 0
-    first_garbage: tuple[int, int] = (0, 0)
+    lost: list[Lost] = field(default_factory=list)
     sample: bytearray = field(default_factory=bytearray)
     tail: deque[bytes] = field(default_factory=deque)
 
@@ -269,8 +296,8 @@ class _TextCounter:
         block = self.size // COUNT_BLOCK
         self.counts.extend([0] * (block + 1 - len(self.counts)))
         newlines = count_lines(data)
-        if not data.isascii():
-            self._find_garbage(data)
+        if ZERO_RUN in data or not data.isascii():
+            self._find_lost(data)
         self.counts[block] += newlines
         self.lines += newlines
         self.size += len(data)
@@ -285,12 +312,22 @@ class _TextCounter:
         while len(self.tail) > 1 and sum(map(len, self.tail)) - len(self.tail[0]) >= _TAIL_BYTES:
             self.tail.popleft()
 
-    def _find_garbage(self, data: bytes) -> None:
-        if _is_utf8(data):
-            return
-        place = self.size
-        for n, line in enumerate(data.split(b"\n"), self.lines + 1):
-            if not line.isascii() and line.translate(None, _PRINTABLE) and not _is_utf8(line):
+    def _find_lost(self, data: bytes) -> None:
+        is_text = data.isascii() or _is_utf8(data)
+        place = 0
+        for n, line in enumerate(data.split(b"\n") if not is_text or ZERO_RUN in data else (), self.lines + 1):
+            if not is_text and not line.isascii() and line.translate(None, _PRINTABLE) and not _is_utf8(line):
                 self.garbage += 1
-                self.first_garbage = self.first_garbage if self.garbage > 1 else (n, place)
+                self._lose(place, place + len(line) + 1, n, "no_text")
+            else:
+                for begin, end in zero_runs(line):
+                    self._lose(place if line[:begin].strip(b"\0\r") else place + begin, place + end, n, "zero_bytes")
             place += len(line) + 1
+
+    def _lose(self, begin: int, end: int, line: int, why: str) -> None:
+        """Add a lost range, given its bytes in the present block. Of very many ranges, the last are one."""
+        begin, last = self.size + begin, self.lost[-1] if self.lost else None
+        if last is not None and (begin <= last.to_byte or len(self.lost) >= _MAX_LOST):
+            self.lost[-1] = last._replace(to_byte=self.size + end, to_line=line)
+        else:
+            self.lost.append(Lost(begin, self.size + end, line, line, why))

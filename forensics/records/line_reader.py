@@ -746,6 +746,11 @@ def _lines(content: bytes) -> Iterable[bytes]:
         yield last
 
 
+def zero_runs(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the runs of zero bytes in place of text."""
+    return (run.span() for run in _ZERO_RUNS.finditer(data))
+
+
 def without_zero_runs(data: bytes) -> bytes:
     """Return the bytes without runs of zero bytes."""
     return _ZERO_RUNS.sub(b"", data) if ZERO_RUN in data else data

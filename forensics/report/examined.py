@@ -233,6 +233,12 @@ def ended_logs(report: Report) -> list[Row]:
     return [c for c in report.coverage if c["kind"] == "missing_lines" and (c.get("facts") or {}).get("why") in _AT_END]
 
 
+def lost_logs(report: Report) -> list[str]:
+    """Return the logs of members with a range in which what was printed is lost, which may hide an owner."""
+    brokers = {p["process_id"] for p in report.case["processes"] if p["role"] == "broker"}
+    return sorted({c["process_id"] for c in report.coverage if c.get("code") == "lost"} - brokers)
+
+
 def filtered_logs(report: Report, kind: str = "filtered") -> list[str]:
     """Return the logs that contain only some of their lines, such as `grep` output; or (`unordered`) those whose lines are in another order."""
     return sorted({c["process_id"] for c in report.coverage if c["kind"] == kind and c["process_id"]})

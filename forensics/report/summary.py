@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report import brief, collect, verdict
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
-from forensics.report.examined import EXPECTED, basis, ended_logs, is_without_group, is_without_kafka, missing_members, why_not_examined
+from forensics.report.examined import EXPECTED, basis, ended_logs, is_without_group, is_without_kafka, lost_logs, missing_members, why_not_examined
 from forensics.report.groups import rebalances
 from forensics.report.incidents import MERGED_CAUSES, ended, in_one
 from forensics.report.model import EARLIEST
@@ -174,6 +174,8 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
         return f"SPLIT BRAIN UNDECIDED for {count(undecided, 'pair')} of owners", "warn"
     if graver := [f for f in report.findings if f["severity"] != "note"]:
         return f"{graver[0]['severity'].upper()}: {shorten(graver[0]['headline'], _LONGEST_TITLE)}", _TONES[graver[0]["severity"]]
+    if lost := lost_logs(report):
+        return f"NO INCIDENT SHOWN, and none excluded: lines of {and_more(lost, 3)} are lost", "warn"
     if verdict.limits_of(report):
         return "NO INCIDENT FOUND, but evidence is incomplete", "warn"
     return "NO INCIDENT FOUND", "good"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report.collect import merged
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
-from forensics.report.examined import basis, ended_logs, not_examined
+from forensics.report.examined import basis, ended_logs, lost_logs, not_examined
 from forensics.report.missing_evidence import at_hosts
 from forensics.report.resources import and_more, in_words
 from forensics.wording.formats import Clock, count, fold, joined, span
@@ -63,7 +63,7 @@ def section(report: Report, names: Names, clock: Clock, proofs: Proofs | None) -
             return "Split brain: NOT EXAMINED", "warn", not_examined(report, clock)
         others = f" ({limits})" if limits else ""
         return f"Split brain: NOT EXAMINED, because only one member has a log{others}", "warn", not_examined(report, clock)
-    title, tone = _title(by_verdict, limits, _elsewhere(report))
+    title, tone = _title(by_verdict, limits, lost_logs(report), _elsewhere(report))
     blocks: list[Block] = []
     by_proof = {tuple(w["event_id"] for w in f["witness"]): f["finding_id"] for f in report.findings}
     for verdict in ("proved", "undecided"):
@@ -87,7 +87,7 @@ def title(report: Report) -> tuple[str, Tone]:
     by_verdict = _by_verdict(report)
     if not report.examined["examined"] and not (by_verdict["proved"] or by_verdict["undecided"]):
         return "Split brain: NOT EXAMINED", "warn"
-    return _title(by_verdict, limits_of(report), _elsewhere(report))
+    return _title(by_verdict, limits_of(report), lost_logs(report), _elsewhere(report))
 
 
 def _by_verdict(report: Report) -> dict[str, list[Row]]:
@@ -120,7 +120,7 @@ def _elsewhere(report: Report) -> str:
     return f" in {joined(selected)} that {was} selected; outside {'it' if len(selected) == 1 else 'them'}, {joined(others)}"
 
 
-def _title(by_verdict: dict[str, list[Row]], limits: str, elsewhere: str) -> tuple[str, Tone]:
+def _title(by_verdict: dict[str, list[Row]], limits: str, lost: list[str], elsewhere: str) -> tuple[str, Tone]:
     work = [s for s in by_verdict["proved"] if s["kind"] == "work"]
     if work:
         longest = max(work, key=_length)
@@ -143,6 +143,8 @@ def _title(by_verdict: dict[str, list[Row]], limits: str, elsewhere: str) -> tup
         return f"Split brain: {' at the same time; '.join(had)} at the same time, without proof that both worked", "warn"
     if by_verdict["undecided"]:
         return f"Split brain: UNDECIDED for {count(len(by_verdict['undecided']), 'pair')} of owners", "warn"
+    if lost:
+        return f"Split brain: NOT EXCLUDED{elsewhere}: lines of {and_more(lost, 3)} are lost ({limits})", "warn"
     if limits:
         return f"Split brain: NONE FOUND among the members with logs ({limits}){elsewhere}", "warn"
     return f"Split brain: NONE FOUND{elsewhere}", "warn" if elsewhere else "good"

@@ -1,5 +1,5 @@
 -- One row per gap in a member's log where lines must be missing: rotated away, cut out, not copied, or lost one by one.
--- Reads: work_hole, filtered_log, event, join_round, client_event, setting
+-- Reads: work_hole, filtered_log, lost_range, event, join_round, client_event, setting
 -- Grain: process_id, instance, to_pos
 -- In a filtered log any line may be missing: between any two lines, and before the first and after the last. If several reasons point to the same
 -- place, the row has the widest gap and the first of the reasons for it.
@@ -10,8 +10,8 @@ CREATE OR REPLACE TEMPORARY VIEW log_hole (
   is_wide    COMMENT 'True if a whole stretch may be missing, including ends and starts; false if a single missing line explains it',
   why        COMMENT 'member_changed, generation_skipped or joined_unasked (its own log does not explain how it reached a generation);
     coordinator_ahead (the coordinator counted it in a later one); join_unanswered (no line shows what became of its join request); a reason of
-    work_hole; filtered',
-  event_id   COMMENT 'First line that is certainly after it'
+    work_hole; filtered; lost (a row of lost_range)',
+  event_id   COMMENT 'First line that is certainly after it; NULL for a lost range'
 )
 AS
 WITH client_line AS (
@@ -150,6 +150,9 @@ WITH client_line AS (
   SELECT process_id, instance, from_pos, to_pos, true, 'join_unanswered', event_id FROM unanswered_join
   UNION ALL
   SELECT process_id, instance, from_pos, to_pos, is_wide, why, event_id FROM work_hole
+  UNION ALL
+  -- It may hide the end of one run and the start of the next.
+  SELECT process_id, explode(array_distinct(array_compact(array(before_instance, instance)))), from_pos, to_pos, true, 'lost', NULL FROM lost_range
   UNION ALL
   SELECT process_id, instance, last_pos, stream_pos, true, 'filtered', event_id FROM filtered_line
   UNION ALL

@@ -1,5 +1,6 @@
 -- One row for each time in which a task, connector or partition that had had an owner had none.
 -- Reads: ownership, join_round, member_heard, clock_offset, member, generation, member_generation, broker_generation, log_hole, placed_event
+-- Reads: lost_range
 -- Grain: kafka_cluster, group_id, resource_kind, resource, previous_ownership_id
 -- Public: yes
 -- Certain from `from_hi` to `to_lo`, possible from `from_lo` to `to_hi`. Owners whose clocks cannot be compared have no row: one may have had it
@@ -137,6 +138,14 @@ WITH owned_time AS (
   LEFT JOIN clock_offset o ON o.process_id = n.process_id AND o.reference_process_id = g.reference_process_id
   WHERE g.resource_kind = 'partition' AND (n.process_id <> g.previous.process_id OR NOT n.member_id <=> g.previous.member_id
     OR unix_millis(n.synced_ts) - o.hi_ms > g.previous.stop_lo_ms)
+  UNION
+  -- A member's log lacks lines in the gap: it may have had it meanwhile.
+  SELECT g.next_ownership_id FROM certain_gap g
+  JOIN (SELECT DISTINCT kafka_cluster, group_id, process_id FROM member_generation WHERE process_id IS NOT NULL) m
+    ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id
+  JOIN lost_range d ON d.process_id = m.process_id
+  LEFT JOIN clock_offset o ON o.process_id = m.process_id AND o.reference_process_id = g.reference_process_id
+  WHERE coalesce(d.from_ms - o.hi_ms < g.begun_lo_ms, true) AND coalesce(d.to_ms - o.lo_ms > g.previous.stop_hi_ms, true)
   UNION
   SELECT g.next_ownership_id FROM certain_gap g
   LEFT JOIN group_history h ON h.kafka_cluster = g.kafka_cluster AND h.group_id = g.group_id

@@ -1,5 +1,6 @@
 -- One row for each time in which one member had no coordinator that answered, with the effects on the member.
 -- Reads: client_event, fact_line, task_life, process_life, clock_offset, event, process_cluster, broker_generation, filtered_log, process
+-- Reads: lost_range
 -- Grain: process_id, group_id, client, lost_ms
 -- A member finds the address of its coordinator again immediately, often that of a broker that is down. So only a line that follows from a response,
 -- or a discovery without another loss soon after, ends an outage. A member that never found a coordinator has an outage from its start. librdkafka
@@ -205,6 +206,7 @@ WITH client_close AS (
   -- The discovery may be in a part of its log that was read as another process, or absent from a filtered log.
   LEFT ANTI JOIN process o ON o.process_id = a.process_id AND o.same_process_ids IS NOT NULL
   LEFT ANTI JOIN filtered_log f ON f.process_id = a.process_id
+  LEFT ANTI JOIN lost_range d ON d.process_id = a.process_id AND coalesce(d.to_ms >= a.at_ms, true)
   LEFT JOIN logging_process s ON s.process_id = a.process_id
   LEFT JOIN disconnected_client x ON x.process_id = a.process_id AND x.client_id = a.client_id
   LEFT JOIN unknown_group b ON b.kafka_cluster = a.kafka_cluster AND b.group_id = a.group_id
@@ -216,15 +218,21 @@ WITH client_close AS (
   SELECT kafka_cluster, group_id, process_id, instance, client_id, client_id, is_worker, task, true, false, NULL, NULL, NULL, false, at_ms, NULL,
     closed_ms, NULL, false, 0, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), array(), false, false, false, array(event_id)
   FROM never_found
+), outage_with_loss AS (
+  SELECT DISTINCT e.process_id, e.group_id, e.client, e.lost_ms FROM any_outage e
+  JOIN lost_range d ON d.process_id = e.process_id AND coalesce(d.to_ms >= e.lost_ms, true)
+    AND coalesce(d.from_ms <= coalesce(e.found_ms, e.closed_ms), true)
 ), outage_on_clock AS (
   SELECT e.*, l.stopping_ms, l.last_ms AS end_ms, o.lo_ms, o.hi_ms, o.reference_process_id,
     -- A filtered log may lack the line of the recovery, and if a log never has heartbeats their absence is no evidence.
-    e.is_found_before OR e.found_ms IS NULL AND f.process_id IS NOT NULL OR e.is_refused AND h.process_id IS NULL
+    -- A lost range may hide when it was found, or that it was found and lost again.
+    e.is_found_before OR e.found_ms IS NULL AND f.process_id IS NOT NULL OR d.process_id IS NOT NULL OR e.is_refused AND h.process_id IS NULL
       OR coalesce(exists(o.step.set_back, p -> p > e.lost_pos AND p <= e.found_pos), false)
       OR coalesce(coalesce(e.found_ms, e.closed_ms, l.stopping_ms, l.last_ms) - e.lost_ms >= o.step.least_ms, false) AS is_doubted
   FROM any_outage e JOIN process_life l ON l.process_id = e.process_id AND l.instance = e.instance
   JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
   LEFT JOIN filtered_log f ON f.process_id = e.process_id
+  LEFT JOIN outage_with_loss d ON d.process_id = e.process_id AND d.group_id = e.group_id AND d.client = e.client AND d.lost_ms = e.lost_ms
   LEFT JOIN (SELECT DISTINCT process_id, client FROM heartbeat) h ON h.process_id = e.process_id AND h.client = e.client
 )
 SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, never, was_member, broker_id, broker, new_broker_id,

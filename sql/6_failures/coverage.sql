@@ -1,6 +1,6 @@
 -- One row for each period of a process's time that the evidence covers or lacks, and per process that others name but whose log is missing.
 -- Reads: range_row, unrecognised_row, process_life, evidence_file, member, member_generation, generation, shared_log, quiet_log, copied_log
--- Reads: damaged_line, filtered_log, log_hole, event, placed_event, client_event, ownership_pair, ownership, clock_offset, silent_member
+-- Reads: damaged_line, filtered_log, lost_range, log_hole, event, placed_event, client_event, ownership_pair, ownership, clock_offset, silent_member
 -- Grain: process_id, kind, from_ts, note
 -- Words: by view
 -- Public: yes
@@ -152,6 +152,8 @@ WITH file_range AS (
     AND h.why = 'coordinator_ahead'
   WHERE h.inner_pos IS NULL OR h.from_pos > h.inner_pos GROUP BY h.process_id, b.ts, a.ts
   UNION ALL
+  SELECT process_id, timestamp_millis(from_ms), timestamp_millis(to_ms), 'lost' AS code, from_line, why, concat_ws(':', to_line, path) FROM lost_range
+  UNION ALL
   -- For each log, of its memberships the one that is best known to have continued.
   SELECT process_id, timestamp_millis(last_ms), timestamp_millis(CASE WHEN max(until_ms) > last_ms THEN max(until_ms) END), 'missing_lines' AS code,
     min_by(generation, struct(how, group_id)),
@@ -261,13 +263,15 @@ WITH file_range AS (
 )
 SELECT process_id, from_ts, to_ts,
   CASE WHEN code IN ('missing_member', 'missing_coordinator') THEN 'missing_process'
-    WHEN code = 'no_client_info' THEN 'no_info' ELSE code END AS kind,
+    WHEN code = 'lost' THEN 'missing_lines' WHEN code = 'no_client_info' THEN 'no_info' ELSE code END AS kind,
   CAST(NULL AS STRING) AS note, code,
   named_struct(
     'lives', CASE WHEN code = 'covered' THEN number END, 'silent_ms', CASE WHEN code = 'gap' THEN number END,
-    'why', CASE WHEN code = 'missing_lines' THEN name WHEN code IN ('filtered', 'unordered') THEN detail END,
+    'why', CASE WHEN code IN ('missing_lines', 'lost') THEN name WHEN code IN ('filtered', 'unordered') THEN detail END,
     'literal', CASE WHEN code = 'filtered' THEN name END,
-    'path', CASE WHEN code = 'unreadable' THEN name END, 'reason', CASE WHEN code = 'unreadable' THEN detail END,
+    'from_line', CASE WHEN code = 'lost' THEN number END,
+    'to_line', CASE WHEN code = 'lost' THEN try_cast(substring_index(detail, ':', 1) AS BIGINT) END,
+    'path', CASE WHEN code = 'unreadable' THEN name WHEN code = 'lost' THEN regexp_extract(detail, '^[0-9]+:(.*)', 1) END, 'reason', CASE WHEN code = 'unreadable' THEN detail END,
     'client', CASE WHEN code = 'several_members' THEN detail END, 'members', CASE WHEN code IN ('several_members', 'missing_member') THEN number END,
     'brokers', CASE WHEN code = 'several_brokers' THEN number END, 'broker_ids', CASE WHEN code = 'several_brokers' THEN name END,
     'line_count', CASE WHEN code IN ('cut_lines', 'damaged') THEN number END,

@@ -1,5 +1,5 @@
 -- One row per outage of a group's coordinator that affected its members, over all of them.
--- Reads: coordinator_outage, client_event, worker_setting, setting, filtered_log
+-- Reads: coordinator_outage, client_event, worker_setting, setting, filtered_log, lost_range
 -- Grain: outage_id
 CREATE OR REPLACE TEMPORARY VIEW group_outage (
   outage_id            COMMENT 'Stable id of the outage',
@@ -65,8 +65,10 @@ WITH coordinator_contact AS (
   FROM coordinator_outage o
   LEFT JOIN recovery_by_other_client f ON f.process_id = o.process_id AND f.instance = o.instance AND f.group_id = o.group_id
     AND f.client = o.client AND f.lost_ms = o.lost_ms
-  -- Without a recovery in a filtered log, the length and the end of the outage are unknown.
+  -- Without a recovery in a filtered log, or before a lost range, the length and the end of the outage are unknown.
   LEFT ANTI JOIN filtered_log l ON l.process_id = o.process_id AND coalesce(o.found_ms, f.answered_ms) IS NULL
+  LEFT ANTI JOIN lost_range d ON d.process_id = o.process_id AND coalesce(o.found_ms, f.answered_ms, o.closed_ms) IS NULL
+    AND coalesce(d.to_ms >= o.lost_ms, true)
   LEFT JOIN worker_setting w ON w.process_id = o.process_id AND o.is_worker
   LEFT JOIN setting s ON s.process_id = o.process_id AND s.component = 'ConsumerConfig' AND s.key = 'session.timeout.ms' AND s.client_id = o.client_id
   LEFT JOIN setting b ON b.process_id = o.process_id AND b.component = 'ConsumerConfig' AND b.key = 'bootstrap.servers' AND b.client_id = o.client_id

@@ -1,6 +1,6 @@
 -- One row per membership that a client lost against its will, and how: its coordinator removed it, or refused it when it returned.
 -- Reads: removed_member, membership_end, process_line, broker_generation, process_ending, process_life, coordinator_outage, clock_offset, event
--- Reads: client_event, fact_line, filtered_log, member_place, evidence_file
+-- Reads: client_event, fact_line, filtered_log, member_place, evidence_file, lost_range
 -- Grain: kafka_cluster, group_id, loss_id
 -- A running member of the classic protocol notices the expiry of its session at the same moment as its coordinator. A member that reports it much
 -- later did not run in between. The same is true if several of its clients, each with its own thread, cancel requests long after their timeouts. A
@@ -166,6 +166,14 @@ WITH covered_generation AS (
     r.noticed.event AS noticed_event
   FROM any_loss r
   LEFT JOIN clock_offset o ON o.process_id = r.process_id AND o.is_island_reference AND o.reference_process_id = r.reference_process_id
+), doubtful_loss AS (
+  -- Lines may be missing between the last one before the loss and the first one after it.
+  SELECT DISTINCT r.loss_id FROM loss_on_clock r
+  LEFT JOIN surrounding_line a ON a.loss_id = r.loss_id
+  LEFT JOIN filtered_log f ON f.process_id = r.process_id
+  LEFT JOIN lost_range d ON d.process_id = r.process_id AND coalesce(d.to_ms >= coalesce(a.before_ms, r.own_lo_ms, r.noticed_ms), true)
+    AND coalesce(d.from_ms <= greatest(a.after_ms, r.noticed_ms, r.found_ms), true)
+  WHERE coalesce(f.process_id, d.process_id) IS NOT NULL
 ), member_log_span AS (
   SELECT DISTINCT c.group_id, c.process_id, l.first_ms - o.lo_ms AS first_hi_ms, l.last_ms - o.hi_ms AS last_lo_ms, o.reference_process_id
   FROM (SELECT DISTINCT group_id, process_id, instance FROM client_event) c
@@ -204,7 +212,7 @@ SELECT r.kafka_cluster, r.group_id, r.loss_id, r.member_id, r.process_id, r.inst
     WHEN (e.process_id IS NOT NULL OR p.ending_ms <= r.own_lo_ms) AND a.after_ms IS NULL AND r.refused_ms IS NULL THEN 'over'
     -- A member that was refused was still running.
     WHEN a.after_ms IS NULL AND r.refused_ms IS NULL
-      THEN CASE WHEN coalesce(s.loss_id, g.loss_id, u.process_id, q.process_id) IS NULL THEN 'silent' ELSE 'silent_unsure' END
+      THEN CASE WHEN coalesce(s.loss_id, g.loss_id, u.process_id, q.loss_id) IS NULL THEN 'silent' ELSE 'silent_unsure' END
     -- Its heartbeats continued, so it learns of the removal from the next one.
     WHEN r.how = 'rebalance' AND r.noticed_event <> 'coordinator_lost' AND r.noticed_ms <= r.own_hi_ms + coordinator_together_ms THEN 'slow'
     WHEN r.how = 'rebalance' THEN 'slow_or_paused'
@@ -213,13 +221,13 @@ SELECT r.kafka_cluster, r.group_id, r.loss_id, r.member_id, r.process_id, r.inst
       -- While it waits for the response to a join request it sends no heartbeats and does not check its session.
       AND a.after_ms > r.own_hi_ms + heartbeat_late_ms AND NOT r.is_joining
       -- A log that begins later may lack an earlier line, and a filtered one any line.
-      AND (a.before_ms IS NOT NULL OR r.instance > 0 OR d.sent_ms IS NOT NULL) AND q.process_id IS NULL THEN 'paused'
+      AND (a.before_ms IS NOT NULL OR r.instance > 0 OR d.sent_ms IS NOT NULL) AND q.loss_id IS NULL THEN 'paused'
     WHEN r.noticed_event = 'coordinator_lost' AND least(r.noticed_ms, a.after_ms) <= coalesce(greatest(r.own_lo_ms, r.replaced_ms),
       r.own_hi_ms) + heartbeat_late_ms
       -- A member that is back has found its coordinator, even without a line; one that is closed no longer looks for it. A clock step in the meantime
       -- can make the time seem longer.
       AND coalesce(least(r.found_ms, r.back_ms, c.closed_ms), p.last_ms) - r.noticed_ms
-        > heartbeat_late_ms + coalesce(k.step.least_ms + clock_skew_ms, 0L) AND q.process_id IS NULL THEN 'cut_off'
+        > heartbeat_late_ms + coalesce(k.step.least_ms + clock_skew_ms, 0L) AND q.loss_id IS NULL THEN 'cut_off'
     WHEN NOT r.is_replaced THEN 'refused'
     WHEN r.how = 'refused' THEN 'slow_or_paused'
     ELSE 'paused_or_cut_off'
@@ -237,4 +245,4 @@ LEFT JOIN clock_offset k ON k.process_id = r.process_id AND k.is_island_referenc
 LEFT JOIN namesake n ON n.loss_id = r.loss_id
 LEFT JOIN later_namesake g ON g.loss_id = r.loss_id
 LEFT JOIN (SELECT DISTINCT process_id FROM evidence_file WHERE status = 'read' AND note IS NOT NULL) u ON u.process_id = r.process_id
-LEFT JOIN filtered_log q ON q.process_id = r.process_id
+LEFT JOIN doubtful_loss q ON q.loss_id = r.loss_id

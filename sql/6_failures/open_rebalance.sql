@@ -1,6 +1,6 @@
 -- One row per group whose last rebalance had not ended when the logs end.
 -- Reads: placed_event, process_life, client_event, fact_line, task_life, member_round, member_generation, member, generation
--- Reads: clock_offset, filtered_log
+-- Reads: clock_offset, filtered_log, lost_range
 -- Grain: kafka_cluster, group_id
 -- Public: yes
 -- Its coordinator prepares it, or members ask to join, but their logs show neither the end of its join phase nor an answer. A rebalance that ended
@@ -38,11 +38,12 @@ WITH latest_generation AS (
     max_by(struct(coordinator, unix_millis(coalesce(assigned_ts, stabilized_ts)) AS at_ms), struct(incarnation, generation)) AS settled
   FROM generation WHERE group_protocol = 'classic' GROUP BY kafka_cluster, group_id
 ), last_run AS (
-  -- The last process run of each log, up to the line about its end, if any. In a filtered log, a missing line proves nothing.
+  -- The last process run of each log, up to the line about its end, if any. In a filtered log, or one with a lost range, a missing line proves nothing.
   SELECT l.process_id, l.instance, coalesce(l.ending_ms, l.last_ms) AS last_ms, l.ending_id IS NOT NULL AS is_ending, o.lo_ms, o.hi_ms, o.stepped,
     o.reference_process_id
   FROM process_life l JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference
   LEFT ANTI JOIN filtered_log f ON f.process_id = l.process_id
+  LEFT ANTI JOIN lost_range d ON d.process_id = l.process_id AND (d.instance = l.instance OR d.instance IS NULL)
   WHERE l.next_start_ms IS NULL
 ), last_coordinator_line AS (
   SELECT e.kafka_cluster, e.group_id, e.process_id,

@@ -1,6 +1,6 @@
 -- One row per member that the broker removed for missing heartbeats, according to the broker's log or, without one, the member's own.
 -- Reads: placed_event, event, member, config_value, client_event, clock_offset, generation, removed_member, process_life, coordinator_outage
--- Reads: lost_membership, shared_log, filtered_log
+-- Reads: lost_membership, shared_log, filtered_log, lost_range
 -- Other rules report a member that had left, or had stopped polling, before the broker removed it.
 WITH expiry AS (
   SELECT e.kafka_cluster, e.group_id, e.member_id, e.process_id AS broker, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id
@@ -35,11 +35,12 @@ WITH expiry AS (
   GROUP BY x.event_id
 ), removed_process AS (
   -- The process run in which it was removed continued, or had begun to stop: a consumer that is not closed then prints no line when it leaves. A
-  -- filtered log may lack the first line of the next run.
-  SELECT r.removed_id AS event_id, bool_or(l.last_ms > r.own_hi_ms AND f.process_id IS NULL) AS ran_on,
+  -- filtered log may lack the first line of the next run, and so may a lost range.
+  SELECT r.removed_id AS event_id, bool_or(l.last_ms > r.own_hi_ms AND f.process_id IS NULL AND d.process_id IS NULL) AS ran_on,
     min(CASE WHEN l.ending_ms <= r.own_lo_ms THEN struct(l.ending_ms AS at_ms, l.ending_id AS event_id) END) AS ending
   FROM removed_member r JOIN process_life l ON l.process_id = r.process_id AND l.instance = r.instance
   LEFT JOIN filtered_log f ON f.process_id = r.process_id
+  LEFT JOIN lost_range d ON d.process_id = r.process_id AND coalesce(d.to_ms >= r.own_lo_ms, true)
   WHERE r.removed_id IS NOT NULL GROUP BY r.removed_id
 ), closed_client AS (
   -- Its client had been closed, and then had no coordinator that it could have notified.
