@@ -142,7 +142,8 @@ def _cut_at(end: bytes, layouts: Layouts, profile: Profile) -> int | None:
         return begin
     if end.endswith((b"\n", b"\r")):
         return None
-    records = read_records(end[max(0, begin - _FEW_RECORDS) :].partition(b"\n")[2], RecordReader(layouts, profile))
+    first = end.find(b"\n", begin - _FEW_RECORDS, begin) + 1 if begin > _FEW_RECORDS else 0
+    records = read_records(end[first:], RecordReader(layouts, profile))
     named = [placed.record.logger is not None for placed in records]
     return begin if len(named) > _FEWEST and not named[-1] and sum(named) >= _MOST * (len(named) - 1) else None
 

@@ -1,8 +1,8 @@
--- One row per process and place in its log where what was printed is lost: zero bytes, bytes that are no text, a cut record, or a packed file's fault.
+-- One row per process and place in its log where what was printed is lost: zero bytes, bytes that are no text, a cut end, or a packed file's fault.
 -- Reads: range_row, event_row, counted_row, process_line
 -- Grain: process_id, from_pos
--- Before and after it, the log is as certain as any other. In between, any line may have been printed, so nothing may be concluded from a line that is
--- absent there. Several damaged places without a record between them are one.
+-- Before and after it, the log is as certain as any other. In between, any line may have been printed, so nothing may be concluded from the absence
+-- of a line there. Several damaged places without a record between them are one.
 CREATE OR REPLACE TEMPORARY VIEW lost_range (
   process_id,
   before_instance COMMENT 'Run of the process before it; NULL: no line comes before',

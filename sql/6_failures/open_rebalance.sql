@@ -38,7 +38,8 @@ WITH latest_generation AS (
     max_by(struct(coordinator, unix_millis(coalesce(assigned_ts, stabilized_ts)) AS at_ms), struct(incarnation, generation)) AS settled
   FROM generation WHERE group_protocol = 'classic' GROUP BY kafka_cluster, group_id
 ), last_run AS (
-  -- The last process run of each log, up to the line about its end, if any. In a filtered log, or one with a lost range, a missing line proves nothing.
+  -- The last process run of each log, up to the line about its end, if any. If the log is filtered, or has a lost range in that run, the absence of a
+  -- line proves nothing.
   SELECT l.process_id, l.instance, coalesce(l.ending_ms, l.last_ms) AS last_ms, l.ending_id IS NOT NULL AS is_ending, o.lo_ms, o.hi_ms, o.stepped,
     o.reference_process_id
   FROM process_life l JOIN clock_offset o ON o.process_id = l.process_id AND o.is_island_reference

@@ -210,6 +210,46 @@ def test_zero_bytes_cost_no_line_that_was_written(where, size, tmp_path):
     assert reading.total("lines") == content.count(b"\n")
 
 
+def test_lost_ranges_have_their_bytes_and_lines_and_a_cut_record_is_only_counted(tmp_path):
+    cut = len("".join(LINES[:100]) + LINES[100].rstrip())  # perhaps its end is lost too
+    garbage = b"\xff\x01\x80 no text\n" * 20
+    at = len("".join(LINES[:200]))
+    data = bytearray(TEXT)
+    data[cut : cut + 5_000] = bytes(5_000)
+    data[at : at + len(garbage)] = garbage
+    (tmp_path / "some.log").write_bytes(data)
+    found, _, reading = told([tmp_path])
+    (row,) = reading.ranges
+    zeros, no_text = row["lost"]
+    assert (zeros["from_byte"], zeros["to_byte"], zeros["from_line"], zeros["why"]) == (len("".join(LINES[:100])), cut + 5_000, 101, "zero_bytes")
+    lines = bytes(data[: no_text["from_byte"]]).count(b"\n"), bytes(data[: no_text["to_byte"]]).count(b"\n")
+    assert (no_text["from_byte"], no_text["from_line"], no_text["to_line"], no_text["why"]) == (at, lines[0] + 1, lines[1], "no_text")
+    assert ("some.log", 101) not in found
+    assert [c["line"] for c in reading.counted] == [101]
+
+
+@pytest.mark.parametrize(
+    ("end", "lost"),
+    [
+        (LINES[3], None),
+        (LINES[3].rstrip(), None),
+        (LINES[3].split(" (")[0], (4, "cut_end")),
+        ("[2026-01-01 00:00:03,000] INFO ProducerConfig values: \n\tacks = -1\n\tbatch.size = 16", (6, "cut_end")),
+        ("[2026-01-01 00:00:03,000] INFO ProducerConfig values: \n\tacks = -1\n", (5, "cut_end")),
+        ("[2026-01-01 00:00:03,000] INFO ProducerConfig values: \n\tacks = -1\n (org.apache.kafka.clients.producer.ProducerConfig:370)\n", None),
+    ],
+)
+@pytest.mark.parametrize("alone", [False, True], ids=["after others", "alone"])
+def test_a_log_that_ends_inside_a_record_is_cut(end, lost, alone, tmp_path):
+    if alone and "ProducerConfig" not in end:
+        pytest.skip("one line alone does not show how records end")
+    (tmp_path / "some.log").write_text(("" if alone else "".join(LINES[:3])) + end)
+    reading = read([tmp_path], broken=True)
+    found = [(x["from_line"] + 3 * alone, x["why"]) for r in reading.ranges for x in r["lost"]]
+    assert found == ([lost] if lost else [])
+    assert [("ends inside a record" in (e.note or "")) for e in reading.evidence] == [lost is not None]
+
+
 def test_bytes_that_are_no_text_are_told(tmp_path):
     """They follow a record like a stack trace, so no other count shows them."""
     data, at = "".join(LINES).encode(), len("".join(LINES[:100]))
