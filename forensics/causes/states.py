@@ -109,12 +109,6 @@ STATES: Mapping[str, State] = {
         interrupts="a rebalance that leaves failed work where it is",
     ),
     "not_stored": _state("a coordinator could not store a group", *(End.COMPLETED, End.PASSED), goes_on="lines of the coordinator"),
-    "fenced": _state(
-        "a producer was fenced",
-        *(End.STARTED, End.STOPPED),
-        goes_on="its process, which continues without a new producer",
-        interrupts="a retry with the old epoch",
-    ),
 }
 #: Names of the states, the most severe first.
 ORDER = tuple(STATES)
