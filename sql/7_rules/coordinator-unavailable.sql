@@ -115,8 +115,15 @@ WITH unaffected_members AS (
     bool_or(l.event = 'authentication_failed') AS is_authentication,
     coalesce(max(l.said) FILTER (WHERE l.event = 'authentication_failed'), max(l.said) FILTER (WHERE l.event = 'connect_start_failed')) AS error,
     slice(array_sort(collect_set(l.event_id)), 1, 8) AS event_ids,
-    collect_set(CASE WHEN l.event = 'connect_start_failed' THEN l.event_id END) AS given_up_ids
+    collect_set(CASE WHEN l.event = 'connect_start_failed' THEN l.event_id END) AS given_up_ids,
+    -- A later start that worked ends it.
+    min(n.started_ms) FILTER (WHERE l.event = 'connect_start_failed') AS started_ms
   FROM fact_line l LEFT JOIN worker_setting w ON w.process_id = l.process_id
+  LEFT JOIN (
+    SELECT f.event_id, min(s.at_ms) AS started_ms FROM fact_line f
+    JOIN fact_line s ON s.process_id = f.process_id AND s.event = 'herder_started' AND s.stream_pos > f.stream_pos
+    WHERE f.event = 'connect_start_failed' GROUP BY f.event_id
+  ) n ON n.event_id = l.event_id
   WHERE l.event IN ('connect_start_failed', 'connection_failed', 'bootstrap_failed', 'authentication_failed', 'kafka_cluster_id')
   GROUP BY w.group_id, l.process_id, l.instance
   HAVING count_if(l.event = 'connect_start_failed') > 0 AND count_if(l.event = 'kafka_cluster_id') = 0
@@ -156,7 +163,8 @@ WITH unaffected_members AS (
   GROUP BY f.kafka_cluster, f.process_id, f.event = 'coordinator_lookup_failed'
   HAVING NOT is_refused OR NOT coalesce(unix_millis(max(p.last_ts)) - min(f.at_ms) < outage_untroubled_ms, false)
 ), unreached AS (
-  SELECT 'critical' AS severity, kafka_cluster, group_id, process_id AS subject, from_ms, CAST(NULL AS BIGINT) AS to_ms,
+  SELECT CASE WHEN started_ms IS NULL THEN 'critical' ELSE 'warning' END AS severity, kafka_cluster, group_id, process_id AS subject, from_ms,
+    started_ms AS to_ms,
     CASE WHEN is_authentication THEN 'worker_refused' ELSE 'worker_without_broker' END AS code, array(process_id) AS processes,
     CAST(NULL AS BIGINT) AS broker_id, CAST(NULL AS STRING) AS address, CAST(NULL AS STRING) AS missed_by, failed_connections, error,
     bootstrap, security, transform(event_ids, x -> named_struct('role',
