@@ -1,8 +1,9 @@
 """Keep secrets out of every table, regardless of what printed them.
 
 Kafka prints `[hidden]` for values that it knows to be passwords. Others are printed: JVM arguments, URLs with a password, keys of a connector that
-declares no types, an exception's text about a failed connection. A secret is recognised by the key before it (here) or by its form
-(`parsers/secrets.toml`). It becomes `[redacted]`, and its key stays, to show that something was set.
+declares no types, an exception's text about a failed connection. A secret is recognised by the key before it or by its form; both are data
+(`parsers/secrets.toml`). It becomes `[redacted]`, and its key stays, to show that something was set. A text that is escaped for HTML, JSON or a URL, or has
+invisible characters, is also searched as the plain text that it means.
 
 All text passes through `scrubbed` on its way to a table, many columns at a time. A sieve checks all of it in Arrow, and only the few texts that it
 keeps are examined closely.
@@ -10,12 +11,15 @@ keeps are examined closely.
 
 from __future__ import annotations
 
+import html
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import regex
 
@@ -32,6 +36,11 @@ _STATES = re.compile(r"[*x•]{3,}|RUNNING|PAUSED|STOPPED|FAILED|UNASSIGNED|REST
 #: A reference to a secret that is kept elsewhere: `${file:/etc/x:password}`, `$PASSWORD`, `{{ password }}`.
 _REFERENCE = re.compile(r"[\"']?(?:\$\{[^{}\s]{1,200}\}|\$\(?[A-Z_]{2,60}\)?|\{\{[^{}]{1,200}\}\})(?![^\s\"',;)}\]])")
 
+#: The default of a reference, or text that is no name but may be a secret itself.
+_DEFAULT = regex.compile(
+    r":(?: -(?P<secret>[^{}\s]++) | (?P<secret> (?=[^{}\s:/]*[a-z]) (?=[^{}\s:/]*[A-Z]) (?=[^{}\s:/]*[0-9]) [^{}\s:/]{8,}+ ) ) \}", regex.VERBOSE
+)
+
 #: States after the colon of a sentence about a secret, or about something that is named after one.
 _STATE = re.compile(
     r"(?:un|re|de)?[a-z]{2,20}(?:ed|ing)|invalid|missing|absent|empty|ready|unknown|left|done|ok|new|set|unset|gone|strict|lenient|default|not|bearer|optional|valid|active|inactive|present|available|unavailable|pending|healthy|online|offline|stale|required|enabled|disabled"
@@ -47,31 +56,8 @@ _PROSE = (
     r"because|since|while|when|after|before|as|if|that|which|it|user|[a-z]{2,20}(?:ed|ing))(?![^\s,;.:])"
 )
 
-#: Matches keys of secrets, after camel case has been split by dots (`dbPass` is `db.pass`).
-_SECRET_KEY = regex.compile(
-    r"""
-    passw(?:or)?d | passwort | kennwort | contrase | passphrase | passcode | secret | credential | token | jaas | private [._-]? (?: key | pem | cert )
-  | client[._-]?assertion | user[._-]?info | webhook | bearer | cookie | sessid | jsessionid | connection[._-]?string | subscription[._-]?key | account[._-]?key
-  | (?: stored | server | salted )[._-]? (?: key | password ) $ | auth[._-]?bytes | code[._-]?verifier | (?: one[._-]?time | verification | security | recovery ) [._-]? code
-  | (?P<short> (?<![a-z]) (?: pass | pwd | pw | pin | otp | pat | sas | sig | signature | authorization | apikey | accesskey | secretkey | dsn | headers | license | hmac ) (?![a-z])
-  | (?: (?<! com ) (?<! by ) (?<! sur ) pass | pw | master.?auth | (?<![a-z]) auth ) $ )
-    """,
-    regex.VERBOSE,
-)
-#: `key` as the last word of a key, and words before it that make it a secret one; two searches, because one would try each word against the whole rest.
+#: `key` as the last word of a key. Words before it that make it a secret one are searched apart, because one search would try each word against the whole rest.
 _LAST_KEY = re.compile(r"[._-]key(?:[._-]?id)?$")
-_OF_A_KEY = re.compile(
-    "api|access|account|shared|master|keystore|encryption|encrypt|signing|storage|session|client|host|hmac|aes|rsa|ssl|sasl|license"
-)
-#: Ends of keys whose values are only about a secret (its location, its kind, its lifetime), and of names of things that deal with secrets.
-_ABOUT = re.compile(
-    r"[._-](?:ms|sec|seconds|minutes|hours|(?<!auth[._-])bytes|path|file|filename|location|class|type|algorithm|iterations|length|size|enabled?|source|mechanism|"
-    r"refresh|endpoint[._-]url|name|count|ttl|timeout|version|audience|issuer|status|state|provider|requester|renewers?|expiry|scope|header[._-]urlencode|"
-    r"(?<!key[._-])(?<!secret[._-])id|owner|policy|prefix|pattern|format|regex|index|rate|interval|required|java|kt|scala|py|go|rs|"
-    r"sink|topics?|groups?|consumers?|producers?|connectors?|tasks?|workers?|partitions?|streams?|services?|servers?|managers?|apps?|application|jobs?|queue|table|"
-    r"cache|bucket|factory|handler|encoder|decoder|validator|loader|reader|writer|parser|interceptor|filter|converter|module|plugin|cleaner|rotator|rotation|"
-    r"re[sq]?(?:et|uest|ponse)s?|resets?|events?|readers?|operator|controller|client)$"
-)
 #: Texts that resemble keys: exceptions, controller actions on tokens, and numbered names such as those of partitions, tasks and members.
 _NO_KEY = re.compile(
     r"(?:\w+\.)*\w*(?:Exception|Error|Failure)$|[a-z]+DelegationTokens?$|[\w.-]*(?<!passwd)(?<!password)(?<!pwd)(?<!secret)-[0-9]{1,9}"
@@ -87,7 +73,6 @@ _ESCAPED_BREAK = re.compile(r"\\{1,4}[nr]")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 #: Names of Kafka's requests, after the `apiKey` of a printed request: they are not secrets.
 _REQUEST = re.compile(r"[A-Z_]{3,40}|\d{1,3}")
-_WORD = re.compile(r"[a-z]+|[A-Z][a-z]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 #: Number of texts that are compared with known ones; number of known texts that are kept, and their maximum length; and the number of characters above
 #: which RE2 is faster than Python.
@@ -96,7 +81,7 @@ _COUNT, _LONG_COUNT = re.compile(r"\{(?:\d*,)?(\d+)"), 40
 _JAVA_CLASS = re.compile(r"(?:[a-z]\w*\.){1,12}[A-Z]\w*:?")
 #: An object as Java, Go, JSON and YAML print it; its secrets have keys of their own, or are its `value`.
 _OBJECT = re.compile(r"""(?:&?[A-Za-z][\w.]{1,80}(?=[({])|\[?\s*(?=\{))[({]\s*[\\"']{0,9}[$\w][\w.$-]{0,80}[\\"']{0,9} ?[=:]""")
-_LIST = regex.compile(r"""\[ (?: "(?:[^"\\\n]|\\.)*+" | '(?:[^'\\\n]|\\.)*+' | [^\[\]"'\n] )*+ \]""", regex.VERBOSE)
+_LIST = regex.compile(r"""\[ (?: "(?:[^"\\\n]|\\.)*+" | '(?:[^'\\\n]|\\.)*+' | [^\[\]"'\n] | \r?\n[\ \t]{0,40}+(?=["'\]]) )*+ \]""", regex.VERBOSE)
 #: Lists that are of partitions, tasks or numbers, not of secrets or the bytes of one.
 _NAMES = regex.compile(r"""\[(?:["']?[\w.-]*-[0-9]{1,6}["']?(?:,\ ?|(?=\])))*+\]|\[(?:\d{1,6}(?:,\ ?|(?=\]))){0,6}+\]""")
 #: Text that follows the host in a URL, and ends it.
@@ -109,7 +94,7 @@ _PROPERTY = regex.compile(r"(?P<before>[\s#!]*)(?P<key>[\w.\->]+)(?P<equals>\s*[
 #: A key and its separator, as in properties, JSON (escaped or not), Java's maps, headers, query strings, XML, Python, lists and options of commands.
 _KEY = regex.compile(
     r"""
-    (?<![\w.\-]) (?P<key> [\w.\-]++ )
+    (?<![\w.\-]) (?P<key> [\w.\-]++ ) (?: \( (?!\d) [\w\ \-]{1,20} \) (?=[\ =:]) )?
     (?: (?: \\{0,8} ["'`] | &quot; | %22 )? \]? [\ \t]{0,4} (?P<join> => | -> | := | = | ::? | %3[dDaA] ) [\ \t]{0,4}
       | (?P<join> > )
       | (?P<join> ["']? ,\ ? ) (?= ["'\w] )
@@ -124,7 +109,7 @@ _NEXT_KEY = r"""["']?[\w.\-]{1,80}+["']?\ ?(?:=|:(?!:))"""
 _VALUE = regex.compile(
     rf"""
     (?P<open> \[? ) (?: {_SCHEME} [\ ]{{1,4}} (?P<value> [^\s"',\]]++ )
-    | (?P<quote> ["'`“‘«„] ) (?P<value> (?: [^\\\n"'`“”’»] | \\. | (?! (?P=quote) ) ["'`] | (?P=quote){{1,2}}(?=\w) )*+ ) ["'`“”’»]?
+    | (?P<quote> ["'`“‘«„] ) (?P<value> (?: [^\\\n"'`“”’»] | \\. | (?! (?P=quote) ) ["'`] | (?P=quote){{1,2}}(?=\w) | \n[\ \t]{{1,40}}+(?!at\s)(?=[^\n"'=:(]{{1,200}}+(?P=quote)) )*+ ) ["'`“”’»]?
     | (?P<quote> \\{{1,8}} ["'] | &quot; ) (?P<value> (?: (?! (?<!\\) (?P=quote) ) [^\n] )*+ ) (?P=quote)?
     | (?P<quote> < ) (?: !\[CDATA\[ )? (?P<value> [^<>\n]++ ) >
     | (?P<quote> \{{ ) (?P<value> [^{{}}\n]++ ) \}}
@@ -169,29 +154,45 @@ _CHANGED = regex.compile(
 #: Words before a quoted piece of a text that cannot be parsed.
 _SYNTAX = {"token", "tokens"}
 _STRONG = re.compile(r"pass|pwd|pw$|passphrase|kennwort|_|[a-z]\.[a-z]", re.IGNORECASE)
+#: IDs of sessions of Kafka (also in words) and ZooKeeper.
+_SESSION_KEY = re.compile(r"session[._-]?id$", re.IGNORECASE)
+_SESSION = re.compile(r"[\"']?(?:-?\d+|0x[0-9a-fA-F]+|[A-Z_]+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-])")
+#: A character, or none, that is written in another form: as an entity of HTML, as a code of JSON or of a URL, as an escaped line break or tab, as a blank that
+#: is not one of ASCII, as wide as a Chinese one, between letters that are apart, or invisibly. And how often a text may be escaped.
+_FORM = regex.compile(
+    r"""
+    (?P<entity> & (?: \#[0-9]{1,6} | \#[xX][0-9A-Fa-f]{1,5} | amp | lt | gt | quot | apos | nbsp | equals | colon | comma | semi ) ; )
+  | \\{1,4}+ u (?P<code> (?! [dD][89A-Fa-f] ) [0-9A-Fa-f]{4} ) | % (?P<code> [0-7][0-9A-Fa-f] ) | (?P<bytes> %[CcDd]\w%[89ABab]\w | %[Ee]\w(?:%[89ABab]\w){2} | %[Ff]\w(?:%[89ABab]\w){3} )
+  | (?P<break> \\{1,4}+ [nrt] (?! [a-z]) | \#01[12] ) | \\{1,8}+ (?P<quote> ["'] )
+  | (?P<blank> [\u00A0\u1680\u2000-\u200A\u202F\u205F\u3000] ) | (?P<wide> [\uFF01-\uFF5E] ) | (?<= (?<![^\s"']) [A-Za-z] ) \ (?= [A-Za-z] (?!\S) )
+  | [\u00AD\u180E\u200B-\u200F\u2060-\u2064\uFE00-\uFE0F\uFEFF\U000E0000-\U000E007F\U000E0100-\U000E01EF]
+    """,
+    regex.VERBOSE,
+)
+_MAX_ESCAPED, _SHORTEST_IN_PATH = 4, 6
 _URL = regex.compile(r"(?<=://)(?:(?!://)[^\s\"'<>])++")
 _MIN_TOKEN, _MIN_WHOLE, _LONGEST_VALUE = 20, 6, 400
-#: Words of keys: marks (in lower case) of which every match of the sieve of words contains one; they are searched first, because Python finds them faster.
-_MARKS_OF_KEYS = (
-    "pass", "pwd", "pw", "secret", "credential", "token", "jaas", "private", "user", "webhook", "cookie", "string", "ription", "assertion", "kennwort", "contrase",
-    "sess", "auth", "verifi", "account", "key", "code", "bearer", "://",
-)  # fmt: skip
-_SIEVE_OF_WORDS = (
-    r"(?i:pass|pwd|pw\b|secret|credential|token|jaas|private|user.?info|webhook|cookie|connection.?string|subscription.?key|client.?assertion|kennwort|contrase"
-    r"|sessid|jsessionid|auth.?bytes|code.?verifier|account.?key|(?:api|access|master|session|encryption|signing|license|shared|storage)[ _-]key"
-    r"|(?:time|verification|security|recovery).?code|authorization|\bbearer[\"'\\\] \t]*[=:>%]|\b(?:master)?auth[\"'\\\] ]*[=: ]"
-    r"|[._-]key(?:[._-]?id)?[\"'\\\] \t]*[=:>%])|apikey|Apikey|APIKEY"
-    # The `apiKey` of a printed request is a name in capitals.
-    r"|[a-z0-9]Key[\"'\\\] \t]*[=:>%]+[ \t]*[\"'\\]*(?:[^A-Z\s\"'\\]|[A-Z]+[^A-Z_,)\s])"
-    r"|://[^\s\"'<>]*@"
-)
-#: Short words, which are parts of many others.
-_SIEVE_OF_SHORT_WORDS = (
-    r"\b(?i:pin|otp|pat|sas|sig|signature|dsn|headers|license|hmac)[\"'\\\] \t]*[=:>%]"
-    r"|[a-z0-9](?:Pin|Otp|Pat|Sas|Sig|Signature|Dsn|Headers|License|Auth|KeyId)[\"'\\\] \t]*[=:>%]"
-)
-_SIEVE_OF_KEYS = f"{_SIEVE_OF_WORDS}|{_SIEVE_OF_SHORT_WORDS}"
-_WORDS, _SHORT_WORDS = re.compile(_SIEVE_OF_WORDS), re.compile(_SIEVE_OF_SHORT_WORDS)
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Keys whose values are secrets; see `parsers/secrets.toml`. Each sieve is for RE2 and for Python, with the marks of the texts that it can match."""
+
+    secret: regex.Pattern[str]
+    key_of: re.Pattern[str]
+    about: re.Pattern[str]
+    sieve: str
+    marks: tuple[str, ...]
+    sifted: re.Pattern[str]
+    short_sieve: str
+    short_marks: tuple[str, ...]
+    short_sifted: re.Pattern[str]
+
+    def are_in(self, text: str, lower: str) -> bool:
+        """Return True if an ASCII text, given also in lower case, may contain such a key."""
+        if any(mark in lower for mark in self.marks) and self.sifted.search(text):
+            return True
+        return any(mark in lower for mark in self.short_marks) and self.short_sifted.search(text) is not None
 
 
 @dataclass(frozen=True)
@@ -211,15 +212,37 @@ class Shape:
             return False
         return not self.sieve or self.sifted.search(text) is not None
 
-    def hide(self, text: str) -> str:
-        """Return the text without such secrets."""
-        return str(self.pattern.sub(_without_secret, text))
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield the positions of such secrets."""
+        return _captured(self.pattern, text)
+
+
+@cache
+def _described() -> dict[str, Any]:
+    return tomllib.loads((parsers_dir() / "secrets.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def keys() -> Keys:
+    """Return the keys of `parsers/secrets.toml`."""
+    table = _described()["keys"]
+    long, short = (f"(?i:{'|'.join(table[f'{kind}sieve'])})|{'|'.join(table[f'{kind}case_sieve'])}" for kind in ("", "short_"))
+    return Keys(
+        regex.compile(table["secret"], regex.VERBOSE),
+        re.compile(table["key_of"]),
+        re.compile(table["about"], re.VERBOSE),
+        long,
+        tuple(table["marks"]),
+        re.compile(long),
+        short,
+        tuple(table["short_marks"]),
+        re.compile(short),
+    )
 
 
 @cache
 def shapes() -> tuple[Shape, ...]:
     """Return the shapes of `parsers/secrets.toml`."""
-    table = tomllib.loads((parsers_dir() / "secrets.toml").read_text(encoding="utf-8"))
     return tuple(
         Shape(
             s["name"],
@@ -229,7 +252,7 @@ def shapes() -> tuple[Shape, ...]:
             regex.compile(s["pattern"], regex.VERBOSE),
             tuple((x, kept) for x, kept in s["example"]),
         )
-        for s in table["shape"]
+        for s in _described()["shape"]
     )
 
 
@@ -241,15 +264,47 @@ def _sieves() -> tuple[str, ...]:
     """
     counting = [shape.sieve for shape in shapes() if any(int(n) >= _LONG_COUNT for n in _COUNT.findall(shape.sieve))]
     others = [shape.sieve for shape in shapes() if shape.sieve and shape.sieve not in counting]
-    return "|".join([_SIEVE_OF_KEYS, *(f"(?:{text})" for text in others)]), "|".join(f"(?:{text})" for text in counting)
+    return "|".join([keys().sieve, keys().short_sieve, *(f"(?:{text})" for text in others)]), "|".join(f"(?:{text})" for text in counting)
 
 
 def _sifted(texts: pa.Array) -> pa.BooleanArray:
-    """Return for each text whether it may contain a secret."""
+    """Return for each text whether it, or what it means, may contain a secret."""
+    import numpy as np
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     first, second = (pc.match_substring_regex(texts, text) for text in _sieves())
-    return pc.or_(first, second)
+    found = pc.or_(first, second)
+    signed = _signed(texts)
+    if not len(signed):
+        return found
+    some = texts.take(signed)
+    other = signed.filter(pc.and_not(pc.match_substring_regex(some, _described()["forms"]["sieve"]), found.take(signed)))
+    if not len(other):
+        return found
+    meant = pa.array([_meant(text)[0] for text in texts.take(other).to_pylist()], pa.string())
+    sifted = pc.or_(*(pc.match_substring_regex(meant, text) for text in _sieves()))
+    mask = np.zeros(len(texts), dtype=bool)
+    mask[other.to_numpy()] = True
+    return pc.replace_with_mask(found, mask, sifted)
+
+
+def _signed(texts: pa.StringArray) -> pa.Array:
+    """Return the indices of texts with a byte of another form: `&`, `%`, a backslash before `u`, or one that is not of ASCII; RE2 would search longer."""
+    import numpy as np
+    import pyarrow as pa
+
+    _, borders, values = texts.buffers()
+    if values is None or not len(texts):
+        return pa.array([], pa.int64())
+    ends = np.frombuffer(borders, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    marked = np.zeros(256, dtype=bool)
+    marked[[*map(ord, "&%\\"), *range(0x80, 0x100)]] = True
+    data = np.frombuffer(values, np.uint8)[: ends[-1]]
+    places = np.flatnonzero(marked[data[ends[0] :]]) + ends[0]
+    behind = data[np.minimum(places + 1, len(data) - 1)]
+    places = places[(data[places] != ord("\\")) | (behind == ord("u"))]
+    return pa.array(np.unique(np.searchsorted(ends, places, side="right") - 1), pa.int64())
 
 
 def hide(key: str, value: str) -> str:
@@ -262,8 +317,10 @@ def hide(key: str, value: str) -> str:
     Returns:
         The value itself, `[redacted]`, or the value with `[redacted]` in place of a password.
     """
-    if _has_no_secret(value) or _REFERENCE.fullmatch(value):
+    if _has_no_secret(value):
         return value
+    if _REFERENCE.fullmatch(value):
+        return _cut(value, _in_reference(value, 0, len(value)))
     if key == "key" or is_secret_key(key):
         return REDACTED
     return scrub(value)
@@ -274,20 +331,107 @@ def hide_line(text: str) -> str:
     if '":' in text or '" :' in text:
         text = str(_JSON_PAIR.sub(lambda m: f'"{m["key"]}"{m["colon"]}"{hide(m["key"], m["value"])}"', text))
     elif m := _PROPERTY.fullmatch(text):
-        return f"{m['before']}{m['key']}{m['equals']}{hide(m['key'], m['value'])}"
+        text = f"{m['before']}{m['key']}{m['equals']}{hide(m['key'], m['value'])}"
     return scrub(text)
+
+
+def hide_in_path(path: str) -> str:
+    """Return a path without the secrets in the names of its folders and files: `logs/password=[redacted]/connect.log`."""
+    head, scheme, rest = path.rpartition("://")
+    return head + scheme + "/".join(scrub(name) if len(name) >= _SHORTEST_IN_PATH else name for name in rest.split("/"))
 
 
 def scrub(text: str) -> str:
     """Return any text without its secrets: values after secret keys, passwords in URLs, and texts that have the form of a secret."""
-    if "://" in text and "@" in text:
-        text = _URL.sub(lambda m: _without_userinfo(m[0]), text)
+    if _FORM.search(text):
+        return _cut(text, [*_found(text, range(len(text) + 1)), *_found(*_meant(text))])
+    for spans in _searches(text):
+        text = _cut(text, spans(text))
+    return text
+
+
+def _found(text: str, places: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the positions of secrets in a text, given the place of each of its characters, and of its end, in the original."""
+    for spans in _searches(text):
+        found = _united(spans(text))
+        for begin, end in found:
+            yield places[begin], places[end]
+        text, places = _cut(text, found), list(_places_without(places, found))
+
+
+def _searches(text: str) -> Iterator[Callable[[str], Iterable[tuple[int, int]]]]:
+    """Yield the searches for secrets in a text; each yields positions in the text without the secrets found before."""
+    yield _in_urls
     lower = text.lower()
-    for shape in shapes():
-        if shape.is_in(text, lower):
-            text = shape.hide(text)
-    text = "".join(_without_values(text))
-    return str(_CHANGED.sub(_without_secret, text)) if REDACTED in text else text
+    yield from (shape.spans for shape in shapes() if shape.is_in(text, lower))
+    yield _secrets
+    yield _changed
+
+
+def _meant(text: str) -> tuple[str, Sequence[int]]:
+    """Return what a text means after HTML, JSON or URL escapes and without invisible characters, and the place of each of its characters in the original."""
+    places: Sequence[int] = range(len(text) + 1)
+    for _ in range(_MAX_ESCAPED):
+        parts: list[str] = []
+        where: list[int] = []
+        done = 0
+        for found in _FORM.finditer(text):
+            meant = _character(found)
+            parts += text[done : found.start()], meant
+            where += places[done : found.start()]
+            where += [places[found.start()]] * len(meant)
+            done = found.end()
+        if not done:
+            break
+        text, places = "".join((*parts, text[done:])), [*where, *places[done:]]
+    return text, places
+
+
+def _character(found: regex.Match[str]) -> str:
+    """Return what a form of a character means."""
+    form: str = found[0]
+    if found["entity"]:
+        return html.unescape(form)
+    if found["code"]:
+        return chr(int(found["code"], 16))
+    if found["bytes"]:
+        return unquote(form)
+    if found["quote"]:
+        return str(found["quote"])
+    if found["break"]:
+        return "\t" if form[-1] in "t1" else "\n"
+    return unicodedata.normalize("NFKC", form) if found["wide"] else " " if found["blank"] else ""
+
+
+def _places_without(places: Sequence[int], found: Sequence[tuple[int, int]]) -> Iterator[int]:
+    """Yield the places of the characters of a text in which secrets have been replaced."""
+    done = 0
+    for begin, end in found:
+        yield from places[done:begin]
+        yield from [places[begin]] * len(REDACTED)
+        done = end
+    yield from places[done:]
+
+
+def _united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans in order; those that overlap or touch are one."""
+    united: list[tuple[int, int]] = []
+    for begin, end in sorted(spans):
+        if united and begin <= united[-1][1]:
+            united[-1] = united[-1][0], max(united[-1][1], end)
+        else:
+            united.append((begin, end))
+    return united
+
+
+def _cut(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return a text with `[redacted]` in place of each span."""
+    parts: list[str] = []
+    done = 0
+    for begin, end in _united(spans):
+        parts += text[done:begin], REDACTED
+        done = end
+    return "".join((*parts, text[done:])) if parts else text
 
 
 def scrubbed(columns: Sequence[pa.Array]) -> list[pa.Array]:
@@ -351,9 +495,9 @@ def _matching(texts: set[str]) -> set[str]:
 def _is_suspected(text: str) -> bool:
     """Return True if the sieve matches an ASCII text and the text has a mark of what matched."""
     lower = text.lower()
-    if any(mark in lower for mark in _MARKS_OF_KEYS) and _WORDS.search(text):
+    if keys().are_in(text, lower) or any(shape.sieve and shape.is_in(text, lower) for shape in shapes()):
         return True
-    return _SHORT_WORDS.search(text) is not None or any(shape.sieve and shape.is_in(text, lower) for shape in shapes())
+    return any(mark in lower for mark in _described()["forms"]["marks"]) and (meant := _meant(text)[0]) != text and _is_suspected(meant)
 
 
 def _looked_at(column: pa.Array) -> list[pa.Array]:
@@ -405,35 +549,38 @@ def _mended_cell(cell: Any, known: Mapping[str, str]) -> Any:  # noqa: ANN401  (
     return cell
 
 
-def _without_secret(found: regex.Match[str]) -> str:
-    """Return the match with its group `secret` redacted."""
-    if found["secret"].lstrip("\"'`").startswith(REDACTED[:-1]):
-        return str(found[0])
-    begin, end = found.start(), found.start("secret")
-    return f"{found[0][: end - begin]}{REDACTED}{found[0][found.end('secret') - begin :]}"
+def _captured(pattern: regex.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+    """Yield the position of the group `secret` of each match."""
+    for found in pattern.finditer(text):
+        if not found["secret"].lstrip("\"'`").startswith(REDACTED[:-1]):
+            yield found.span("secret")
 
 
-def _without_userinfo(rest: str) -> str:
-    """Return the text after `://` without the password before its last `@`; a password may contain any character that should end it."""
-    userinfo, at, host = rest.rpartition("@")
-    user, colon, password = userinfo.partition(":")
-    if not at or "/" in user or "?" in user or _BRACKETED.match(rest):
-        return rest
-    if (port := _PORT.match(password)) and (port["end"] != "/" or not _HOST_PORT.match(host)):
-        return rest  # the `@` follows the host, in a path or a word
-    if colon:
-        return f"{user}:{password if password in _EMPTY else REDACTED}@{host}"
-    return f"{REDACTED}@{host}" if len(user) >= _MIN_TOKEN else rest
+def _in_urls(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the position of each password before the last `@` of a URL; a password may contain any character that should end it."""
+    if "://" not in text or "@" not in text:
+        return
+    for found in _URL.finditer(text):
+        userinfo, at, host = found[0].rpartition("@")
+        user, colon, password = userinfo.partition(":")
+        if not at or "/" in user or "?" in user or _BRACKETED.match(found[0]):
+            continue
+        if user and (port := _PORT.match(password)) and (port["end"] != "/" or not _HOST_PORT.match(host)):
+            continue  # the `@` follows the host, in a path or a word
+        begin = found.start() + (len(user) + 1 if colon else 0)
+        if (password not in _EMPTY) if colon else len(user) >= _MIN_TOKEN:
+            yield begin, found.start() + len(userinfo)
 
 
-def _without_values(text: str) -> Iterator[str]:
-    """Yield the parts of a text, with `[redacted]` in place of each value after a secret key."""
-    done = 0
-    for begin, end in sorted(_secrets(text)):
-        if begin >= done:
-            yield text[done:begin] + REDACTED
-            done = end
-    yield text[done:]
+def _in_reference(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the position of a default, or of a value in place of a name, in a reference to a secret."""
+    if found := _DEFAULT.search(text, begin, end):
+        yield found.span("secret")
+
+
+def _changed(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the position of the new value of a setting whose old value is redacted."""
+    return _captured(_CHANGED, text) if REDACTED in text else iter(())
 
 
 def _secrets(text: str) -> Iterator[tuple[int, int]]:
@@ -471,6 +618,7 @@ def _secrets(text: str) -> Iterator[tuple[int, int]]:
             elif not has_sign and text[found.start() - 1 : found.start()] == "<":
                 expected = depth  # an element, whose value is an attribute
             elif reference := _REFERENCE.match(text, at):
+                yield from _in_reference(text, at, reference.end())
                 at = reference.end()
             elif span := _value(text, found, key, depth):
                 yield from (span,) if is_secret else _not_amount(text, span)
@@ -511,7 +659,7 @@ def _whole_key(text: str, found: regex.Match[str]) -> str:
 def _value(text: str, found: regex.Match[str], key: str, depth: int, stop: int | None = None) -> tuple[int, int] | None:
     """Return the position of the value after a secret key, before `stop`; None if the value is not a secret."""
     begin, stop, sign = found.end(), len(text) if stop is None else stop, _sign(found)
-    if text.startswith((REDACTED, f'"{REDACTED}', f"'{REDACTED}"), begin) or _is_request(text, begin, key):
+    if text.startswith((REDACTED, f'"{REDACTED}', f"'{REDACTED}"), begin) or _is_request(text, begin, key) or _is_session(text, begin, key):
         return None
     if not sign:
         return _value_without_sign(text, found, key)
@@ -561,6 +709,11 @@ def _is_request(text: str, begin: int, key: str) -> bool:
     return request is not None and text[request.end() : request.end() + 1] in ("", ",", ")", " ")
 
 
+def _is_session(text: str, begin: int, key: str) -> bool:
+    """Return True if a key is the ID of a session of Kafka or ZooKeeper, which is a number, and no secret."""
+    return _SESSION_KEY.search(key) is not None and _SESSION.match(text, begin) is not None
+
+
 def _value_without_sign(text: str, found: regex.Match[str], key: str) -> tuple[int, int] | None:
     """Return the position of the value after a key and a blank or a comma; None if it is not a secret."""
     begin, option = found.end(), key.startswith("-")
@@ -589,12 +742,12 @@ def _accepted(text: str, begin: int, accepts: Callable[[regex.Match[str]], bool]
 def is_secret_key(key: str) -> bool:
     """Return True if a key names a secret, so that its value is removed."""
     plain = _HUMP.sub(".", key).lower()
-    if _NO_KEY.match(key) is not None or (_ABOUT.search(plain) is not None and "webhook" not in plain):
+    if _NO_KEY.match(key) is not None or (keys().about.search(plain) is not None and "webhook" not in plain):
         return False
     head, dash, tail = plain.rpartition("-")
-    if dash and not head.startswith("-") and _SECRET_KEY.search(tail) is None and _LAST_PART.search(plain) is None:
+    if dash and not head.startswith("-") and keys().secret.search(tail) is None and _LAST_PART.search(plain) is None:
         return False
-    if _RANDOM_ID.fullmatch(key) and all(found["short"] for found in _SECRET_KEY.finditer(plain)):
+    if _RANDOM_ID.fullmatch(key) and all(found["short"] for found in keys().secret.finditer(plain)):
         return False
     last = _LAST_KEY.search(plain)
-    return _SECRET_KEY.search(plain) is not None or (last is not None and _OF_A_KEY.search(plain, 0, last.start()) is not None)
+    return keys().secret.search(plain) is not None or (last is not None and keys().key_of.search(plain, 0, last.start()) is not None)

@@ -33,6 +33,7 @@ from forensics.engines.paths import literal, quoted
 from forensics.errors import CaseError
 from forensics.evidence.objects import S3Path, opened, place
 from forensics.inventory.evidence import READ, SUPERSEDED, Evidence, Place, is_record
+from forensics.redaction import hide_in_path
 from forensics.schema import TABLES, Field, table_schema
 
 MANIFEST, OPEN_SQL, STEPS_SQL = "case.json", "open.sql", "steps.sql"
@@ -40,6 +41,8 @@ KEPT_SQL = "sql"
 FORMAT = 3
 #: Tables whose rows each belong to one file, and are dropped and renamed with it.
 _OF_FILES = ("event_row", "unrecognised_row", "counted_row", "range_row")
+#: Columns of `evidence_file` that name a file on disk. Secrets in them are hidden; the manifest has the whole names, from which the evidence is opened again.
+_PLACES = ("location", "archive_member")
 _BATCH = 50_000
 _SEGMENT = re.compile(r"segment-\d{1,9}(~\d{1,9})?")
 _BUILD = re.compile(r"build-\d{1,9}")
@@ -388,7 +391,9 @@ class CaseWriter:
             return Case(self.root, {**self.case.manifest, **facts})
         name = _next([self.root / "tables" / "evidence_file"], "segment")
         schema = table_schema("evidence_file")
-        rows = pa.Table.from_pylist([{c: file[c] for c in schema.names} for file in files], schema)
+        rows = pa.Table.from_pylist(
+            [{c: hide_in_path(file[c]) if c in _PLACES and file[c] else file[c] for c in schema.names} for file in files], schema
+        )
         target = self.root / "tables" / "evidence_file" / name
         _write(target, schema, rows.to_batches())
         self._tables["evidence_file"] = [name]

@@ -12,6 +12,7 @@ from forensics.evidence.objects import Location
 from forensics.evidence.rotation import disjoint, host_of, read_name
 from forensics.inventory.evidence import LOG, READ, SKIPPED, SUPERSEDED, Evidence, Origin, Place
 from forensics.inventory.source_options import SourceOptions
+from forensics.redaction import hide_in_path
 
 _ORDINAL_STEP = 1024
 #: A container ID; Docker displays its first 12 digits.
@@ -22,20 +23,24 @@ def _labels(evidence: Iterable[Evidence]) -> dict[str, str]:
     """Return a unique short name for each ingested folder."""
     labels: dict[str, str] = {}
     for root in sorted({e.root for e in evidence}):
-        label, number = Path(root).name, 1
+        name = hide_in_path(Path(root).name)
+        label, number = name, 1
         while label in labels.values():
             number += 1
-            label = f"{Path(root).name}~{number}"
+            label = f"{name}~{number}"
         labels[root] = label
     return labels
 
 
 def _paths(evidence: Sequence[Evidence]) -> dict[Place, str]:
-    """Return the path of each file of a case by its place: relative to the ingested folder, prefixed with the folder's name where two would be equal."""
+    """Return the path of each file of a case by its place: relative to the ingested folder, prefixed with the folder's name where two would be equal.
+
+    Secrets in names of folders and files are hidden: a path appears in every table.
+    """
     labels = _labels(evidence)
     by_name: dict[str, dict[Place, Evidence]] = {}
     for e in evidence:
-        by_name.setdefault(e.below, {}).setdefault(e.place, e)
+        by_name.setdefault(hide_in_path(e.below), {}).setdefault(e.place, e)
     paths: dict[Place, str] = {}
     taken: set[str] = set()
     for below, files in sorted(by_name.items(), key=lambda item: (len(item[1]) > 1, item[0])):
@@ -147,14 +152,19 @@ def with_hosts(evidence: Sequence[Evidence]) -> list[Evidence]:
     result = []
     for e in evidence:
         if e.status == READ and not e.origin.is_host_given:
-            host = _CONTAINER.sub(r"\1", host_of(e.below) or "") or (Path(e.root).name if several_roots and e.format.kind == LOG else None)
+            host = _CONTAINER.sub(r"\1", host_of(hide_in_path(e.below)) or "") or (
+                hide_in_path(Path(e.root).name) if several_roots and e.format.kind == LOG else None
+            )
             e = replace(e, origin=replace(e.origin, host=host))
         result.append(e)
     return result
 
 
 def process_names(live: Sequence[Evidence]) -> dict[int, str]:
-    """Return the process ID of each file: its path without the rotation suffix, and as many parent folders as make it unique. Container IDs are shortened."""
+    """Return the process ID of each file: its path without the rotation suffix, and as many parent folders as make it unique.
+
+    Container IDs are shortened, and secrets in names of folders and files are hidden.
+    """
     names: dict[int, str] = {}
     labels = _labels(live)
     streams: dict[str, dict[str, list[Evidence]]] = {}  # stream's name, then ingested folder
@@ -166,7 +176,15 @@ def process_names(live: Sequence[Evidence]) -> dict[int, str]:
             names.update((id(e), name if one_process else f"{labels[root]}/{name}") for e in files)
     short = {name: _CONTAINER.sub(r"\1", name) for name in names.values()}
     times = Counter(short.values())
-    return {key: short[name] if times[short[name]] == 1 else name for key, name in names.items()}
+    unique = {name: short[name] if times[short[name]] == 1 else name for name in short}
+    hidden: dict[str, str] = {}
+    for name in sorted(unique):
+        shown, number = hide_in_path(unique[name]), 1
+        while shown in hidden.values():
+            number += 1
+            shown = f"{hide_in_path(unique[name])}~{number}"
+        hidden[name] = shown
+    return {key: hidden[name] for key, name in names.items()}
 
 
 def _stream_name(evidence: Evidence, live: Sequence[Evidence]) -> str:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from forensics.redaction import _sifted, hide, hide_line, scrub, scrubbed, shapes
+from forensics.redaction import _cut, _sifted, hide, hide_line, scrub, scrubbed, shapes
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_line_is_shown_without_its_secrets(line: str, shown: str) -> None:
 @pytest.mark.parametrize("shape", shapes(), ids=lambda shape: shape.name)
 def test_a_shape_hides_its_examples_and_is_asked_for_them(shape) -> None:
     for text, kept in shape.examples:
-        assert shape.hide(text) == kept
+        assert _cut(text, shape.spans(text)) == kept
         if text != kept:
             assert re.search(shape.sieve, text), text
 
@@ -207,6 +207,9 @@ PUMPED = (
     "[redacted] -> ", "password was set to ", "password for a ", "user a password ", "value a for ", "<a password='", "<password ", "<a>", "password:\n  ", "password:\n- a\n- ",
     "setPassword(", "Cookie: a=b; ", "mysql ", "mysql -p", "ldapsearch -w ", " -u a -p", "echo a", "kinit ", "digest a:", "AUTH ", "AUTH PLAIN ", "SASL PLAIN A1b", "a:bcd@", "a:b@h:", "h:5432:a:b:",
     "*:", "$1$ab$", "{SSHA}", "login a", "login a:", "bind('a', ", "user_a=", "user_a='", "${password", "password=${", "password=\\", "a.b=", "token (", "password=<", "password={", "API key ",
+    "&amp;", "&#61;", "\\u003d", "%3D", "%E3%83%91", "p a s s ", "\\n", "#012", "sessionid=", "password=${a:Aa1", "http://h/keys/Aa1", "http://h/keys/", "GET /reset/a1A", "code=abcdef&", "n,,n=a,r=",
+    "c=biws,r=a,p=", "r=aaaa,s=aaaa,", '"kty","d":"', "{cipher}", "vault:v1:", "snmp community ", "Unseal Key 1: ", "password [a1", "password\n", "password=\\\n", "login a/Aa1", "-p abc -u ", "Private-Lines: 1\n",
+    "SCRAM-SHA-256$1:", "password(a)=", 'password: "a\n ', "password : [\n", "EAAC", "\u00ad", "\u00a0", "\uff1d",
 )  # fmt: skip
 
 
