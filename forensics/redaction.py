@@ -38,7 +38,8 @@ _REFERENCE = re.compile(r"[\"']?(?:\$\{[^{}\s]{1,200}\}|\$\(?[A-Z_]{2,60}\)?|\{\
 
 #: The default of a reference, or text that is no name but may be a secret itself.
 _DEFAULT = regex.compile(
-    r":(?: -(?P<secret>[^{}\s]++) | (?P<secret> (?=[^{}\s:/]*[a-z]) (?=[^{}\s:/]*[A-Z]) (?=[^{}\s:/]*[0-9]) [^{}\s:/]{8,}+ ) ) \}", regex.VERBOSE
+    r":(?: -(?P<secret>[^{}\s]{1,200}+) | (?P<secret> (?=[^{}\s:/]{0,200}?[a-z]) (?=[^{}\s:/]{0,200}?[A-Z]) (?=[^{}\s:/]{0,200}?[0-9]) [^{}\s:/]{8,200}+ ) ) \}",
+    regex.VERBOSE,
 )
 
 #: States after the colon of a sentence about a secret, or about something that is named after one.

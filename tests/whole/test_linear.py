@@ -160,6 +160,18 @@ BY_HAND = {
     "redact.text:_KEYS": [("search", pattern) for _, pattern in text._KEYS],
     "redact.text:learn": [("search", _REWRITER._leak)],
     "redact.text:_compile": [("sub", _REWRITER._tokens), ("sub", _REWRITER._simple_tokens)],
+    "redaction:keys": [
+        *(
+            ("search", x)
+            for x in (
+                redaction.keys().secret,
+                redaction.keys().key_of,
+                redaction.keys().about,
+                redaction.keys().sifted,
+                redaction.keys().short_sifted,
+            )
+        ),
+    ],
     "redaction:shapes": [x for s in redaction.shapes() for x in (("search", re.compile(s.sieve)), ("sub", s.pattern))],
 }
 #: Expressions over the product's own texts.
