@@ -299,10 +299,9 @@ def _signed(texts: pa.StringArray) -> pa.Array:
     if values is None or not len(texts):
         return pa.array([], pa.int64())
     ends = np.frombuffer(borders, np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    marked = np.zeros(256, dtype=bool)
-    marked[[*map(ord, "&%\\"), *range(0x80, 0x100)]] = True
     data = np.frombuffer(values, np.uint8)[: ends[-1]]
-    places = np.flatnonzero(marked[data[ends[0] :]]) + ends[0]
+    mine = data[ends[0] :]
+    places = np.flatnonzero((mine == ord("&")) | (mine == ord("%")) | (mine == ord("\\")) | (mine >= 0x80)) + ends[0]
     behind = data[np.minimum(places + 1, len(data) - 1)]
     places = places[(data[places] != ord("\\")) | (behind == ord("u"))]
     return pa.array(np.unique(np.searchsorted(ends, places, side="right") - 1), pa.int64())
