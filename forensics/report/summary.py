@@ -289,12 +289,17 @@ def _incident(report: Report, story: Story, dated: bool, recurred: str) -> list[
     if story.left_out:
         blocks.append(Para(f"and {count(story.left_out, 'more step')}: `forensics report --full`", tone="dim"))
     if story.hits:
-        hits = tuple((h.what, h.who, h.lasted, h.consequence) for h in story.hits)
+        hits = tuple((h.what, _in_lines(h.who), _in_lines(h.lasted), h.consequence) for h in story.hits)
         blocks += [Heading(3, "Impact"), Table((Column(""), Column("", fixed=True), Column("", fixed=True), Column("")), hits)]
     labelled = (("Now", story.now), ("Next", story.next), ("Prevent", story.prevent), ("Recurred", recurred))
     if rows := tuple((label, text) for label, text in labelled if text):
         blocks += [Heading(3, ""), Table(_LABELLED, rows)]
     return blocks
+
+
+def _in_lines(text: str) -> str:
+    """Return the alternatives of a narrow cell in lines of their own: `no owner, or` `w1 and w2`."""
+    return text.replace("; ", ";\n").replace(", or ", ",\nor ")
 
 
 def _others(report: Report, shown_stories: Sequence[Story], dated: bool) -> Table:
