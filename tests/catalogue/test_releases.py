@@ -32,9 +32,20 @@ def test_a_line_of_source_tells_more_than_a_wording():
 
 def test_the_view_knows_the_same_releases():
     text = (sql_dir() / "4_groups" / "process.sql").read_text(encoding="utf-8")
-    listed = re.search(r"split\('\s*([\d.\s]+?)\s*'", text)
+    listed = re.search(r"split\('\s*([\d.=\-\s]+?)\s*'", text)
     assert listed is not None
-    assert tuple(listed[1].split()) == known_releases()
+    assert tuple(part.partition("=")[0] for part in listed[1].split()) == known_releases()
+
+
+def test_every_release_has_the_month_in_which_it_appeared():
+    text = (sql_dir() / "4_groups" / "process.sql").read_text(encoding="utf-8")
+    months = dict(re.findall(r"([\d.]+)=(\d{4}-\d{2})", text))
+    assert months.keys() == set(known_releases())
+    # Within one line of releases, later ones appeared later.
+    lines: dict[str, list[str]] = {}
+    for release in known_releases():
+        lines.setdefault(release.rpartition(".")[0], []).append(months[release])
+    assert all(its == sorted(its) for its in lines.values())
 
 
 @pytest.mark.engine
