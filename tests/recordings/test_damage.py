@@ -22,4 +22,4 @@ pytestmark = [pytest.mark.whole, pytest.mark.engine]
 
 @pytest.mark.parametrize(("sample", "damage"), GIVEN)
 def test_no_statement_about_damaged_logs_contradicts_the_whole_ones(sample: str, damage: Damage, sample_case, tmp_path: Path) -> None:
-    assert compare(SAMPLES / sample / "logs", sample_case(sample).folder, damage, tmp_path) == []
+    assert compare(SAMPLES / sample / "logs", sample_case(sample).root, damage, tmp_path) == []

@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 from forensics.cli import app
 from forensics.redact.copying import redact
 from forensics.redaction import scrub, scrubbed
+from forensics.schema import load_fields
 
 HERE = TESTS
 RELIABILITY = HERE.parent / "docs" / "reliability.md"
@@ -148,9 +149,9 @@ def log(folder: Path) -> Path:
 
 
 def found_in(texts: Iterator[str]) -> list[tuple[str, str]]:
-    """Parts of secrets in texts; short numbers, and words that are around a secret in some line, are not searched."""
+    """Parts of secrets in texts; short numbers, and words that are around a secret in some line or in the name of a column, are not searched."""
     everything = "\n".join(texts)
-    around = "\n".join(s.around for s in HIDDEN)
+    around = "\n".join([*(s.around for s in HIDDEN), *load_fields()])
     parts = {part for s in HIDDEN for part in s.parts if len(part) > _SHORTEST + 2 * part.isdigit() and part not in around}
     return [(part, everything[max(0, at - 80) : at + 40]) for part in parts if (at := everything.find(part)) >= 0]
 

@@ -308,7 +308,7 @@ def meaningful(text: str) -> Counter[str]:
 
 
 def test_the_product_s_own_queries_lose_nothing() -> None:
-    views = list(view_files.views().values())
+    views = [view for view in view_files.views().values() if not view.computed]
     for view in views[:: len(views) // 12]:
         again = Guard().accept(view.query)
         lost = meaningful(view.query) - meaningful(again)
