@@ -4,6 +4,7 @@ Modules, in reading order:
 
     pattern_files       loads `[[event]]` blocks, each with its position in its file
     literals            computes text that every match of a pattern contains
+    linear              matches long texts in linear time, by RE2
     embedded_protocol   decodes assignments from bytes
     converters          converts the text of a capture to a typed value
     counted_texts       recognises messages without a fact in bulk

@@ -4,8 +4,8 @@ WITH clock_lead AS (
   -- How far each process's clock is ahead of its island's reference clock.
   SELECT process_id, (lo_ms + hi_ms) DIV 2 AS ahead_ms FROM clock_offset WHERE is_island_reference
 ), herder_failure AS (
-  SELECT f.kafka_cluster, f.worker_group_id AS group_id, f.process_id, f.instance, coalesce(regexp_replace(f.said, '^([a-z0-9_]+[.])+', ''), f.root_error, f.message) AS said, f.event_id,
-    f.at_ms - k.ahead_ms AS reference_ms
+  SELECT f.kafka_cluster, f.worker_group_id AS group_id, f.process_id, f.instance, f.event_id, f.at_ms - k.ahead_ms AS reference_ms,
+    coalesce(regexp_replace(f.said, '^([a-z0-9_]+[.])+', ''), f.root_error, f.message) AS said
   FROM fact_line f JOIN clock_lead k ON k.process_id = f.process_id
   WHERE f.event = 'herder_failed'
 ), resource_failure AS (

@@ -26,6 +26,7 @@ from forensics.engines.rows import ArrowRows
 from forensics.report import content, query, screen, text
 from forensics.report.columns import lay_out, wrap
 from forensics.report.document import Column
+from forensics.report.read_only import Guard, Refused
 
 
 @pytest.fixture(scope="module")
@@ -165,9 +166,10 @@ def test_a_wrong_name_is_answered_with_the_nearest(args: list[str], meant: str, 
 
 
 def test_wrong_names_in_own_sql_are_answered_with_the_nearest() -> None:
-    assert query._near_views(["SELECT * FROM ownershp"]) == "Did you mean `ownership`?"
-    assert query._near_views(["SELECT resuorce FROM ownership"]) == "Did you mean `resource`?"
-    assert query._near_views(["WITH mine AS (SELECT 1) SELECT * FROM mine"]) == ""
+    with pytest.raises(Refused, match="there is no view `ownershp`") as said:
+        Guard().accept("SELECT * FROM ownershp")
+    assert said.value.fix == "Did you mean `ownership`?"
+    Guard().accept("WITH mine AS (SELECT 1) SELECT * FROM mine")
 
 
 def test_what_is_longer_than_the_screen_goes_to_the_pager(case: str, tmp_path: Path) -> None:
