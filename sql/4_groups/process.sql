@@ -125,9 +125,9 @@ SELECT l.process_id, p.host, CASE WHEN l.is_broker THEN 'broker' WHEN l.is_worke
     WHEN v.releases IS NOT NULL THEN 'fingerprint' END AS version_how,
   CASE
     -- Confluent has its own release numbers: 5.x is 2.x of Apache Kafka, 6.0 to 6.2 are 2.6 to 2.8, 7.x is 3.x, 8.x is 4.x.
-    WHEN f.kafka_version RLIKE '^5[.][0-9]+.*-c(cs|e)' THEN concat('2.', split(f.kafka_version, '[.]')[1], '.x')
-    WHEN f.kafka_version RLIKE '^6[.][0-9]+.*-c(cs|e)' THEN concat('2.', try_cast(split(f.kafka_version, '[.]')[1] AS INT) + 6, '.x')
-    WHEN f.kafka_version RLIKE '^[0-9]+[.][0-9]+.*-c(cs|e)' THEN concat(try_cast(split(f.kafka_version, '[.]')[0] AS INT) - 4, '.',
+    WHEN f.kafka_version RLIKE '^5[.][0-9].*-c(cs|e)' THEN concat('2.', split(f.kafka_version, '[.]')[1], '.x')
+    WHEN f.kafka_version RLIKE '^6[.][0-9].*-c(cs|e)' THEN concat('2.', try_cast(split(f.kafka_version, '[.]')[1] AS INT) + 6, '.x')
+    WHEN f.kafka_version RLIKE '^[0-9]+[.][0-9].*-c(cs|e)' THEN concat(try_cast(split(f.kafka_version, '[.]')[0] AS INT) - 4, '.',
       split(f.kafka_version, '[.]')[1], '.x')
     WHEN f.kafka_version IS NOT NULL THEN f.kafka_version
     ELSE v.version_range END AS version_range,
