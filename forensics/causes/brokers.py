@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 from forensics.causes.by_key import ByKey
+from forensics.causes.clocks import Clocks
 from forensics.causes.missing import between, events_of, first, greatest, least, minus, names, plus, proof_events, there, up_to
 from forensics.causes.trouble import Trouble
 
@@ -171,12 +172,12 @@ def _endings(inputs: Inputs) -> list[_Ending]:
 
 def _started(inputs: Inputs) -> dict[tuple[str | None, int | None], tuple[int | None, int | None]]:
     """Return when each run of a broker had started, at the earliest and at the latest."""
-    clocks = ByKey((row for row in inputs.rows("clock_offset") if row["is_island_reference"] and row["is_steady"]), "process_id")
+    clocks = Clocks(inputs, steady=True)
     lines = inputs.rows("fact_line", columns=["process_id", "instance", "at_ms"], where=pc.field("event") == "broker_started")
     found: dict[tuple[str | None, int | None], tuple[int | None, int | None]] = {}
     for line in sorted(lines, key=lambda line: line["at_ms"] or 0, reverse=True):
-        for clock in clocks[line["process_id"]]:
-            found[line["process_id"], line["instance"]] = (minus(line["at_ms"], clock["hi_ms"]), minus(line["at_ms"], clock["lo_ms"]))
+        for bounds in clocks.bounds(line["process_id"], line["at_ms"]):
+            found[line["process_id"], line["instance"]] = bounds
     return found
 
 
@@ -318,13 +319,12 @@ def _fenced_brokers(inputs: Inputs, unexplained: Iterable[_Unexplained]) -> Iter
     if not fenced:
         return
     settled_ms = inputs.knobs.coordinator_settled_ms
-    clocks = ByKey((row for row in inputs.rows("clock_offset") if row["is_island_reference"]), "process_id")
+    clocks = Clocks(inputs)
     with_log = ByKey((row for row in inputs.rows("cluster_broker") if row["process_id"] is not None), "kafka_cluster", "broker_id")
     outages_of = _by_broker(it.outage for it in unexplained)
     for line in fenced:
         key = (line["kafka_cluster"], line["broker_id"])
-        for clock in clocks[line["process_id"]]:
-            lo_ms, hi_ms = minus(line["at_ms"], clock["hi_ms"]), minus(line["at_ms"], clock["lo_ms"])
+        for lo_ms, hi_ms in clocks.bounds(line["process_id"], line["at_ms"]):
             is_in_outage = any(
                 up_to(outage.from_ms - settled_ms, hi_ms) and up_to(lo_ms, outage.last_ms + settled_ms) for outage in outages_of.get(key, ())
             )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING
+
+from forensics.causes.missing import order
 
 if TYPE_CHECKING:
     from forensics.causes.inputs import Row
@@ -30,3 +33,31 @@ class ByKey:
 
     def __contains__(self, key: object) -> bool:
         return bool(self[key])
+
+
+class InTime:
+    """An index of rows in the order of a time, those of one time in the order of their values.
+
+    A row without that time, or in which one of the columns is missing, is not in it.
+
+    Args:
+        rows: the rows.
+        time: name of the column with the time.
+        columns: names of the columns of the key.
+    """
+
+    def __init__(self, rows: Iterable[Row], time: str, *columns: str) -> None:
+        self._time = time
+        self._rows = ByKey(sorted((row for row in rows if row[time] is not None), key=lambda row: (row[time], order(list(row.values())))), *columns)
+
+    def first_from(self, key: object, at_ms: int) -> Row | None:
+        """Return the first row of this time or later."""
+        rows = self._rows[key]
+        at = bisect_left(rows, at_ms, key=lambda row: row[self._time])
+        return rows[at] if at < len(rows) else None
+
+    def last_until(self, key: object, at_ms: int | None) -> Row | None:
+        """Return the last row of this time or earlier; None if the time is unknown."""
+        rows = self._rows[key]
+        at = bisect_right(rows, at_ms, key=lambda row: row[self._time]) if at_ms is not None else 0
+        return rows[at - 1] if at else None

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
 from forensics.causes.by_key import ByKey
+from forensics.causes.clocks import Clocks
 from forensics.causes.missing import between, first, greatest, least, minus, there, up_to
 from forensics.causes.states import Condition, End
 
@@ -167,12 +169,12 @@ class _Causes:
         process_ids = {p for row in self._causes if row["cause"] in ("poll_too_slow", "static_id_shared") for p in row["process_ids"] or ()}
         found: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
         if process_ids:
-            clocks = ByKey((row for row in self._inputs.rows("clock_offset") if row["is_island_reference"]), "process_id")
+            clocks = Clocks(self._inputs)
             is_joined = pc.field("event").isin(["joined", "synced", "worker_assigned", "partitions_assigned"])
             where = is_joined & pc.field("process_id").isin(sorted(process_ids))
             for line in self._inputs.rows("client_event", columns=["process_id", "group_id", "at_ms"], where=where):
-                for clock in clocks[line["process_id"]]:
-                    found[line["process_id"], line["group_id"]].extend(there([minus(line["at_ms"], clock["lo_ms"])]))
+                for _, hi_ms in clocks.bounds(line["process_id"], line["at_ms"]):
+                    found[line["process_id"], line["group_id"]].extend(there([hi_ms]))
         return found
 
     def _deletions(self, row: Row) -> list[tuple[End, int | None]]:
@@ -182,17 +184,26 @@ class _Causes:
         deleted = [self._deleted_after(name, row["group_ids"] or (), first(row["from_hi_ms"], 0)) for name in row["subject"].split(", ")]
         return [(End.DELETED, greatest(*deleted))] if None not in deleted else []
 
+    @cached_property
+    def _deleted(self) -> ByKey:
+        return _deletions_of(self._inputs)
+
     def _deleted_after(self, connector: str, group_ids: Collection[str], since_ms: int) -> int | None:
-        deletions = deletions_of(self._inputs)[connector]
-        return least(*(it["lo_ms"] for it in deletions if it["worker_group_id"] in group_ids and it["lo_ms"] is not None and it["lo_ms"] >= since_ms))
+        return least(
+            *(
+                it["lo_ms"]
+                for it in self._deleted[connector]
+                if it["worker_group_id"] in group_ids and it["lo_ms"] is not None and it["lo_ms"] >= since_ms
+            )
+        )
 
 
-def deletions_of(inputs: Inputs) -> ByKey:
+def _deletions_of(inputs: Inputs) -> ByKey:
     """Return the lines about deleted connectors by connector, with their earliest time on the reference clock as `lo_ms`."""
-    clocks = ByKey((row for row in inputs.rows("clock_offset") if row["is_island_reference"]), "process_id")
+    clocks = Clocks(inputs)
     columns = ["kafka_cluster", "worker_group_id", "connector", "process_id", "at_ms"]
     lines = inputs.rows("fact_line", columns=columns, where=pc.field("event") == "connector_config_removed")
-    return ByKey(({**line, "lo_ms": minus(line["at_ms"], clock["hi_ms"])} for line in lines for clock in clocks[line["process_id"]]), "connector")
+    return ByKey(({**line, "lo_ms": lo_ms} for line in lines for lo_ms, _ in clocks.bounds(line["process_id"], line["at_ms"])), "connector")
 
 
 def _owner_pairs(inputs: Inputs, ends: LogEnds) -> Found:
@@ -305,11 +316,11 @@ class _Occurrences:
 
     def _starts(self) -> dict[str, list[int]]:
         """Return when each worker's herder had started, at the latest, on the reference clock."""
-        clocks = ByKey((row for row in self._inputs.rows("clock_offset") if row["is_island_reference"]), "process_id")
+        clocks = Clocks(self._inputs)
         found: defaultdict[str, list[int]] = defaultdict(list)
         for line in self._inputs.rows("fact_line", columns=["process_id", "at_ms"], where=pc.field("event") == "herder_started"):
-            for clock in clocks[line["process_id"]]:
-                found[line["process_id"]].extend(there([minus(line["at_ms"], clock["lo_ms"])]))
+            for _, hi_ms in clocks.bounds(line["process_id"], line["at_ms"]):
+                found[line["process_id"]].extend(there([hi_ms]))
         return found
 
     def _is_unknown_alone(self, it: Row, end_ms: int | None) -> bool:

@@ -12,9 +12,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.dataset as ds
-
 from forensics.causes.by_key import ByKey
+from forensics.causes.clocks import Clocks
 from forensics.causes.facts import Occurrence, occurrences
 from forensics.causes.keys import Key, keys
 from forensics.causes.missing import between, first, greatest, latest_first, minus, plus, up_to
@@ -263,11 +262,10 @@ class _LateEffects:
 
 def _rejoins(inputs: Inputs) -> Mapping[Hashable, list[int]]:
     """Return when each client of a process joined, in order."""
-    offsets = ByKey(inputs.rows("clock_offset", columns=["process_id", "lo_ms", "hi_ms"], where=ds.field("is_island_reference")), "process_id")
+    clocks = Clocks(inputs)
     found: defaultdict[Hashable, list[int]] = defaultdict(list)
     for join in inputs.rows("join_round", columns=["process_id", "client", "joined_ms", "synced_ms"]):
-        for offset in offsets[join["process_id"]]:
-            at_ms = minus(first(join["joined_ms"], join["synced_ms"]), offset["hi_ms"])
+        for at_ms, _ in clocks.bounds(join["process_id"], first(join["joined_ms"], join["synced_ms"])):
             if at_ms is not None:
                 found[join["process_id"], join["client"]].append(at_ms)
     return {client: sorted(times) for client, times in found.items()}

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
-from forensics.causes.by_key import ByKey
+from forensics.causes.by_key import ByKey, InTime
+from forensics.causes.clocks import Clocks
 from forensics.causes.generations import BEGAN
-from forensics.causes.missing import first, latest_first, minus, up_to
+from forensics.causes.missing import first, latest_first, minus, plus, up_to
 from forensics.causes.parts import Part, parts
 
 if TYPE_CHECKING:
@@ -91,7 +92,6 @@ def rows(inputs: Inputs) -> list[dict[str, Any]]:
 
 def _gaps(inputs: Inputs) -> Iterator[_Gap]:
     yield from _closed_gaps(inputs)
-    yield from _possible_gaps(inputs)
     yield from _open_gaps(inputs)
     yield from _empty_groups(inputs)
     yield from _double_work(inputs)
@@ -113,42 +113,28 @@ def _before(row: Row) -> dict[str, Any]:
     }
 
 
-def _closed_gaps(inputs: Inputs) -> Iterator[_Gap]:
-    for row in inputs.rows("unowned", columns=_UNOWNED, where=pc.field("certain_ms") >= inputs.knobs.resource_hit_ms):
-        yield _Gap(
-            **_before(row),
-            from_ms=row["from_lo"],
-            from_hi_ms=row["from_hi"],
-            to_ms=first(row["to_hi"], row["to_lo"]),
-            unowned_ms=row["certain_ms"],
-            unowned_hi_ms=row["possible_ms"],
-        )
-
-
 #: Why a resource lost its owner, if that owner's end is unknown: there may have been no owner until the next one began.
 _LOST = ("scheduled_delay", "process_gone", "expired", "left_group")
 
 
-def _possible_gaps(inputs: Inputs) -> Iterator[_Gap]:
-    """Yield the times in which a resource may have had no owner, because the logs do not show when its last owner ended.
+def _closed_gaps(inputs: Inputs) -> Iterator[_Gap]:
+    """Yield the times in which a resource had no owner, or perhaps none, because the logs do not show when its last owner ended.
 
     If a member of the group has no log, it may have been the owner.
     """
-    knobs = inputs.knobs
-    is_possible = (pc.field("certain_ms") < knobs.resource_hit_ms) & (pc.field("possible_ms") >= knobs.resource_hit_ms)
-    rows = [row for row in inputs.rows("unowned", columns=[*_UNOWNED, "why"], where=is_possible) if row["why"] in _LOST]
-    if not rows:
-        return
+    hit_ms = inputs.knobs.resource_hit_ms
+    is_long = (pc.field("certain_ms") >= hit_ms) | (pc.field("possible_ms") >= hit_ms)
     logless = inputs.rows("member", columns=["kafka_cluster", "group_id", "process_id"], where=pc.field("process_id").is_null())
     unseen = {(row["kafka_cluster"], row["group_id"]) for row in logless}
-    for row in rows:
-        if (row["kafka_cluster"], row["group_id"]) not in unseen:
+    for row in inputs.rows("unowned", columns=[*_UNOWNED, "why"], where=is_long):
+        is_certain = up_to(hit_ms, row["certain_ms"])
+        if is_certain or row["certain_ms"] is not None and row["why"] in _LOST and (row["kafka_cluster"], row["group_id"]) not in unseen:
             yield _Gap(
                 **_before(row),
                 from_ms=row["from_lo"],
                 from_hi_ms=row["from_hi"],
                 to_ms=first(row["to_hi"], row["to_lo"]),
-                unowned_ms=0,
+                unowned_ms=row["certain_ms"] if is_certain else 0,
                 unowned_hi_ms=row["possible_ms"],
             )
 
@@ -183,36 +169,34 @@ def _empty_groups(inputs: Inputs) -> Iterator[_Gap]:
     emptied = [row for row in inputs.rows("fact_line", columns=columns, where=pc.field("event") == "group_emptied") if row["at_ms"] is not None]
     if not emptied:
         return
-    clocks = ByKey((row for row in inputs.rows("clock_offset") if row["is_island_reference"]), "process_id")
+    clocks = Clocks(inputs)
     columns = ["kafka_cluster", "group_id", "process_id", "generation", "stabilized_ms"]
-    generations = ByKey(inputs.rows("broker_generation", columns=columns), "kafka_cluster", "group_id", "process_id")
-    losses = ByKey(inputs.rows("lost_membership"), "kafka_cluster", "group_id")
+    generations = InTime(inputs.rows("broker_generation", columns=columns), "stabilized_ms", "kafka_cluster", "group_id", "process_id")
+    columns = ["kafka_cluster", "group_id", "member_id", "process_id", "removed_lo_ms"]
+    losses = InTime(inputs.rows("lost_membership", columns=columns), "removed_lo_ms", "kafka_cluster", "group_id")
     for row in emptied:
-        later = [it for it in generations[row["kafka_cluster"], row["group_id"], row["process_id"]] if up_to(row["at_ms"], it["stabilized_ms"])]
-        if not later:
+        group = (row["kafka_cluster"], row["group_id"])
+        following = generations.first_from((*group, row["process_id"]), row["at_ms"])
+        if following is None or following["stabilized_ms"] - row["at_ms"] < inputs.knobs.resource_hit_ms:
             continue
-        following = min(later, key=lambda it: it["stabilized_ms"])
         empty_ms = following["stabilized_ms"] - row["at_ms"]
-        for clock in clocks[row["process_id"]]:
-            from_ms, from_hi_ms = minus(row["at_ms"], clock["hi_ms"]), minus(row["at_ms"], clock["lo_ms"])
-            removed = [it for it in losses[row["kafka_cluster"], row["group_id"]] if up_to(it["removed_lo_ms"], from_hi_ms)]
-            last: Row = max(removed, key=lambda it: it["removed_lo_ms"], default={})
-            if empty_ms >= inputs.knobs.resource_hit_ms:
-                yield _Gap(
-                    kafka_cluster=row["kafka_cluster"],
-                    group_id=row["group_id"],
-                    resource_kind="group",
-                    resource=row["group_id"],
-                    id=row["event_id"],
-                    member_id=last.get("member_id"),
-                    process_id=last.get("process_id"),
-                    generation=following["generation"],
-                    from_ms=from_ms,
-                    from_hi_ms=from_hi_ms,
-                    to_ms=minus(following["stabilized_ms"], clock["lo_ms"]),
-                    unowned_ms=empty_ms,
-                    unowned_hi_ms=empty_ms,
-                )
+        for from_ms, from_hi_ms in clocks.bounds(row["process_id"], row["at_ms"]):
+            removed = losses.last_until(group, from_hi_ms) or {}
+            yield _Gap(
+                kafka_cluster=row["kafka_cluster"],
+                group_id=row["group_id"],
+                resource_kind="group",
+                resource=row["group_id"],
+                id=row["event_id"],
+                member_id=removed.get("member_id"),
+                process_id=removed.get("process_id"),
+                generation=following["generation"],
+                from_ms=from_ms,
+                from_hi_ms=from_hi_ms,
+                to_ms=plus(from_hi_ms, empty_ms),
+                unowned_ms=empty_ms,
+                unowned_hi_ms=empty_ms,
+            )
 
 
 def _double_work(inputs: Inputs) -> Iterator[_Gap]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.dataset as ds
 
 from forensics.causes.by_key import ByKey
+from forensics.causes.clocks import Clocks
 from forensics.causes.missing import between, first, greatest, least, minus, plus
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _owners(inputs: Inputs, occurrences: Iterable[Occurrence]) -> Mapping[str, l
     for row in inputs.rows("split_brain", columns=_SPLIT_BRAIN):
         split[row["kafka_cluster"], row["group_id"], row["verdict"], row["process_a"], row["process_b"], row["from_lo"]].append(row)
     ownerships = {row["ownership_id"]: row for row in inputs.rows("ownership", columns=["ownership_id", "member_id", "generation"])}
-    wide, found = _clock_widths(inputs), defaultdict(list)
+    wide, found = Clocks(inputs).widths(), defaultdict(list)
     for it in its:
         subjects = frozenset((it.row["subject"] or "").split(", "))
         for row in split.get((*it.group, it.row["verdict"], it.text("process_a"), it.text("process_b"), it.from_ms), ()):
@@ -169,19 +170,9 @@ _SPLIT_BRAIN = (
 )  # fmt: skip
 
 
-def _clock_widths(inputs: Inputs) -> dict[str, int]:
-    """Return how uncertain the clock of each process is, against its reference."""
-    found: dict[str, int] = {}
-    for row in inputs.rows("clock_offset", columns=["process_id", "lo_ms", "hi_ms"], where=ds.field("is_island_reference")):
-        width = minus(row["hi_ms"], row["lo_ms"])
-        if width is not None:
-            found[row["process_id"]] = max(width, found.get(row["process_id"], width))
-    return found
-
-
 def _clock_uncertainty(inputs: Inputs, occurrences: Iterable[Occurrence]) -> dict[str, int]:
     """Return how uncertain the begin of an occurrence is. For times from a member's own line, it is the earliest moment that its clock allows."""
-    wide, found = _clock_widths(inputs), {}
+    wide, found = Clocks(inputs).widths(), {}
     for it in occurrences:
         if it.links.own_clock:
             process = it.text("process_id")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from forensics.causes.by_key import ByKey
+from forensics.causes.clocks import Clocks
 from forensics.causes.missing import first, greatest, least, minus, names, proof_events
 from forensics.causes.trouble import Trouble
 
@@ -70,12 +71,12 @@ def _impossible_offsets_topics(inputs: Inputs) -> Iterator[Trouble]:
 def _configured_since(inputs: Inputs) -> dict[str | None, int | None]:
     """Return since when the configuration of each cluster's brokers applies: their start. If a broker ran before its log begins, that moment is unknown."""
     lives = ByKey(inputs.rows("process_life", columns=["process_id", "instance", "first_ms"]), "process_id")
-    clocks = ByKey((row for row in inputs.rows("clock_offset") if row["is_island_reference"]), "process_id")
+    clocks = Clocks(inputs)
     starts: defaultdict[str, list[tuple[int, int | None]]] = defaultdict(list)
     for broker in inputs.rows("cluster_broker"):
         for life in lives[broker["process_id"]]:
-            for clock in clocks[broker["process_id"]]:
-                starts[broker["kafka_cluster"]].append((life["instance"], minus(life["first_ms"], clock["hi_ms"])))
+            for lo_ms, _ in clocks.bounds(broker["process_id"], life["first_ms"]):
+                starts[broker["kafka_cluster"]].append((life["instance"], lo_ms))
     return {
         cluster: least(*(first_ms for _, first_ms in runs))
         for cluster, runs in starts.items()
@@ -119,15 +120,14 @@ def _shared_static_ids(inputs: Inputs) -> Iterator[Trouble]:
 
 def _first_uses(inputs: Inputs) -> dict[tuple[str, str, str], dict[str, int]]:
     """Return when each process first used a static member's id."""
-    clocks = ByKey((row for row in inputs.rows("clock_offset") if row["is_island_reference"]), "process_id")
+    clocks = Clocks(inputs)
     columns = ["kafka_cluster", "group_id", "group_instance_id", "process_id", "joining_first_ms", "joined_ms", "synced_ms"]
     found: defaultdict[tuple[str, str, str], dict[str, int]] = defaultdict(dict)
     for row in inputs.rows("join_round", columns=columns):
         if row["group_instance_id"] is None:
             continue
         uses = found[row["kafka_cluster"], row["group_id"], row["group_instance_id"]]
-        for clock in clocks[row["process_id"]]:
-            at_ms = minus(first(row["joining_first_ms"], row["joined_ms"], row["synced_ms"]), clock["hi_ms"])
+        for at_ms, _ in clocks.bounds(row["process_id"], first(row["joining_first_ms"], row["joined_ms"], row["synced_ms"])):
             if at_ms is not None:
                 uses[row["process_id"]] = min(at_ms, uses.get(row["process_id"], at_ms))
     return found

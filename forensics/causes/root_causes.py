@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from forensics.causes.brokers import broker_troubles
-from forensics.causes.missing import events_of, first, greatest, least, names, order, there, up_to
+from forensics.causes.missing import between, events_of, first, greatest, least, names, order, there
 from forensics.causes.polls import poll_timeouts
 from forensics.causes.proved import proved_causes
 from forensics.causes.trouble import Trouble
@@ -91,8 +91,7 @@ def _is_down_at(down: Trouble, loss: Trouble) -> bool:
         down.cause == "broker_down"
         and down.process_id is not None
         and down.process_id == loss.process_id
-        and up_to(loss.from_lo_ms, down.from_lo_ms)
-        and up_to(down.from_lo_ms, loss.from_hi_ms)
+        and between(loss.from_lo_ms, down.from_lo_ms, loss.from_hi_ms)
     )
 
 
