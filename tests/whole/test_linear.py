@@ -11,6 +11,7 @@ import re
 import signal
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from io import BytesIO
 from itertools import pairwise
 
@@ -91,16 +92,21 @@ def pumps(line: str, until: int) -> Iterator[Callable[[int], str]]:
                 yield lambda size, at=at, part=part, rest=rest: line[:at] + part * (size // len(part)) + rest
 
 
+def growing_times(take: Callable[[str], object], pump: Callable[[int], str]) -> list[float]:
+    """The times of three sizes, each twice the one before, if they grow faster than the text; empty if not."""
+    for sizes in ((1, 2, 4), (4, 8, 16)):  # a coarse clock is right about the larger ones
+        times = [min(seconds(take, pump(n * SIZE)) for _ in range(3)) for n in sizes]
+        if times[2] < LONGEST and not (times[2] > NOTHING and all(b > MAX_GROWTH * a for a, b in pairwise(times))):
+            return []
+    return times
+
+
 def grows_too_fast(take: Callable[[str], object], line: str, until: int | None = None) -> str:
     """The beginning of a pumped line whose time grows faster than it; empty when there is none."""
     for pump in pumps(line, len(line) if until is None else until):
         if seconds(take, pump(4 * SIZE)) < NOTHING:
             continue
-        for sizes in ((1, 2, 4), (4, 8, 16)):  # a coarse clock is right about the larger ones
-            times = [min(seconds(take, pump(n * SIZE)) for _ in range(3)) for n in sizes]
-            if times[2] < LONGEST and not (times[2] > NOTHING and all(b > MAX_GROWTH * a for a, b in pairwise(times))):
-                break
-        else:
+        if times := growing_times(take, pump):
             return f"{times}: {pump(60)!r}"
     return ""
 
@@ -138,6 +144,27 @@ def _rewriter() -> text.Rewriter:
 
 
 _REWRITER = _rewriter()
+
+
+@dataclass(frozen=True)
+class AtEnd:
+    """An expression that is searched only in the last characters of a line."""
+
+    compiled: re.Pattern[str]
+    characters: int
+
+    @property
+    def pattern(self) -> str:
+        return self.compiled.pattern
+
+    @property
+    def flags(self) -> int:
+        return self.compiled.flags
+
+    def search(self, text: str) -> object:
+        return self.compiled.search(text[-self.characters :])
+
+
 #: Expressions that are only known in a running program, by the call that compiles them: all of them, or samples.
 BY_HAND = {
     "catalogue.patterns:compiled": [],  # below
@@ -150,13 +177,17 @@ BY_HAND = {
         *(("fullmatch", x.pattern) for x in (*_WORDS.prefixes, *_WORDS.names)),
         *(("search", x.pattern) for x in _WORDS.signs.values()),
     ],
-    "records.layout_inference:_layout": [("search", re.compile(tail + r"\Z")) for tail in layout_inference._TAILS],
+    "records.layout_inference:_layout": [
+        ("search", AtEnd(re.compile(tail + r"\Z"), layout_inference.TAIL_WINDOW)) for tail in layout_inference._TAILS
+    ],
     "records.layout_inference:_month_first": [],  # below, as all that are inferred
     "records.layout_inference:_bracket": [("match", re.compile(r" *\]"))],
     "records.layouts:compiled": [("match", re.compile(head)) for head in _HEADS],
     "records.layouts:_alternation": [("match", re.compile(re.sub(r"\(\?P<\w+>", "(", "|".join(f"{head}()" for head in _HEADS))))],
     "records.nearest_layout:nearest": [],  # for a line's first characters
     "records.timestamps:__init__": [("fullmatch", TimeFormat(name)._regex) for name in sorted(_FORMATS)],
+    "redact.text:_TASK_THREAD": [("fullmatch", text._TASK_THREAD)],  # by the name of a loop's variable
+    "redact.text:_HEARTBEAT": [("fullmatch", text._HEARTBEAT)],
     "redact.text:_KEYS": [("search", pattern) for _, pattern in text._KEYS],
     "redact.text:learn": [("search", _REWRITER._leak)],
     "redact.text:_compile": [("sub", _REWRITER._tokens), ("sub", _REWRITER._simple_tokens)],
@@ -191,11 +222,7 @@ def slow_text(take: Callable[[str], object], pattern: object, *, many: bool) -> 
 
         if seconds(take, pump(2 * SIZE)) < NOTHING:
             continue
-        for sizes in ((1, 2, 4), (4, 8, 16)):
-            times = [min(seconds(take, pump(n * SIZE)) for _ in range(3)) for n in sizes]
-            if times[2] < LONGEST and not (times[2] > NOTHING and all(b > MAX_GROWTH * a for a, b in pairwise(times))):
-                break
-        else:
+        if times := growing_times(take, pump):
             return f"{times}: {before!r}, many {part!r}, {after!r}"
     return ""
 
@@ -208,26 +235,9 @@ def test_the_list_has_all_expressions():
     assert len(EXPRESSIONS) > 500
 
 
-#: Beginnings of expressions that are not linear, by their module: the first searches only the last characters of a line, the others thread
-#: names and suspect texts, which are short in real logs.
-NOT_LINEAR = {
-    "records.layout_inference": (" +<(?P<logger>",),
-    "redact.text": ("(task-thread-)(.+)",),
-    "redaction": ("c=[A-Za-z0-9+/=]+,r=",),
-}
-
-
-def _is_linear(e) -> bool:
-    return not e.pattern.pattern.startswith(NOT_LINEAR.get(e.where.partition(":")[0], ("\0",)))
-
-
 @pytest.mark.parametrize(("step", "many"), [pytest.param(25, False, id="some"), pytest.param(1, True, id="all", marks=pytest.mark.slow)])
 def test_each_expression(step, many):
-    assert [
-        f"{e.where} {e.pattern.pattern[:80]!r} {found}"
-        for e in EXPRESSIONS[::step]
-        if _is_linear(e) and (found := slow_text(e.take, e.pattern, many=many))
-    ] == []
+    assert [f"{e.where} {e.pattern.pattern[:80]!r} {found}" for e in EXPRESSIONS[::step] if (found := slow_text(e.take, e.pattern, many=many))] == []
 
 
 @pytest.mark.parametrize("wrapper", LAYOUTS.wrappers, ids=lambda x: x.name)
