@@ -1,6 +1,6 @@
 """All regular expressions of the product, and texts made from them that a bad one needs too long for.
 
-Calls of `re` and `regex` are found in the syntax tree of each module, so a new one cannot be forgotten: it is evaluated where it stands, and one that cannot be
+Calls of `re` and `regex` are found in the syntax tree of each module, so a new one cannot be forgotten: it is evaluated in its module, and one that cannot be
 (it uses a local variable) must have a sample in `BY_HAND`. Those of TOML and SQL files are found by their key or function.
 """
 

@@ -1,4 +1,4 @@
-"""Tell a whole answer of Sail from one that its server broke off: if a task of a query's last stage panics, the answer just ends, without an error.
+"""Distinguish a complete answer of Sail from one that its server broke off: if a task of a query's last stage panics, the answer just ends, without an error.
 
 The server ends an answer with a mark (`result_complete`) only if the client could ask for the answer again, so each request asks for that. The server
 then keeps what it sent, and continues a query whose client has gone, until the client releases it.
