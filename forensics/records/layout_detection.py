@@ -15,7 +15,7 @@ from forensics.records.exports import layout_of_export
 from forensics.records.filtered_lines import common_literal, filtered_by
 from forensics.records.json_documents import Document, Path, document_path, last_records
 from forensics.records.kafka_words import kafka_words
-from forensics.records.layout_inference import Failed, infer
+from forensics.records.layout_inference import Failed, infer, learned_name
 from forensics.records.layouts import (
     BrokenJson,
     JsonKeys,
@@ -59,6 +59,10 @@ _FEWEST_FILES = 2
 _NARROWEST, _FEWEST_FOLDED = 60, 8
 #: Names before records are few, or few in relation to the number of records.
 _FEWEST_NAMES = 6
+#: Share of the lines that have the name of their program before them, in the output of several programs; a few are the collector's own.
+_NEARLY = 0.8
+#: No name of a program: a level, or a class.
+_NO_PROGRAM = re.compile(r"(?i:trace|debug|info|notice|warn|warning|error|fatal|critical)|(?:[a-z][\w]*\.)+[A-Z]\w*|(?:org|io|com|kafka)\..*")
 #: Pasted messages, some of them in the marks of Markdown.
 _MESSAGES = (
     Layout("message only, marked", "[`*>]{1,3}", tails=("[`*]{1,3}",), untimed=True, nameless=True),
@@ -140,6 +144,9 @@ def _as_lines(sample: bytes, path: Path, keys: JsonKeys, begin: Path = ()) -> by
 
 def _with_learned(profile: Profile, looked: _LayoutScore, lines: Sequence[str], layouts: Layouts, fail: Failed | None) -> Profile:
     """Add layouts inferred from the lines if the described ones leave much unexplained; `looked` is their score for some of the lines."""
+    programs = _programs(lines, layouts) if looked.share > _HARDLY and not profile.untimed else None
+    if programs is not None and len(programs[1]) > 1:
+        return _with_each_learned(profile, *programs, lines, layouts, fail)
     reader = RecordReader(layouts, profile)
     bare = [reader.unwrap(text).text for text in lines] if profile.untimed else []
     begins = [text for text in bare if text[:1] not in ("", " ", "\t")]
@@ -152,7 +159,8 @@ def _with_learned(profile: Profile, looked: _LayoutScore, lines: Sequence[str], 
     best = profile, described.points
     tried: set[tuple[Layout, ...]] = set()
     # The collector's text is not part of a layout.
-    others = (bare,) if profile.untimed and bare != lines else (lines, *(_unwrapped(lines, w, layouts) for w in layouts.wrappers))
+    unwrapped = programs[1] if programs else (lines, *(_unwrapped(lines, w, layouts) for w in layouts.wrappers))
+    others = (bare,) if profile.untimed and bare != lines else unwrapped
     for text in (described.unnamed, *others):
         learned = infer(text, fail=fail) if text else ()
         if not learned or learned in tried:
@@ -166,6 +174,41 @@ def _with_learned(profile: Profile, looked: _LayoutScore, lines: Sequence[str], 
             if score > best[1]:
                 best = found, score
     return _messages_only(best[0], lines)
+
+
+def _programs(lines: Sequence[str], layouts: Layouts) -> tuple[Wrapper, list[list[str]]] | None:
+    """Return the wrapper that names the program of nearly each line, and the lines of each program without it; None if the lines have none.
+
+    A layout is learned for each of them: one that is learned from all lines takes the name of a program for a logger.
+    """
+    for wrapper in layouts.wrappers:
+        if wrapper.bare or wrapper.words or "(?P<source>" not in wrapper.head:
+            continue
+        by: dict[str, list[str]] = {}
+        for text in lines:
+            match = layouts.compiled(wrapper.head).match(text)
+            if match and match["source"]:
+                by.setdefault(match["source"], []).append(text[match.end() :])
+        named = sum(map(len, by.values()))
+        if named > _NEARLY * len(lines) and len(by) <= max(_FEWEST_NAMES, _FEW * named) and not any(map(_NO_PROGRAM.fullmatch, by)):
+            return wrapper, list(by.values())
+    return None
+
+
+def _with_each_learned(
+    profile: Profile, wrapper: Wrapper, programs: Sequence[Sequence[str]], lines: Sequence[str], layouts: Layouts, fail: Failed | None
+) -> Profile:
+    """Add the layouts inferred from the lines of each of several programs; the described ones come first, because the programs do not know each other's."""
+    learned: dict[tuple[str, tuple[str, ...]], Layout] = {}
+    for text in programs:
+        unexplained = [t for t in text if t.strip() and not layouts.find_specific(t, profile.untimed)]
+        if len(unexplained) > _FEW * len(text):
+            for layout in infer(unexplained, fail=fail):
+                learned.setdefault((layout.head, layout.tails), replace(layout, name=learned_name(len(learned))))
+    every = tuple(learned.values())
+    found = _profile(lines, layouts.with_learned(every, first=False), untimed=profile.untimed)
+    wrappers = tuple(w.name for w in layouts.wrappers if w is wrapper or w.name in found.wrappers)
+    return replace(found, learned=every, learned_first=False, wrappers=wrappers)
 
 
 def _timed_by_collector(profile: Profile, looked: _LayoutScore, lines: Sequence[str], layouts: Layouts, fail: Failed | None) -> Profile | None:

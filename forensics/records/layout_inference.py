@@ -178,9 +178,13 @@ def _layout(found: Guess, lines: Sequence[str], number: int) -> Layout:
         tails.sort(key=len, reverse=True)
     if found.head.endswith('="'):
         tails.append('"')
-    name = "found in the file" if not number else f"found in the file, {number + 1}"
     time = TimeFormat(_month_first(found, mine)) if found.format else None
-    return Layout(name, found.head, tuple(tails), time, untimed=time is None)
+    return Layout(learned_name(number), found.head, tuple(tails), time, untimed=time is None)
+
+
+def learned_name(number: int) -> str:
+    """Return the name of a layout learned from a file, by its number from 0."""
+    return f"found in the file, {number + 1}" if number else "found in the file"
 
 
 def _month_first(found: Guess, lines: Sequence[str]) -> str:
