@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from forensics.causes.by_key import ByKey
 from forensics.causes.clocks import Clocks
+from forensics.causes.doubt import Doubt
 from forensics.causes.missing import between, first, greatest, least, minus, there, up_to
 from forensics.causes.states import Condition, End
 
@@ -24,19 +25,27 @@ Found = Iterator[tuple[str, Condition]]
 _PAIR_RULES = ("split-brain-task", "split-brain-partition")
 #: Causes after which a process is back when it is a member again.
 _KEPT_AWAY = ("process_paused", "member_cut_off", "poll_too_slow", "unknown")
+#: Rules about what happens again and again.
+_REPEATED = ("rebalance-storm", "heartbeat-rebalancing", "offset-reset")
 #: Causes after which a process is back when its next run has started.
 _ENDED = ("process_killed", "process_restarted", "deployment")
 
 
-def conditions(inputs: Inputs, ends: LogEnds) -> dict[str, list[Condition]]:
-    """Return the troubles of each incident."""
+def conditions(inputs: Inputs, ends: LogEnds, doubt: Doubt) -> dict[str, list[Condition]]:
+    """Return the troubles of each incident.
+
+    Args:
+        inputs: the rows of other views.
+        ends: the ends of the logs.
+        doubt: where lines are lost: there, the absence of an end does not show that the trouble went on.
+    """
     found: defaultdict[str, list[Condition]] = defaultdict(list)
     sources = (
-        _Causes(inputs, ends).conditions(),
-        _owner_pairs(inputs, ends),
-        _gaps(inputs),
+        _Causes(inputs, ends, doubt).conditions(),
+        _owner_pairs(inputs, ends, doubt),
+        _gaps(inputs, doubt),
         _rebalances(inputs),
-        _Occurrences(inputs, ends).conditions(),
+        _Occurrences(inputs, ends, doubt).conditions(),
     )
     for source in sources:
         for incident_id, condition in source:
@@ -54,10 +63,11 @@ class _Causes:
     Args:
         inputs: the rows of other views.
         ends: the ends of the logs.
+        doubt: where lines are lost.
     """
 
-    def __init__(self, inputs: Inputs, ends: LogEnds) -> None:
-        self._inputs, self._knobs, self._ends = inputs, inputs.knobs, ends
+    def __init__(self, inputs: Inputs, ends: LogEnds, doubt: Doubt) -> None:
+        self._inputs, self._knobs, self._ends, self._doubt = inputs, inputs.knobs, ends, doubt
         self._causes = inputs.rows("root_cause")
         self._silent = {row["process_id"] for row in inputs.rows("silent_member", columns=["process_id", "how"]) if row["how"] not in (None, "gone")}
         self._losses = ByKey(inputs.rows("lost_membership", columns=["process_id", "group_id", "back_ms"]), "process_id", "group_id")
@@ -72,7 +82,8 @@ class _Causes:
     def _of(self, row: Row) -> Iterator[Condition]:
         cause = row["cause"]
         if cause in ("duplicate_declaration", "group_id_collision"):
-            yield Condition("declared", self._deletions(row), goes_on=True)
+            may_be_lost = self._doubt.since(self._doubt.members(row["group_ids"]), row["from_lo_ms"])
+            yield Condition("declared", self._deletions(row), goes_on=not may_be_lost)
         elif cause == "offsets_topic_impossible":
             yield Condition("offsets_topic", goes_on=True)
         elif cause == "clock_wrong":
@@ -80,6 +91,7 @@ class _Causes:
         elif cause == "connector_churn":
             # A connector that is stable for a while may change again.
             is_quiet = up_to(self._knobs.storm_gap_ms, minus(self._ends.last_ms, row["to_hi_ms"]))
+            is_quiet = is_quiet and not self._doubt.since(self._doubt.members(row["group_ids"]), row["to_hi_ms"])
             yield _passed(row["to_hi_ms"]) if is_quiet else Condition(None)
         elif cause == "offsets_lost":
             yield _passed(first(row["to_hi_ms"], row["from_hi_ms"]))
@@ -123,6 +135,7 @@ class _Causes:
         process_ids = row["process_ids"] or []
         return (
             row["subject"] == ""
+            or self._doubt.since(process_ids, row["from_lo_ms"])
             or "lines_missing" in (row["alternatives"] or ())
             or (len(process_ids) == 1 and process_ids[0] in self._silent)
             # It is also unknown if a broker that was possibly down is back. Members without a coordinator are separate evidence.
@@ -149,7 +162,9 @@ class _Causes:
         if len(process_ids) == 1 and (shutdown_ms := self._shutdown_after(row)) is not None:
             return self._closed(process_ids[0], shutdown_ms)
         # A log that ends soon after the member left does not show that it stayed away.
-        goes_on = up_to(self._knobs.coordinator_settled_ms, minus(self._ends.last_ms, row["to_hi_ms"]))
+        logs = there(self._ends.get(process) for process in process_ids)
+        last_ms = least(*(log.last_ms for log in logs)) if logs else self._ends.last_ms
+        goes_on = up_to(self._knobs.coordinator_settled_ms, minus(last_ms, row["to_hi_ms"])) and not self._doubt.since(process_ids, row["from_lo_ms"])
         return Condition("process_away", goes_on=goes_on, targets=process_ids if len(process_ids) == 1 else ())
 
     def _fenced(self, row: Row) -> Iterator[Condition]:
@@ -157,7 +172,8 @@ class _Causes:
         for process_id in row["process_ids"] or ():
             again = self._joined_after([process_id], row["group_ids"], row["from_hi_ms"])
             found: list[tuple[End, int | None]] = [(End.JOINED, again)] if again is not None else []
-            yield Condition("process_away", found, goes_on=True, targets=() if found else [process_id])
+            goes_on = not self._doubt.since([process_id], row["from_lo_ms"])
+            yield Condition("process_away", found, goes_on=goes_on, targets=() if found else [process_id])
 
     def _joined_after(self, process_ids: Sequence[str], group_ids: Sequence[str] | None, since_ms: int | None) -> int | None:
         """Return when one of these processes was first a member of one of these groups after a time."""
@@ -206,7 +222,7 @@ def _deletions_of(inputs: Inputs) -> ByKey:
     return ByKey(({**line, "lo_ms": lo_ms} for line in lines for lo_ms, _ in clocks.bounds(line["process_id"], line["at_ms"])), "connector")
 
 
-def _owner_pairs(inputs: Inputs, ends: LogEnds) -> Found:
+def _owner_pairs(inputs: Inputs, ends: LogEnds, doubt: Doubt) -> Found:
     """Yield the two owners that incidents had."""
     late_ms, settled_ms = inputs.knobs.heartbeat_late_ms, inputs.knobs.coordinator_settled_ms
     proved = [
@@ -227,10 +243,8 @@ def _owner_pairs(inputs: Inputs, ends: LogEnds) -> Found:
                 to_ms, settles_ms = pair["to_hi"], minus(greatest(a.end_ms, b.end_ms), settled_ms)
                 if to_ms is None:
                     shown_ms = least(a.last_ms, b.last_ms)
-                    yield (
-                        it["incident_id"],
-                        Condition("two_owners", goes_on=up_to(settles_ms, shown_ms), shown_ms=shown_ms, targets=[pair["process_a"]]),
-                    )
+                    goes_on = up_to(settles_ms, shown_ms) and not doubt.since((pair["process_a"], pair["process_b"]), pair["from_lo"])
+                    yield it["incident_id"], Condition("two_owners", goes_on=goes_on, shown_ms=shown_ms, targets=[pair["process_a"]])
                     continue
                 closed = [process for process, log in ((pair["process_a"], a), (pair["process_b"], b)) if log.is_closing(to_ms, late_ms)]
                 is_last = bool(closed) and up_to(settles_ms, to_ms)
@@ -245,11 +259,17 @@ def _owner_pairs(inputs: Inputs, ends: LogEnds) -> Found:
 _PAIR = ["kafka_cluster", "group_id", "resource", "ownership_a", "ownership_b", "process_a", "process_b", "from_lo", "to_hi"]
 
 
-def _gaps(inputs: Inputs) -> Found:
-    """Yield the times without an owner that ended."""
+def _gaps(inputs: Inputs, doubt: Doubt) -> Found:
+    """Yield the times in which work had no owner, or a group no members."""
     for gap in inputs.rows("incident_gap"):
-        if gap["to_ts"] is not None:
-            yield gap["incident_id"], _passed(gap["to_ts"])
+        if gap["double_work_ms"] is not None:
+            if gap["to_ts"] is not None:
+                yield gap["incident_id"], _passed(gap["to_ts"])
+            continue
+        state, how = ("group_empty", End.JOINED) if gap["resource_kind"] == "group" else ("no_owner", End.STARTED)
+        found: list[tuple[End, int | None]] = [(how, gap["to_ts"])] if gap["to_ts"] is not None else []
+        goes_on = bool(gap["unowned_ms"]) and not doubt.since(doubt.members([gap["group_id"]]), gap["from_ts"])
+        yield gap["incident_id"], Condition(state, found, goes_on=goes_on)
 
 
 def _rebalances(inputs: Inputs) -> Found:
@@ -268,10 +288,11 @@ class _Occurrences:
     Args:
         inputs: the rows of other views.
         ends: the ends of the logs.
+        doubt: where lines are lost.
     """
 
-    def __init__(self, inputs: Inputs, ends: LogEnds) -> None:
-        self._inputs, self._knobs, self._ends = inputs, inputs.knobs, ends
+    def __init__(self, inputs: Inputs, ends: LogEnds, doubt: Doubt) -> None:
+        self._inputs, self._knobs, self._ends, self._doubt = inputs, inputs.knobs, ends, doubt
         self._with_cause = {cause["incident_id"] for cause in inputs.rows("root_cause")}
         self._started = self._starts() if any(row["code"] == "herder_died" for row in inputs.rows("occurrence")) else {}
 
@@ -287,6 +308,8 @@ class _Occurrences:
             return self._without_coordinator(it, end_ms)
         if it["rule"] == "assigned-not-working" and it["to_ts"] is None:
             return self._not_working(it)
+        if it["rule"] == "producer-fenced":
+            return self._fenced(it)
         is_alone = it["incident_id"] not in self._with_cause
         # A stuck partition may have moved on without a line.
         if it["rule"] == "stuck-partition" and it["to_ts"] is None or is_alone and self._is_unknown_alone(it, end_ms):
@@ -306,13 +329,44 @@ class _Occurrences:
         if it["code"] == "herder_died":
             started = [at_ms for at_ms in self._started.get(process_id, ()) if up_to(it["from_ts"], at_ms)]
             found: list[tuple[End, int | None]] = [(End.STARTED, min(started))] if started else []
-            return Condition("process_away", found, goes_on=True, targets=[process_id] if process_id and not found else ())
+            goes_on = not self._doubt.since([process_id], it["from_ts"])
+            return Condition("process_away", found, goes_on=goes_on, targets=[process_id] if process_id and not found else ())
         if it["code"] == "no_partitions":
             return _passed(it["from_ts"])
         # Without later lines of the worker, or if lines may be missing, nothing shows that it did not start again.
         state = "failed" if it["code"] == "failed" else "not_started"
         is_watched = (facts.get("watched_ms") or facts.get("waited_ms") or 0) > 0 and not facts.get("is_uncertain")
+        is_watched = is_watched and not self._doubt.since([process_id], it["from_ts"])
         return Condition(state, goes_on=is_watched)
+
+    def _fenced(self, it: Row) -> Condition:
+        process_id: str = _facts(it).get("process_id") or ""
+        sessions = self._sessions[process_id, it["subject"]]
+        again = least(*(row["start_hi"] for row in sessions if up_to(it["from_ts"], row["start_hi"])))
+        found: list[tuple[End, int | None]] = [(End.STARTED, again)] if again is not None else []
+        log = self._ends.get(process_id)
+        # The fenced producer is closed: nothing writes with its epoch any more.
+        closed = (line["hi_ms"] for line in self._closed[process_id, _facts(it).get("client_id")])
+        found += [(End.PASSED, at_ms) for at_ms in there(closed) if up_to(it["from_ts"], at_ms)]
+        if log is not None and (stopped_ms := log.shut_down_ms(it["from_ts"])) is not None:
+            found.append((End.STOPPED, stopped_ms))
+        # A fenced producer cannot write again. A log that ends soon after the fence may lack its successor.
+        is_watched = log is not None and up_to(self._knobs.coordinator_settled_ms, minus(log.last_ms, first(it["to_ts"], it["from_ts"])))
+        goes_on = is_watched and not _facts(it).get("is_abortable") and not self._doubt.since([process_id], it["from_ts"])
+        return Condition("fenced", found, goes_on=goes_on, targets=[process_id] if process_id else ())
+
+    @cached_property
+    def _sessions(self) -> ByKey:
+        columns = ["process_id", "transactional_id", "start_lo", "start_hi"]
+        return ByKey(self._inputs.rows("producer_session", columns=columns), "process_id", "transactional_id")
+
+    @cached_property
+    def _closed(self) -> ByKey:
+        """The closing of clients, with the latest time on the reference clock."""
+        clocks, columns = Clocks(self._inputs), ["process_id", "client_id", "at_ms"]
+        lines = self._inputs.rows("fact_line", columns=columns, where=pc.field("event") == "client_closed")
+        placed = ({**line, "hi_ms": hi_ms} for line in lines for _, hi_ms in clocks.bounds(line["process_id"], line["at_ms"]))
+        return ByKey(placed, "process_id", "client_id")
 
     def _starts(self) -> dict[str, list[int]]:
         """Return when each worker's herder had started, at the latest, on the reference clock."""
@@ -329,8 +383,12 @@ class _Occurrences:
         If the cause of a member's removal is unknown, so is its whereabouts, unless it returned. A log that ends soon after a refused commit does not show that
         the next one succeeded. An abandoned task may still run.
         """
+        may_be_lost = self._doubt.since(self._doubt.members([it["group_id"]]), end_ms)
         if it["rule"] == "stale-commit":
-            return not up_to(self._knobs.coordinator_settled_ms, minus(self._ends.last_ms, end_ms))
+            return may_be_lost or not up_to(self._knobs.coordinator_settled_ms, minus(self._ends.last_ms, end_ms))
+        # What happens again and again is over if it does not happen again.
+        if it["rule"] in _REPEATED and may_be_lost:
+            return True
         return (it["rule"], it["code"]) in (("session-timeout", "stayed_away"), ("zombie-task", "never_ended"))
 
 

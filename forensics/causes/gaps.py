@@ -161,7 +161,7 @@ def _open_gaps(inputs: Inputs) -> Iterator[_Gap]:
 
 
 def _empty_groups(inputs: Inputs) -> Iterator[_Gap]:
-    """Yield the times in which a group had no members, by its coordinator's log: from "is now empty" to its next generation.
+    """Yield the times in which a group had no members, by its coordinator's log: from "is now empty" to its next generation, if there is one.
 
     The member that was removed last links it to its cause.
     """
@@ -172,16 +172,25 @@ def _empty_groups(inputs: Inputs) -> Iterator[_Gap]:
     clocks = Clocks(inputs)
     columns = ["kafka_cluster", "group_id", "process_id", "generation", "stabilized_ms"]
     generations = InTime(inputs.rows("broker_generation", columns=columns), "stabilized_ms", "kafka_cluster", "group_id", "process_id")
-    columns = ["kafka_cluster", "group_id", "member_id", "process_id", "removed_lo_ms"]
+    columns = ["kafka_cluster", "group_id", "member_id", "process_id", "removed_lo_ms", "removed_hi_ms"]
     losses = InTime(inputs.rows("lost_membership", columns=columns), "removed_lo_ms", "kafka_cluster", "group_id")
+    last_ms: dict[str, int] = {}
+    for life in inputs.rows("process_life", columns=["process_id", "last_ms"]):
+        if life["last_ms"] is not None:
+            last_ms[life["process_id"]] = max(life["last_ms"], last_ms.get(life["process_id"], life["last_ms"]))
     for row in emptied:
         group = (row["kafka_cluster"], row["group_id"])
         following = generations.first_from((*group, row["process_id"]), row["at_ms"])
-        if following is None or following["stabilized_ms"] - row["at_ms"] < inputs.knobs.resource_hit_ms:
+        # Without a later generation, it is empty up to the coordinator's last line.
+        until_ms = following["stabilized_ms"] if following is not None else last_ms.get(row["process_id"])
+        empty_ms = minus(until_ms, row["at_ms"])
+        if empty_ms is None or empty_ms < inputs.knobs.resource_hit_ms:
             continue
-        empty_ms = following["stabilized_ms"] - row["at_ms"]
         for from_ms, from_hi_ms in clocks.bounds(row["process_id"], row["at_ms"]):
             removed = losses.last_until(group, from_hi_ms) or {}
+            # Members that leave in order may have finished their work.
+            if following is None and not up_to(minus(from_ms, inputs.knobs.heartbeat_late_ms), removed.get("removed_hi_ms")):
+                continue
             yield _Gap(
                 kafka_cluster=row["kafka_cluster"],
                 group_id=row["group_id"],
@@ -190,12 +199,12 @@ def _empty_groups(inputs: Inputs) -> Iterator[_Gap]:
                 id=row["event_id"],
                 member_id=removed.get("member_id"),
                 process_id=removed.get("process_id"),
-                generation=following["generation"],
+                generation=following["generation"] if following is not None else None,
                 from_ms=from_ms,
                 from_hi_ms=from_hi_ms,
-                to_ms=plus(from_hi_ms, empty_ms),
+                to_ms=plus(from_hi_ms, empty_ms) if following is not None else None,
                 unowned_ms=empty_ms,
-                unowned_hi_ms=empty_ms,
+                unowned_hi_ms=empty_ms if following is not None else None,
             )
 
 

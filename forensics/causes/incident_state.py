@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from forensics.causes.conditions import conditions
+from forensics.causes.doubt import Doubt
 from forensics.causes.ends_of_logs import LogEnds
 from forensics.causes.missing import first, greatest, least, names
 from forensics.causes.states import ORDER, Condition, End, Outcome, outcome
@@ -29,8 +30,23 @@ class IncidentState:
 
 def states(inputs: Inputs) -> dict[str, IncidentState]:
     """Return the state of each incident."""
-    ends = LogEnds(inputs)
-    return {incident_id: state_of(found, ends.last_ms) for incident_id, found in conditions(inputs, ends).items()}
+    ends, doubt = LogEnds(inputs), Doubt(inputs)
+    found = {incident_id: state_of(its, ends.last_ms) for incident_id, its in conditions(inputs, ends, doubt).items()}
+    return {incident_id: _after_lost_lines(state, incident_id, doubt, inputs) for incident_id, state in found.items()}
+
+
+def _after_lost_lines(state: IncidentState, incident_id: str, doubt: Doubt, inputs: Inputs) -> IncidentState:
+    """Return a state whose time is after all ranges in which lines about further effects may be lost; NULL if no line follows such a range."""
+    if state.over_ms is None or not doubt:
+        return state
+    causes = [row for row in inputs.rows("root_cause") if row["incident_id"] == incident_id]
+    its = [row for row in inputs.rows("occurrence") if row["incident_id"] == incident_id]
+    process_ids = {process_id for row in causes for process_id in row["process_ids"] or ()}
+    process_ids.update(doubt.members({group_id for row in causes for group_id in row["group_ids"] or ()} | {row["group_id"] for row in its}))
+    from_ms = least(*(row["from_lo_ms"] for row in causes), *(row["from_ts"] for row in its))
+    # Effects may follow soon after the last one that is known.
+    ends = [hi for _, hi in doubt.between(process_ids, from_ms, state.over_ms + inputs.knobs.outage_untroubled_ms)]
+    return replace(state, over_ms=None if None in ends else greatest(state.over_ms, *ends))
 
 
 def state_of(found: Sequence[Condition], last_ms: int | None) -> IncidentState:

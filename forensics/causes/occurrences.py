@@ -300,4 +300,8 @@ def _row(it: _Occurrence, parent: _Parent | None, late_of: str | None) -> dict[s
 
 def _incident_alone(it: _Occurrence, finding_id: str) -> str | None:
     """Return the incident of a warning whose cause is unknown."""
-    return _id("alone", finding_id) if it.level and it.row["severity"] not in (None, "note") else None
+    if not it.level or it.row["severity"] in (None, "note"):
+        return None
+    if it.links.alone_by == "subject":
+        return _id("alone", it.rule, first(it.row["kafka_cluster"], "-"), first(it.row["subject"], "-"))
+    return _id("alone", finding_id)

@@ -100,6 +100,24 @@ STATES: Mapping[str, State] = {
         End.DELETED,
         goes_on="the declaration, which stays until it is changed",
     ),
+    "fenced": _state(
+        "a transactional producer was fenced, by another one or by its coordinator",
+        *(End.STARTED, End.STOPPED, End.PASSED),
+        goes_on="lines of its process after it was fenced, without a new producer for its transactional.id",
+        interrupts="a transaction that its coordinator aborts, after which the same producer may go on",
+    ),
+    "group_empty": _state(
+        "the last member of a group was removed",
+        End.JOINED,
+        goes_on="lines of its coordinator, without a new generation",
+        interrupts="a member that asks to join and gets no assignment",
+    ),
+    "no_owner": _state(
+        "the owner of a task or partition ended, was removed or gave it up",
+        *(End.STARTED, End.DELETED),
+        goes_on="lines of its group's members, without a new owner",
+        interrupts="an owner that is assigned and has not started",
+    ),
     "clock": _state("a clock was wrong", End.PASSED, goes_on="its later lines, if it was wrong from some time on"),
     "not_started": _state("work was assigned and not started", *(End.STARTED, End.DELETED), goes_on="lines of the worker, without the start"),
     "failed": _state(

@@ -75,6 +75,7 @@ class Links:
         effects: the rules whose occurrences may be its effects; None: all of a higher level.
         no_effects_of: root causes with which it has no effects.
         repeats: threshold: from this number of occurrences on they are one finding, whatever their subjects are.
+        alone_by: what occurrences without a known cause have in common that are one incident: their `finding`, or their `subject`.
     """
 
     facts: frozenset[str] = FACTS
@@ -88,6 +89,7 @@ class Links:
     effects: frozenset[str] | None = None
     no_effects_of: frozenset[str] = frozenset()
     repeats: str = "repeat_times"
+    alone_by: str = "finding"
 
     @property
     def all_facts(self) -> frozenset[str]:
@@ -96,7 +98,13 @@ class Links:
 
 
 #: The possible values in `links`, by key.
-_CHOICES = {"facts": FACTS, "also": OTHER_FACTS, "cause_by": {"subject", "witness", "group"}, "follows": {"client", "process"}}
+_CHOICES = {
+    "facts": FACTS,
+    "also": OTHER_FACTS,
+    "cause_by": {"subject", "witness", "group"},
+    "follows": {"client", "process"},
+    "alone_by": {"finding", "subject"},
+}
 
 
 @dataclass(frozen=True)
