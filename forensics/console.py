@@ -300,9 +300,9 @@ def _say_collected(summary: Summary) -> None:
     read = summary.files("read")
     if n := sum(e.times.by in ("collector", "collector_no_year") for e in read):
         say(f"the lines of {count(n, 'file')} have no times: the collector's times are used, assumed to be less than a second late.")
-    if n := sum(e.times.by == "collector_no_year" for e in read):
+    if n := sum(e.times.by in ("log_no_year", "collector_no_year") for e in read):
         say(
-            f"the dates of {count(n, 'file')} have no year: the last year before the file's modification time is used. If that is wrong, correct that time."
+            f"the times of {count(n, 'file')} have no year, or no date: the last one before the file was changed is assumed. If that is wrong, correct its date."
         )
 
 

@@ -153,7 +153,7 @@ RANGE: tuple[Column, ...] = (
     Column(
         "shift_why",
         pa.string(),
-        "Reason for the jump: daylight_saving, time_zone, other_log, earlier_part, repeated, doubled (lines appear twice), unordered (lines are not in the order of their times) or wrong_time",
+        "Reason for the jump: daylight_saving, time_zone, midnight, other_log, earlier_part, repeated, doubled (lines appear twice), unordered (lines are not in the order of their times) or wrong_time",
     ),
     Column(
         "shift_ids",
@@ -182,7 +182,7 @@ EVIDENCE_FILE: tuple[Column, ...] = (
     Column(
         "time_by",
         pa.string(),
-        "Source of the times: log; collector, if lines have none; collector_no_year, if the collector's dates have no year",
+        "Source of the times: log; collector, if lines have none; log_no_year and collector_no_year, if these have no year, or no date at all",
     ),
     Column("ordinal", pa.int64(), "Position among the rotated files of the process, oldest first"),
     Column("status", pa.string(), "read, unreadable, skipped or superseded"),

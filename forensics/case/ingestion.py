@@ -172,7 +172,8 @@ def ingest(
             zoned = frozenset(e.origin.process_id or e.path for e in fresh if e.times.how == "layout")
             events, counted, others = (_named(written, table) for table in (EVENTS, COUNTED, UNRECOGNISED))
             newest_first = [e.path for e in fresh if e.format.profile.newest_first]
-            ranges = separate(staged, events, counted, others, range_rows(written), zoned, newest_first)
+            undated = frozenset(e.path for e in fresh if e.format.profile.dateless)
+            ranges = separate(staged, events, counted, others, range_rows(written), zoned, newest_first, undated)
             for r in ranges:
                 mine = faults.setdefault(str(r["path"]), [])
                 mine.extend({str(r["error"])} - {"", *mine})

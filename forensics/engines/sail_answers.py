@@ -42,27 +42,42 @@ class WholeAnswers:
         request.operation_id = str(uuid.uuid4())  # not that of an attempt before
         if not any(option.HasField("reattach_options") for option in request.request_options):
             request.request_options.append(proto.ExecutePlanRequest.RequestOption(reattach_options=proto.ReattachOptions(reattachable=True)))
-        complete, number, kept = False, 0, 0
-        answer = self._stub.ExecutePlan(request, metadata=metadata)
+        complete, last, kept, answer = False, None, 0, self._stub.ExecutePlan(request, metadata=metadata)
         try:
-            for response in answer:
-                number, kept = number + 1, kept + len(response.arrow_batch.data)
-                complete = response.HasField("result_complete")
-                yield response
-                if kept > _KEPT_BYTES and not complete:
-                    self._release(request, metadata, until=response.response_id)
-                    kept = 1
-        except grpc.RpcError as e:
-            again = e.code() == grpc.StatusCode.UNAVAILABLE or "deserializing response" in str(e)
-            if number > 1 and again:  # the client must not try again: it would get the first rows twice
-                raise SparkConnectGrpcException(f"{BROKEN_OFF} ({e})") from e
-            raise
+            for tries in (1, 0):
+                try:
+                    for response in answer:
+                        last, kept = response.response_id, kept + len(response.arrow_batch.data)
+                        complete = response.HasField("result_complete")
+                        yield response
+                        if kept > _KEPT_BYTES and not complete:
+                            self._release(request, metadata, until=last)
+                            kept = 1
+                except grpc.RpcError as e:
+                    broken = e.code() == grpc.StatusCode.UNAVAILABLE or "deserializing response" in str(e)
+                    if last is None:
+                        raise
+                    if not (broken and last and tries):  # the client must not try again: it would get the first rows twice
+                        raise SparkConnectGrpcException(f"{BROKEN_OFF} ({e})") from e
+                if complete:
+                    return
+                if last and tries:
+                    answer.cancel()
+                    answer = self._again(request, metadata, last)
+            raise SparkConnectGrpcException(BROKEN_OFF)
         finally:
             if not complete or kept > _SMALL_BYTES:
                 answer.cancel()
                 self._release(request, metadata)
-        if not complete:
-            raise SparkConnectGrpcException(BROKEN_OFF)
+
+    def _again(self, request: Any, metadata: Any, last: str) -> Any:  # noqa: ANN401
+        """Ask for the responses after the last one that arrived: a message can be damaged on its way, and then the answer breaks off, too."""
+        from pyspark.sql.connect import proto
+
+        rest = proto.ReattachExecuteRequest(
+            session_id=request.session_id, user_context=request.user_context, operation_id=request.operation_id, last_response_id=last
+        )
+        return self._stub.ReattachExecute(rest, metadata=metadata)
 
     def _release(self, request: Any, metadata: Any, until: str = "") -> None:  # noqa: ANN401
         """Let the server forget an answer, or its responses up to one, and end its query; do not wait for that."""

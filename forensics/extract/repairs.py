@@ -58,7 +58,7 @@ class Repair:
         shift_us: added to the printed times.
         moved: added to the positions, if the lines belong elsewhere among those of their process.
         owner: process that the lines belong to.
-        why: `daylight_saving`, `time_zone`, `other_log`, `earlier_part`, or `repeated` (its lines appear earlier in the log, so its rows are
+        why: `daylight_saving`, `time_zone`, `midnight` (times without a date are of the next day), `other_log`, `earlier_part`, or `repeated` (its lines appear earlier in the log, so its rows are
             removed). Empty if the repair only ends that of other lines.
         path: the path of the file in which it begins.
         jump: times before and after the jump, as printed; for repeated lines, those at their end.
@@ -94,6 +94,7 @@ def separate(
     ranges: list[dict[str, Any]],
     zoned: frozenset[str],
     newest_first: Iterable[str] = (),
+    undated: frozenset[str] = frozenset(),
 ) -> list[dict[str, Any]]:
     """Find the repairs in the rows that were read, and give these rows their own times and processes.
 
@@ -106,6 +107,7 @@ def separate(
             back in time.
         zoned: streams whose times include their offset from UTC, so their zone is known.
         newest_first: paths of logs that begin with their newest lines.
+        undated: paths of logs whose times have no date.
 
     Returns:
         The rows of `range_row`, and one more row for each repair.
@@ -118,30 +120,39 @@ def separate(
     for row in (*ranges, *doubled):
         row.pop("doubled")
     unordered = _sort(of_events, others_too, summaries, ranges)
-    ranges, mended = wrong_times.mend([*of_events, *others_too], of_events, ranges)
-    found = find([*of_events, *of_counted], summaries, zoned)
+    # Before midnight, times without a date are far ahead of those after it.
+    dated = [row for row in ranges if row["path"] not in undated]
+    others_of = [{k: v for k, v in row.items() if k != "runs"} for row in ranges if row["path"] in undated]
+    ranges, mended = wrong_times.mend([*of_events, *others_too], of_events, dated)
+    ranges += others_of
+    found = find([*of_events, *of_counted], summaries, zoned, frozenset(str(row["process_id"]) for row in others_of))
     if found:
         ranges = apply(found, (*of_events, *others_too), ranges)
     return [{**row, "gaps": silences(row["gaps"] or [])} for row in (*ranges, *mended, *doubled, *unordered)]
 
 
-def find(files: Sequence[Path], summaries: Iterable[StreamSummary], zoned: frozenset[str] = frozenset()) -> list[Repair]:
+def find(
+    files: Sequence[Path], summaries: Iterable[StreamSummary], zoned: frozenset[str] = frozenset(), undated: frozenset[str] = frozenset()
+) -> list[Repair]:
     """Return the repairs of all streams, found by the times and names of their events (including those that are only counted).
 
     Args:
         files: hold the rows.
         summaries: summaries of all rows.
         zoned: see `separate`.
+        undated: streams whose times have no date.
     """
     wanted, alone = streams_to_read(summaries)
-    return [repair for lines in StreamLines.read(wanted, files, alone=alone) for repair in _repairs(lines, zoned=lines.name in zoned)]
+    wanted = sorted({*wanted, *undated})
+    streams = StreamLines.read(wanted, files, alone=alone)
+    return [repair for lines in streams for repair in _repairs(lines, zoned=lines.name in zoned, dated=lines.name not in undated)]
 
 
-def _repairs(whole: StreamLines, *, zoned: bool) -> list[Repair]:
+def _repairs(whole: StreamLines, *, zoned: bool, dated: bool) -> list[Repair]:
     """Return the repairs of one stream."""
     again = repeats(whole.ts, whole.contents, JITTER)
     lines = whole.without((begin, end) for begin, end, _ in again)
-    segments = segments_of(lines, zoned=zoned)
+    segments = segments_of(lines, zoned=zoned, dated=dated)
     found = [_repair(lines, segments, n) for n, s in enumerate(segments) if n or s.moved or s.until]
     return sorted([*found, *_of_repeated(whole, again)], key=lambda s: s.from_pos)
 

@@ -229,13 +229,17 @@ def in_runs(lines: StreamLines, runs: Iterable[Sequence[Part]]) -> list[Segment]
     return [s._replace(why=_EARLIER if s.moved else OTHER_LOG * (s.owner != before)) for s, before in zip(found, owners, strict=False)]
 
 
-def segments_of(lines: StreamLines, *, zoned: bool) -> list[Segment]:
+def segments_of(lines: StreamLines, *, zoned: bool, dated: bool = True) -> list[Segment]:
     """Return the segments of a stream; a single one if nothing is wrong, or if its many jumps show that its lines are out of order.
 
     Args:
         lines: lines of the stream, in their original order.
         zoned: True if its times include their offset from UTC.
+        dated: False if its times have no date.
     """
+    if not dated:
+        midnights = (np.flatnonzero(np.diff(lines.ts) < -12 * HOUR) + 1).tolist()
+        return [Segment(0, 0, 0, ""), *(Segment(i, n * 24 * HOUR, 0, "midnight") for n, i in enumerate(midnights, 1))]
     backs = falls_back(lines.ts, SET).tolist()
     return _changing(reordered(lines, backs) or _Zones(lines, zoned=zoned).segments(backs))
 

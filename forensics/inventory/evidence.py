@@ -112,7 +112,7 @@ class Times:
         how: source of the time zone: `layout` (the times include it), `told` (the user), `collector` (times that a collector printed beside them),
             `gc_log` (a GC log in the same folder), or `assumed`.
         by: source of the times: `log` (its own lines have them), `collector` (a collector printed them before lines without times), or
-            `collector_no_year` (the same without a year; the year is the last possible one before the file was modified). None: there are no times.
+            `log_no_year` and `collector_no_year` (these have no year, or no date: it is the last possible one before the file was modified). None: there are no times.
         ends: times of the first and the last record, as printed.
         first, last: the same in microseconds UTC.
     """

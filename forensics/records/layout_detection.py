@@ -53,6 +53,8 @@ _MAX_TIMES = 400
 #: Collectors use the machine's clock when they receive the line, and an appender may delay the line.
 _QUARTER, _COLLECTED_EARLY, _COLLECTED_LATE = 900 * SECOND, SECOND, 60 * SECOND
 _FEWEST_TIMES = 5
+#: A time of day that falls by more is of the next day.
+_HALF_A_DAY = 12 * 3600 * SECOND
 #: A single file name after other lines may be part of a message.
 _FEWEST_FILES = 2
 #: No terminal from which a log is copied is narrower; and this many lines of equal length are not a coincidence.
@@ -120,7 +122,8 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
     filtered = filtered_by(raw_lines, profile.wrappers)
     profile = replace(profile, filtered=filtered, literal=common_literal(lines) if filtered else "")
     profile = replace(profile, collected=_has_no_dates(profile, lines, layouts))
-    profile = replace(profile, until=_last_day(profile, lines, layouts, changed) if changed else None)
+    if changed:
+        profile = _dated(profile, lines, layouts, changed)
     return replace(profile, newest_first=_newest_first(_times(lines[:_MAX_TIMES], RecordReader(layouts, profile))))
 
 
@@ -247,13 +250,24 @@ def _has_no_dates(profile: Profile, lines: Sequence[str], layouts: Layouts) -> b
     return (timed or profile.json in ("wrapper", "both")) and not _times(lines, RecordReader(layouts, profile), most=1)
 
 
-def _last_day(profile: Profile, lines: Sequence[str], layouts: Layouts, changed: date) -> date | None:
-    """Return the date of the last of lines whose times have no year: the last possible one before the modification date; None for other lines."""
-    if not (profile.collected and any(w.time and w.time.yearless for w in layouts.wrappers if w.name in profile.wrappers)):
-        return None
-    times = _times(lines, RecordReader(layouts, replace(profile, until=_LAST_OF_A_YEAR)), most=len(lines))
+def _dated(profile: Profile, lines: Sequence[str], layouts: Layouts, changed: date) -> Profile:
+    """Return the profile with the date of lines whose times have no year, the last possible one before the modification date, or no date at all."""
+    if profile.collected and not any(w.time and w.time.yearless for w in layouts.wrappers if w.name in profile.wrappers):
+        return profile
+    if not profile.collected and _times(lines, RecordReader(layouts, profile), most=1):
+        return profile
+    reader = RecordReader(layouts, replace(profile, until=_LAST_OF_A_YEAR))
+    times = _times(lines, reader, most=len(lines))
     if not times:
-        return None
+        return profile
+    if not profile.collected and not _have_dates(lines, reader):
+        midnights = sum((a.wall_us or 0) - (b.wall_us or 0) > _HALF_A_DAY for a, b in pairwise(times))
+        return replace(profile, until=changed - timedelta(days=midnights), dateless=True)
+    return replace(profile, until=_last_day(times, changed))
+
+
+def _last_day(times: Sequence[Moment], changed: date) -> date | None:
+    """Return the date of the last of some times in a year with a 29th of February: the last possible one before the modification date."""
     last = day_of((times[0] if _newest_first(times) else times[-1]).wall_us or 0)
     latest = changed + timedelta(days=1)  # the two clocks may be in different zones
     for year in range(latest.year, latest.year - _LEAP_YEARS - 1, -1):
@@ -261,6 +275,12 @@ def _last_day(profile: Profile, lines: Sequence[str], layouts: Layouts, changed:
             if (day := last.replace(year=year)) <= latest:
                 return day
     return None
+
+
+def _have_dates(lines: Sequence[str], reader: RecordReader) -> bool:
+    """Return True if a record has a layout whose times have a date, with or without a year."""
+    starts = (reader.start(reader.unwrap(text)) for text in lines)
+    return any(isinstance(start, tuple) and start[0].time is not None and start[0].time.dated for start in starts)
 
 
 def _sample(lines: Sequence[str]) -> list[str]:
@@ -306,7 +326,8 @@ class _LayoutScore:
 
     @classmethod
     def of(cls, lines: Sequence[str], layouts: Layouts, profile: Profile) -> _LayoutScore:
-        reader = RecordReader(layouts, profile)
+        reader = RecordReader(layouts, profile, until=_LAST_OF_A_YEAR)
+        undated = {x.name for x in reader.layouts.layouts if x.time is not None and not x.time.dated}
         assembler = Assembler(reader)
         records: list[PlacedRecord] = []
         unnamed: list[str] = []
@@ -323,7 +344,7 @@ class _LayoutScore:
         score, bare = -len(unnamed), {x.name for x in layouts.layouts if x.nameless and x.untimed}
         for placed in records:
             r = placed.record
-            dated = r.moment is not None and r.moment.wall_us is not None
+            dated = r.moment is not None and r.moment.wall_us is not None and r.layout not in undated
             whole = r.layout in bare  # its writers print neither a level nor a logger
             score += (r.moment is not None) + dated + (whole or r.level is not None) + 2 * (whole or r.logger is not None)
             if r.logger is None and (r.layout not in layouts.nameless or _KEY_OF_CLASS.match(r.message)):

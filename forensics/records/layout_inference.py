@@ -61,6 +61,8 @@ _TIMES: tuple[tuple[str, str], ...] = (
     (r"1[0-9]{12}(?![0-9A-Za-z.])", "epoch"),
     (r"1[0-9]{9}\.[0-9]{3,6}(?![0-9A-Za-z.])", "epoch"),
     (r"1[4-9][0-9]{8}(?:[0-9]{6}|[0-9]{9})?(?![0-9A-Za-z.])", "epoch"),
+    (r"[A-Z][a-z]{2} {1,2}[0-9]{1,2} " + _CLOCK, "MMM ppd HH:mm:ss"),
+    (r"[0-9]{2}-[0-9]{2} " + _CLOCK, "MM-dd HH:mm:ss"),
     (_CLOCK, "HH:mm:ss"),
 )
 _TIME = re.compile("|".join(f"({look}(?:[.,][0-9]{{1,9}})?(?:{_HALF})?(?:{_ZONE})?)" if text != "epoch" else f"({look})" for look, text in _TIMES))

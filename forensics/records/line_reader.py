@@ -67,7 +67,8 @@ class Profile:
         headings: names of the headings that name the file of the lines below them.
         filtered: sign that its lines are a selection, such as `grep` makes: `separators`, `line_numbers` or `values`; empty if there is none.
         literal: a word that all its lines contain, for which a command may have searched; empty if there is none.
-        until: the date of its last line, if its times have no year.
+        until: the date of its last line, if its times have no year; it is the collector's date if the lines get their collector's times.
+        dateless: True if its times have no date; `until` is then the date of its first line.
         lines: number of examined lines that are not blank.
         fitting: number of those that begin a record.
     """
@@ -89,6 +90,7 @@ class Profile:
     filtered: str = ""
     literal: str = ""
     until: date | None = None
+    dateless: bool = False
     lines: int = 0
     fitting: int = 0
 
@@ -197,16 +199,18 @@ class RecordReader:
     Args:
         layouts: layouts to try, without those that the profile adds.
         profile: the profile of the file.
+        until: the date of its last line, if the profile has none yet.
 
     Attributes:
         layouts: all layouts to try.
     """
 
-    def __init__(self, layouts: Layouts, profile: Profile) -> None:
+    def __init__(self, layouts: Layouts, profile: Profile, until: date | None = None) -> None:
         self._described = layouts
         layouts = layouts.with_learned(profile.learned, first=profile.learned_first)
         self.layouts, self.profile = layouts, profile
         self._wrappers = tuple(w for w in layouts.wrappers if w.name in profile.wrappers)
+        self._until = until or (None if profile.collected else profile.until)
 
     def unwrap(self, line: str) -> Line:
         """Remove what collectors and pastes put before a line."""
@@ -313,8 +317,12 @@ class RecordReader:
         if not time or not layout.time or layout.columns or layout.second or "(?P<ts>" in "".join(layout.tails):
             record = self.finish(start, [text])
             return record.moment, record.no_time
-        moment = layout.time.read(time)
+        moment = self.read_time(layout.time, time)
         return moment, moment is None
+
+    def read_time(self, time: TimeFormat, text: str) -> Moment | None:
+        """Read a time that a layout prints; a date or a year that it does not have is that of the file."""
+        return time.read(text, self._until)
 
     def _finish(self, start: Start, lines: list[str]) -> Record:
         if isinstance(start, Mapping):
@@ -327,7 +335,7 @@ class RecordReader:
         for part in (*heads, *([tail[1]] if tail else [])):
             found.update(part.groupdict())
         time = found.get("ts")
-        moment = layout.time.read(time) if time and layout.time else None
+        moment = self.read_time(layout.time, time) if time and layout.time else None
         line = found.get("line")
         return Record(
             layout=layout.name,
@@ -361,7 +369,7 @@ class RecordReader:
         record = _json_record(self.layouts, read_row("\n".join(lines), layout.columns, layout.delimiter), [""])
         record.layout = layout.name
         if record.moment is None and layout.time and match["ts"]:
-            record.moment = layout.time.read(match["ts"])
+            record.moment = self.read_time(layout.time, match["ts"])
         texts = record.message.split("\n")
         inner = self._printed(texts) if record.logger is None else None
         if inner is None:

@@ -125,7 +125,8 @@ class TimeFormat:
 
         Args:
             text: the printed time.
-            until: a date without a year is the last one that is not after this date; if None, such a date is invalid.
+            until: a time without a date is on this day, and a date without a year is the last one that is not after it; if None, the first has
+                no wall time, and the second is invalid.
         """
         return _read(self._regex.fullmatch, text, until)
 
@@ -187,19 +188,13 @@ def _moment(match: re.Match[str], until: date | None = None) -> Moment | None:
     place = (match.start("S"), len(fraction)) if fraction else (0, 0)
     if found.get("epoch"):
         return moment_of(int(found["epoch"]) * SECOND + micros, 0, resolution)
-    if not found.get("d"):
+    if not found.get("d") and until is None:
         return Moment(None, None, resolution)
-    month = found["M"]
-    number = int(month) if month[0].isdigit() else _MONTHS.get(month[:3].lower(), 0)
     hour = int(found.get("H") or found.get("h") or 0)
     if found.get("a"):
         hour = hour % 12 + (12 if found["a"][0] in "Pp" else 0)
-    day = int(found["d"])
-    if found.get("y"):
-        year = int(found["y"]) + (2000 if len(found["y"]) == 2 else 0)
-    else:
-        year = 0 if until is None else until.year - ((number, day) > (until.month, until.day))
-    minutes = _wall_minute(year, number, day, hour, int(found.get("m") or 0))
+    year, month, day = _date(found, until)
+    minutes = _wall_minute(year, month, day, hour, int(found.get("m") or 0))
     second = int(found.get("s") or 0)
     if minutes is None or second > 60:
         return None
@@ -209,6 +204,17 @@ def _moment(match: re.Match[str], until: date | None = None) -> Moment | None:
         return None  # +99:99
     at = match.start("s") if len(found.get("s") or "") == 2 else -1
     return moment_of(minutes + second * SECOND + micros, offset, resolution, at, place)
+
+
+def _date(found: dict[str, str | None], until: date | None) -> tuple[int, int, int]:
+    """Return year, month and day of a time; what it does not have is as `TimeFormat.read` describes. Year 0 is invalid."""
+    if until is not None and not found.get("d"):
+        return until.year, until.month, until.day
+    name, day, printed = found["M"] or "", int(found["d"] or 0), found.get("y")
+    month = int(name) if name[0].isdigit() else _MONTHS.get(name[:3].lower(), 0)
+    if printed:
+        return int(printed) + (2000 if len(printed) == 2 else 0), month, day
+    return 0 if until is None else until.year - ((month, day) > (until.month, until.day)), month, day
 
 
 @lru_cache(maxsize=4096)

@@ -358,6 +358,6 @@ def _collected(by: Counter[str | None]) -> Iterator[Block]:
     if n := by["collector"] + by["collector_no_year"]:
         text = "have no time of their own: the collector's time is used, assumed to be less than a second late."
         yield Para(f"The lines of {count(n, 'file')} {text}", tone="dim")
-    if n := by["collector_no_year"]:
-        text = "have no year: the last one before the file was changed is assumed. If that is wrong, correct the file's date (`touch -d`) and ingest again."
-        yield Para(f"The dates of {count(n, 'file')} {text}", tone="dim")
+    if n := by["collector_no_year"] + by["log_no_year"]:
+        text = "have no year, or no date: the last one before the file was changed is assumed. If that is wrong, correct the file's date (`touch -d`) and ingest again."
+        yield Para(f"The times of {count(n, 'file')} {text}", tone="dim")

@@ -6,9 +6,10 @@ CREATE OR REPLACE TEMPORARY VIEW repair (
   path        COMMENT 'File, below the ingested folder',
   process_id  COMMENT 'Process (log stream) that the lines are attributed to',
   byte_offset COMMENT 'First byte of the first of these lines in the uncompressed file',
-  kind        COMMENT 'What is wrong: daylight_saving or time_zone (from here on, local times have another offset), other_log (lines of another
-    process begin), earlier_part (parts of a log were joined in the wrong order), repeated (a part appears twice), doubled (single lines appear twice
-    at the same time), unordered (lines are not in the order of their times) or wrong_time (a few have an impossible time)',
+  kind        COMMENT 'What is wrong: daylight_saving or time_zone (from here on, local times have another offset), midnight (times have no
+    date, and the next day begins), other_log (lines of another process begin), earlier_part (parts of a log were joined in the wrong order), repeated
+    (a part appears twice), doubled (single lines appear twice at the same time), unordered (lines are not in the order of their times) or
+    wrong_time (a few have an impossible time)',
   action      COMMENT 'What was done: time_shifted, separated (made a process of its own), moved or sorted (read where their times belong),
     left_out (only the first copy is read) or time_corrected (they have no time)',
   shift_ms    COMMENT 'Added to the printed times, milliseconds; NULL if the lines are left out',

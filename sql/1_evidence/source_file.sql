@@ -23,7 +23,8 @@ CREATE OR REPLACE TEMPORARY VIEW source_file (
   layouts       COMMENT 'Records by layout',
   time_zone     COMMENT 'Zone used for times without one',
   time_zone_how COMMENT 'told (given by the user), layout, collector (from the times that it added), gc_log (from a GC log in its folder) or assumed',
-  time_by       COMMENT 'Source of the times: log; collector, if lines have none; collector_no_year, if its dates have no year',
+  time_by       COMMENT 'Source of the times: log; collector, if lines have none; log_no_year and collector_no_year, if these have no year or
+    no date',
   process_id    COMMENT 'Process (log stream) that it is part of',
   first_ts      COMMENT 'First time in it',
   last_ts       COMMENT 'Last time in it'

@@ -48,7 +48,7 @@ WITH clock_lead AS (
     -- Parts in the wrong order are reported once, and so are repeated parts and lines with a wrong time.
     count(*) OVER (PARTITION BY process_id, path, shift_why) AS parts,
     row_number() OVER (PARTITION BY process_id, path, shift_why ORDER BY file_id, range_start) AS nth
-  FROM range_row WHERE shift_why IS NOT NULL
+  FROM range_row WHERE shift_why <> 'midnight'
 ), finding_row AS (
   SELECT CASE WHEN suspect_time_zone IS NOT NULL OR apart_ms >= clock_skew_large_ms THEN 'warning' ELSE 'note' END AS severity,
     'proved' AS verdict, CASE WHEN suspect_time_zone IS NOT NULL AND is_open THEN concat(process_id, ' or ', reference_process_id)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -100,8 +100,8 @@ def test_whole_answers_are_given_without_rows_and_with_many(sail: Engine, tmp_pa
 class Stub:
     """A server that gives prepared answers."""
 
-    def __init__(self, *responses: Any) -> None:
-        self.responses, self.released = responses, 0
+    def __init__(self, *responses: Any, again: Sequence[Any] = ()) -> None:
+        self.responses, self.again, self.released = responses, again, 0
         self.ReleaseExecute = SimpleNamespace(future=self._release)
 
     def _release(self, request: Any, metadata: Any) -> None:
@@ -111,11 +111,18 @@ class Stub:
         assert request.operation_id
         assert request.request_options[0].reattach_options.reattachable
 
-        class Call(list):
-            def cancel(self) -> None:
-                pass
-
         return Call(self.responses)
+
+    def ReattachExecute(self, request: Any, metadata: Any) -> Any:
+        assert request.last_response_id == self.responses[-1].response_id
+        return Call(self.again)
+
+
+class Call(list):
+    """An answer that is given."""
+
+    def cancel(self) -> None:
+        pass
 
 
 def test_only_the_end_mark_makes_an_answer_whole() -> None:
@@ -133,3 +140,19 @@ def test_only_the_end_mark_makes_an_answer_whole() -> None:
     next(iter(answer))
     answer.close()  # type: ignore[attr-defined]
     assert [whole.released, broken.released, left.released] == [0, 1, 1]
+
+
+def test_the_rest_of_an_answer_that_is_damaged_on_its_way_is_asked_for_once() -> None:
+    pytest.importorskip("pyspark.sql.connect.proto")
+    from pyspark.errors import PySparkException
+    from pyspark.sql.connect import proto
+
+    rows = [
+        proto.ExecutePlanResponse(response_id=f"r{n}", arrow_batch=proto.ExecutePlanResponse.ArrowBatch(row_count=1, data=b"x")) for n in range(3)
+    ]
+    end = proto.ExecutePlanResponse(response_id="end", result_complete=proto.ExecutePlanResponse.ResultComplete())
+    mended, lost = Stub(*rows[:2], again=[rows[2], end]), Stub(*rows[:2], again=[rows[2]])
+    assert [r.response_id for r in WholeAnswers(mended).ExecutePlan(proto.ExecutePlanRequest())] == ["r0", "r1", "r2", "end"]
+    with pytest.raises(PySparkException, match=BROKEN_OFF):
+        list(WholeAnswers(lost).ExecutePlan(proto.ExecutePlanRequest()))
+    assert [mended.released, lost.released] == [0, 1]

@@ -85,7 +85,16 @@ def read(
     written = writer.written()
     named: dict[str, list[str]] = {t: [name for of, name, _ in written if of == t] for t in (EVENTS, COUNTED, UNRECOGNISED)}
     ranges = [json.loads(text) for table, text, _ in written if table == "range_row"]
-    ranges = separate(root / "staged", named[EVENTS], named[COUNTED], named[UNRECOGNISED], ranges, frozenset())
+    ranges = separate(
+        root / "staged",
+        named[EVENTS],
+        named[COUNTED],
+        named[UNRECOGNISED],
+        ranges,
+        frozenset(),
+        (),
+        frozenset(e.path for e in evidence if e.format.profile.dateless),
+    )
     columns = ["process_id", "stream_pos", "ts", "event"]
     files = [str(file) for table in (EVENTS, COUNTED) for name in named[table] if (file := root / "staged" / name).exists()]
     events = [row for file in files for row in ds.dataset(file, format="parquet").to_table(columns).to_pylist()]
@@ -565,3 +574,17 @@ def test_a_part_that_is_like_the_one_before_it_is_no_repair():
     assert _changing([first, again, other]) == [first._replace(until=9_000), other]
     moved = Segment(30, 0, 1, "earlier_part", -40)
     assert _changing([first, other, moved, moved._replace(begin=40, why="")]) == [first, other, moved]
+
+
+@pytest.mark.parametrize(
+    ("begin", "until"), [(3600 * 23 + 3480, 240), (3600 * 23 + 3599, 600), (3600 * 23, 3 * 86_400)], ids=["minutes", "one line", "days"]
+)
+def test_times_without_a_date_are_of_the_next_day_after_midnight(begin: int, until: int, tmp_path) -> None:
+    every = max(1, until // 20) if until < 86_400 else 3600
+    moments = [DAY + timedelta(seconds=begin + n * every) for n in range(until // every + 1)]
+    message = "[Consumer clientId=c, groupId=g] Successfully joined group with generation Generation{generationId=%d, memberId='m', protocol='range'}"
+    rows, ranges = read(tmp_path, *(f"{at:%H:%M:%S},250 INFO {message % n} ({CLIENT}.ConsumerCoordinator)\n" for n, at in enumerate(moments, 1)))
+    assert owners(rows) == [LOG]
+    assert [b["ts"] - a["ts"] for a, b in itertools.pairwise(rows)] == [b - a for a, b in itertools.pairwise(moments)]
+    assert rows[-1]["ts"].date() == datetime.fromtimestamp((tmp_path / "logs" / LOG).stat().st_mtime, UTC).date()
+    assert set(whys(ranges)) == {"midnight"}

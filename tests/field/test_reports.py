@@ -19,17 +19,10 @@ REPORTS: list[dict[str, Any]] = tomllib.loads((FIELD / "reports.toml").read_text
 CHECKS = ("screen", "never", "rows")
 #: These are `whole`, the others `slow`: a case of each takes some seconds. They cover the kinds of programs, layouts and states.
 CHOSEN = {
-    "broker-compose-two-leave.log",
     "broker-four-groups-at-once.log",
-    "broker-rebalance-waits-for-minutes.log",
-    "broker-sigint-whole.log",
     "compose-broker-and-printing-consumers.log",
-    "connect-connector-removed.sh",
     "connect-herder-null-pointer.log",
-    "connect-replicator-record-rejected.sh",
-    "javadoc-consumer-and-broker.txt",
-    "kafkajs-coordinator-not-available.log",
-    "static-member-dead-thread.log",
+    "poll-timeout-time-of-day-only.log",
     "streams-broker-away-four-minutes.log",
 }
 NOT_ALONE = pytest.mark.xfail(reason="not yet compared in a case of its own", strict=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -206,7 +207,8 @@ class RecordStartFinder:
         if found is None or found[0] is not self.fixed or found[0].time is None:
             return -1
         layout, match = found
-        moment = found[0].time.read(match["ts"])
+        read = partial(self._reader.read_time, found[0].time)
+        moment = read(match["ts"])
         if (
             moment is None
             or moment.second_at < 0
@@ -222,7 +224,7 @@ class RecordStartFinder:
         one = np.array([0]), np.array([len(line)])
         index = next((i for i, header in enumerate(self.headers) if header.fits(buffer, *one)[0]), -1)
         if index < 0:
-            self.headers.append(Header(line, 0, match.span("ts"), moment, found[0].time.read))
+            self.headers.append(Header(line, 0, match.span("ts"), moment, read))
             index = len(self.headers) - 1
         self.headers[index].learn_ending(line, match.end(), level.strip() if level else None)
         self._learned += 1
@@ -270,10 +272,10 @@ class RecordStartFinder:
             if start[1].re.groupindex.get("ts") is None:
                 return time  # it is after the message
             begin, stop = start[1].span("ts")
-            equal, read = begin, start[0].time.read if start[0].time else _ANY_TIME.read
+            equal, read = begin, partial(self._reader.read_time, start[0].time or _ANY_TIME)
         else:
             value = str(self._layouts.keys.get("time", start))
-            begin, read = text.find(value), _ANY_TIME.read
+            begin, read = text.find(value), partial(self._reader.read_time, _ANY_TIME)
             stop = begin + len(value)
             equal = 0
             if isinstance(start, BrokenJson) and stop == len(text):
