@@ -22,14 +22,13 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from forensics.case.stated_sizes import overstated
 from forensics.errors import CaseError
 from forensics.evidence.objects import Location, opened
 
 #: By path below the case: `bytes`, `sha256`, and `rows` of a Parquet file.
 Contents = Mapping[str, Mapping[str, Any]]
 _BLOCK = 1 << 20
-#: From this size on, at most this multiple of what a file uses on the disk; from this number of rows on, at most this many in a byte.
-_MUCH_BYTES, _MOST_HOLES, _MANY_ROWS, _MOST_ROWS_PER_BYTE = 16 << 20, 8, 5_000_000, 4
 _NAMED = 3
 _TABLES, _KEPT = "tables/", ("tables/", "views/")
 #: Top-level folders and files of a case. Anything else there belongs to the user and is ignored.
@@ -221,7 +220,7 @@ def _fault(file: Path, recorded: Mapping[str, Any]) -> str:
         size = file.lstat().st_size
         if size != recorded["bytes"]:
             return f"has {size:,} bytes, not {recorded['bytes']:,}"
-        if why := _overstated(file):
+        if why := overstated(file):
             return why
         if _sha256(file) != recorded["sha256"]:
             return "has another SHA-256 than when it was written"
@@ -231,20 +230,6 @@ def _fault(file: Path, recorded: Mapping[str, Any]) -> str:
         return "is missing"
     except (OSError, pa.ArrowException) as e:
         return f"cannot be read ({(e.strerror if isinstance(e, OSError) else None) or e})"
-    return ""
-
-
-def _overstated(file: Path) -> str:
-    """Return why a file would take much more memory or time than its bytes on the disk; empty if it does not.
-
-    Its sender may have made it so. What this program writes is compressed: it has no holes, and its rows have IDs, which do not repeat.
-    """
-    about = file.lstat()
-    used = getattr(about, "st_blocks", about.st_size) * 512
-    if about.st_size > _MUCH_BYTES and used < about.st_size // _MOST_HOLES:
-        return f"is mostly holes: it has {about.st_size:,} bytes, {used:,} of them on the disk"
-    if file.suffix == ".parquet" and (rows := _rows(file)) > max(_MANY_ROWS, _MOST_ROWS_PER_BYTE * about.st_size):
-        return f"has {rows:,} rows in {about.st_size:,} bytes, more than a case has"
     return ""
 
 

@@ -70,9 +70,6 @@ WITH worker AS (
     )
   )
   WHERE is_idle
-), client_renewal AS (
-  SELECT process_id, instance, client_id, collect_list(at_ms) AS times FROM fact_line
-  WHERE event IN ('client_closed', 'subscribed') AND client_id IS NOT NULL GROUP BY process_id, instance, client_id
 ), repeated_time AS (
   SELECT l.process_id, l.at_ms AS from_ms, l.at_ms - c.place.hi_ms AS to_ms
   FROM (SELECT process_id, explode(step.places) AS place FROM clock_offset WHERE is_island_reference) c
@@ -85,19 +82,34 @@ WITH worker AS (
         > coalesce(synced_ms, joined_ms), false)) AS is_incomplete
   FROM join_round
 ), member_pause AS (
-  SELECT p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ms, p.to_ms, max(r.round) AS round,
-    NOT p.is_late AND NOT coalesce(bool_or(r.is_incomplete), false) AS is_sure, p.is_renewed
+  -- A pause belongs to the last round that its client reached in it. A round in it is incomplete, or the client was renewed in it, if the last one
+  -- before its end is in it.
+  SELECT p.kafka_cluster, p.group_id, p.process_id, p.client, p.from_ms, p.to_ms,
+    CASE WHEN p.reached.at_ms >= p.from_ms THEN p.reached.round END AS round,
+    NOT p.is_late AND NOT coalesce(p.incomplete_ms >= p.from_ms, false) AS is_sure, coalesce(p.renewed_ms >= p.from_ms, false) AS is_renewed
   FROM (
-    SELECT e.*, coalesce(exists(n.times, t -> t BETWEEN e.from_ms AND e.to_ms), false) AS is_renewed
-    FROM idle_span e LEFT JOIN client_renewal n ON n.process_id = e.process_id AND n.instance = e.instance AND n.client_id = e.client
-    WHERE e.to_ms IS NOT NULL
+    SELECT *, max(CASE WHEN round IS NOT NULL THEN struct(at_ms, round) END) OVER of_member AS reached,
+      max(CASE WHEN is_incomplete THEN at_ms END) OVER of_member AS incomplete_ms,
+      max(CASE WHEN round IS NULL AND to_ms IS NULL THEN at_ms END) OVER of_client AS renewed_ms
+    FROM (
+      SELECT kafka_cluster, group_id, process_id, instance, client, to_ms AS at_ms, from_ms, to_ms, is_late, CAST(NULL AS BIGINT) AS round,
+        false AS is_incomplete
+      FROM idle_span WHERE to_ms IS NOT NULL
+      UNION ALL
+      SELECT kafka_cluster, group_id, process_id, instance, client, at_ms, NULL, NULL, false, round, is_incomplete FROM timed_round
+      WHERE at_ms IS NOT NULL
+      UNION ALL
+      SELECT NULL, NULL, process_id, instance, client_id, at_ms, NULL, NULL, false, NULL, false FROM fact_line
+      WHERE event IN ('client_closed', 'subscribed') AND client_id IS NOT NULL AND at_ms IS NOT NULL
+    )
+    WINDOW of_member AS (PARTITION BY process_id, instance, client, kafka_cluster, group_id ORDER BY at_ms, to_ms NULLS FIRST
+        ROWS UNBOUNDED PRECEDING),
+      of_client AS (PARTITION BY process_id, instance, client ORDER BY at_ms, to_ms NULLS FIRST ROWS UNBOUNDED PRECEDING)
   ) p
   LEFT ANTI JOIN repeated_time b ON b.process_id = p.process_id AND p.from_ms <= b.to_ms AND p.to_ms >= b.from_ms
   -- For a clock step at an unknown position only a minimum size is known.
   LEFT ANTI JOIN clock_offset s ON s.process_id = p.process_id AND s.is_island_reference AND p.to_ms - p.from_ms >= s.step.least_ms
-  LEFT JOIN timed_round r ON r.kafka_cluster = p.kafka_cluster AND r.group_id = p.group_id AND r.process_id = p.process_id
-    AND r.instance = p.instance AND r.client = p.client AND r.at_ms BETWEEN p.from_ms AND p.to_ms
-  GROUP BY p.kafka_cluster, p.group_id, p.process_id, p.instance, p.client, p.from_ms, p.to_ms, p.is_late, p.is_renewed
+  WHERE p.to_ms IS NOT NULL
 ), own_round AS (
   SELECT r.kafka_cluster, r.group_id, r.incarnation, r.generation, r.member_id AS own_member_id, r.process_id, j.client, j.client_id, j.task,
     r.is_leader, r.round, j.instance,
@@ -139,10 +151,18 @@ WITH worker AS (
   ) p ON p.process_id = r.process_id AND p.group_id = r.group_id AND p.client = r.client AND p.round = r.round
   LEFT JOIN clock_offset k ON k.process_id = r.process_id AND k.is_island_reference
   LEFT JOIN (
-    SELECT DISTINCT b.process_id, b.group_id, b.client, b.round
-    FROM (SELECT process_id, instance, group_id, client, round, from_pos, lag(from_pos) OVER (PARTITION BY process_id, instance, group_id,
-      client ORDER BY round) AS last_pos FROM join_round) b
-    JOIN log_hole o ON o.process_id = b.process_id AND o.instance = b.instance AND o.to_pos > b.last_pos AND o.from_pos <= b.from_pos
+    SELECT DISTINCT process_id, group_id, client, round
+    FROM (
+      SELECT *, max(to_pos) OVER (PARTITION BY process_id, instance ORDER BY from_pos, round NULLS FIRST ROWS UNBOUNDED PRECEDING) AS hole_pos
+      FROM (
+        SELECT process_id, instance, group_id, client, round, from_pos, CAST(NULL AS BIGINT) AS to_pos,
+          lag(from_pos) OVER (PARTITION BY process_id, instance, group_id, client ORDER BY round) AS last_pos
+        FROM join_round
+        UNION ALL
+        SELECT process_id, instance, NULL, NULL, NULL, from_pos, to_pos, NULL FROM log_hole
+      )
+    )
+    WHERE hole_pos > last_pos
   ) h ON h.process_id = r.process_id AND h.group_id = r.group_id AND h.client = r.client AND h.round = r.round
 ), leader_assignment AS (
   -- The leader prints the assignment of all members: members without a log are known from it.

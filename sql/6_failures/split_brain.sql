@@ -80,7 +80,9 @@ WITH pair AS (
     bool_or(c.event = 'poll_timeout' AND p.resource_kind = 'partition' AND c.at_ms + coalesce(p.lo_ms, 0) <= p.b.start_hi_ms) AS left_before,
     min_by(c.event_id, c.stream_pos) FILTER (WHERE c.event IN ('coordinator_lost', 'heartbeat_failed', 'poll_timeout')) AS event_id
   FROM pair p
-  JOIN client_event c ON c.process_id = p.a_process AND c.group_id = p.group_id
+  JOIN (
+    SELECT * FROM client_event WHERE event IN ('coordinator_lost', 'worker_revoking', 'heartbeat_failed', 'generation_reset', 'poll_timeout')
+  ) c ON c.process_id = p.a_process AND c.group_id = p.group_id
     -- An owner from before its log begins existed from the log's begin.
     AND c.at_ms BETWEEN CASE WHEN p.a.start_how = 'open' THEN 0 ELSE p.a.start_hi_ms END AND p.a.sure_ms + loss_noticed_ms
   LEFT JOIN pair_incident s ON s.a_id = p.a_id AND s.b_id = p.b_id

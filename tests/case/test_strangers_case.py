@@ -394,7 +394,57 @@ def _many_rows(path: Path) -> None:
     pq.write_table(pa.table({"a": column}), path, compression="zstd")
 
 
-@pytest.mark.parametrize(("make", "why"), [(_holes, "is mostly holes: it has 214,748,364,800 bytes"), (_many_rows, "has 6,000,000 rows in")])
+def _wide(path: Path) -> None:
+    import pyarrow as pa
+
+    column = pa.nulls(50_000, pa.string())
+    pq.write_table(pa.table([column] * 1_001, [f"c{n}" for n in range(1_001)]), path, compression="zstd")
+
+
+def _long_lists(path: Path) -> None:
+    import pyarrow as pa
+
+    lists = pa.ListArray.from_arrays([0, 51_000_000], pa.repeat(pa.scalar(0, pa.int8()), 51_000_000))
+    pq.write_table(pa.table({"a": lists}), path, compression="zstd")
+
+
+def _one_long_text(path: Path) -> None:
+    import pyarrow as pa
+
+    column = pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), 20_000), ["x" * 1_000_000])
+    pq.write_table(pa.table({"a": column}), path, compression="zstd", dictionary_pagesize_limit=4 << 20)
+
+
+def _one_long_text_in_lists(path: Path) -> None:
+    import pyarrow as pa
+
+    texts = pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), 20_000), ["x" * 1_000_000])
+    pq.write_table(pa.table({"a": pa.ListArray.from_arrays(list(range(20_001)), texts)}), path, compression="zstd", dictionary_pagesize_limit=4 << 20)
+
+
+def _much_content(path: Path) -> None:
+    import pyarrow as pa
+
+    pq.write_table(pa.table({"a": ["x" * (100 << 20)] * 3}), path, compression="zstd", use_dictionary=False, write_statistics=False)
+
+
+def _long_description(path: Path) -> None:
+    path.write_bytes(b"PAR1" + b"\0" * 100 + (1 << 30).to_bytes(4, "little") + b"PAR1")
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (_holes, "is mostly holes: it has 214,748,364,800 bytes"),
+        (_many_rows, "has 6,000,000 rows in"),
+        (_wide, "has 50,050,000 values in"),
+        (_long_lists, "has 51,000,000 values in"),
+        (_one_long_text, "has more than 1,073,741,824 bytes of text in"),
+        (_one_long_text_in_lists, "has more than 1,073,741,824 bytes of text in"),
+        (_much_content, "has 314,.* bytes of content in"),
+        (_long_description, "has a description of 1,073,741,824 bytes"),
+    ],
+)
 def test_sizes_that_a_case_states_are_checked_before_they_are_read(
     sound: Path, tmp_path: Path, monkeypatch, make: Callable[[Path], None], why: str
 ) -> None:
