@@ -156,7 +156,7 @@ def _together(parts: Sequence[_Part], within_ms: int) -> Iterator[_Part]:
         (order([it.kafka_cluster, it.cause, list(it.alternatives)]), it.from_hi_ms, n)
         for n, (_, _, alike) in enumerate(parts)
         for it in alike
-        if it.subject is None and it.of_group_id is None and it.from_hi_ms is not None
+        if it.subject is None and (it.of_group_id is None or it.of_group_id in it.group_ids) and it.from_hi_ms is not None
     )
     joined = list(range(len(parts)))  # another part with which each is merged; itself: none
 
