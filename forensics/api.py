@@ -285,6 +285,16 @@ class Case:
         """Return the path at which the case was written, if it has moved since; a moved case is read-only. Empty if it has not moved."""
         return self._stored.moved_from
 
+    def notice(self, called: str = "") -> str:
+        """Return a warning if the case was changed after this user sealed it. If it does not have this user's seal, the first call returns a sentence that says so.
+
+        Args:
+            called: path or URL of the case for the command in the sentence; empty: its path.
+        """
+        from forensics.report import verify
+
+        return verify.notice(self._stored, called or str(self.root))
+
     @property
     def outdated(self) -> str | None:
         """Return the reason why the views must be computed before they are read, one of those in `forensics.case.views`; None if they are current."""

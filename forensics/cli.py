@@ -26,7 +26,7 @@ from typer.core import TyperCommand
 from forensics import __version__, api, engines, interrupts
 from forensics.api import ReportFormat
 from forensics.console import DEFAULT_CASE, case_option, output_file, progress, say, say_ingested, say_redacted
-from forensics.errors import SHELL, ForensicsError, UsageError
+from forensics.errors import SHELL, CaseError, ForensicsError, UsageError
 from forensics.evidence.objects import Location
 from forensics.evidence.objects import place as location
 from forensics.wording.formats import count, printable
@@ -34,6 +34,7 @@ from forensics.wording.formats import count, printable
 if TYPE_CHECKING:
     from types import FrameType
 
+    from forensics.case.folder import Case as CaseFolder
     from forensics.inventory.evidence import Evidence
     from forensics.report.document import Document
 
@@ -472,6 +473,8 @@ def _opened(path: Path, engine: str, master: str, jobs: int | None, assume_skew:
     from forensics.case.views import OLDER
 
     case = api.open_case(path, engine=engine, master=master, jobs=jobs, assume_skew_ms=assume_skew)
+    if line := case.notice(str(location(path))):
+        say(line)
     if case.moved_from:
         say(f"The case was moved here from {case.moved_from}. It is opened read-only, and its open.sql still names that path. {_make_yours(path)}")
     if case.outdated == OLDER:
@@ -480,6 +483,17 @@ def _opened(path: Path, engine: str, master: str, jobs: int | None, assume_skew:
         with progress() as step:
             case.prepare(step)
     return case
+
+
+def _read(path: Path) -> CaseFolder:
+    """Open a case to read its stored rows."""
+    from forensics.case.folder import open_case
+    from forensics.report.verify import notice
+
+    opened = open_case(path)
+    if line := notice(opened, str(location(path))):
+        say(line)
+    return opened
 
 
 def _make_yours(case: Path) -> str:
@@ -665,7 +679,6 @@ def show(
 
     Example: forensics show 07:52:24 -C 10
     """
-    from forensics.case.folder import open_case
     from forensics.report import text
     from forensics.report.show import is_time_or_generation
     from forensics.report.show import show as shown
@@ -673,9 +686,9 @@ def show(
     if merge or is_time_or_generation(wanted):
         from forensics.report.merged import show as merged
 
-        text.render(merged(open_case(case), wanted, context, _zone(tz)), pager=not no_pager)
+        text.render(merged(_read(case), wanted, context, _zone(tz)), pager=not no_pager)
         return
-    text.render(shown(open_case(case), wanted, context, _zone(tz), [*map(location, evidence or ())]), pager=not no_pager)
+    text.render(shown(_read(case), wanted, context, _zone(tz), [*map(location, evidence or ())]), pager=not no_pager)
 
 
 @app.command(short_help="Check that a case and its evidence are unchanged.")
@@ -689,7 +702,16 @@ def verify(
             help="Rebuild damaged views from the case's tables if those are intact. For a moved case, update open.sql to its current path.",
         ),
     ] = False,
+    derive: Annotated[
+        bool,
+        typer.Option(
+            "--derive",
+            help="Read the evidence again, derive all rows on this machine with this version, and compare them with those of the case. With --rebuild, "
+            "a case without differences gets your seal.",
+        ),
+    ] = False,
     evidence: EvidenceOption = None,
+    parsers: ParsersOption = None,
     engine: EngineOption = "",
     master: MasterOption = "",
     jobs: JobsOption = None,
@@ -697,19 +719,26 @@ def verify(
 ) -> None:
     """Check every file of a case, and its evidence if still available, against the recorded hashes and row counts.
 
-    The exit code is 4 if the case is damaged, and 3 if evidence has changed or cannot be read. Missing evidence does not change the exit code. Evidence that you
-    have not ingested yourself is read only below a folder given with --evidence.
+    Matching hashes exclude accidental damage, and changes by anyone who did not renew the hashes. Your seal, which the commands of this user give to the
+    cases that they create, also excludes changes by anyone without your key. Whether the creator of another case was honest is shown only by --derive.
+
+    The exit code is 4 if the case is damaged, does not match your seal, or differs from what --derive gives, and 3 if evidence has changed or cannot be read. Missing
+    evidence changes the exit code only with --derive. Evidence that you have not ingested yourself is read only below a folder given with --evidence.
 
     Example: forensics verify my-case
 
     Example: forensics verify my-case --evidence /path/to/logs
+
+    Example: forensics verify case-from-someone --evidence /path/to/logs --derive
     """
-    from forensics.case import integrity
-    from forensics.case.folder import open_case
-    from forensics.report import text
+    from forensics.case import folder, integrity, seals
+    from forensics.report import derivation, text
     from forensics.report import verify as look
 
-    opened = open_case(named or case, check=False, again=True)
+    if derive and master:
+        raise UsageError("--derive works on this machine alone.", where="--master", fix="Leave out --master.")
+    called, folders = location(named or case), [*map(location, evidence or ())]
+    opened = folder.open_case(named or case, check=False, again=True)
     faults = opened.faults()
     if rebuild and ((faults and integrity.of_views(faults)) or (not faults and opened.moved_from)):
         wanting = api.Case(opened, engines.engine(engine, master=master, jobs=jobs))
@@ -717,13 +746,30 @@ def verify(
             wanting.compute_views(step)
         opened = wanting.folder
         faults = opened.faults()
-    checked = look.evidence(opened, [*map(location, evidence or ())])
-    text.render(look.compose(opened, faults, checked), pager=not no_pager)
+    checked = look.evidence(opened, folders)
+    derived = None
+    if derive and not faults:
+        with progress() as step:
+            derived = derivation.derive(opened, checked, engines.engine(engine, jobs=jobs), folders=folders, parsers=parsers or (), progress=step)
+    if rebuild and derived and derived.is_same and opened.seal not in (seals.OWN, seals.CHANGED):
+        opened = folder.sealed(opened)
+    text.render(look.compose(opened, faults, checked, derivation.section(derived) if derived else None), pager=not no_pager)
+    seals.is_first_look(opened.manifest)
     if opened.moved_from:
         say(f"The case was moved here from {opened.moved_from}; its open.sql still names that path. {_make_yours(named or case)}")
     if faults:
-        raise integrity.error(location(named or case), faults)
-    if any(c.state in look.WRONG for c in checked):
+        raise integrity.error(called, faults)
+    if opened.seal == seals.CHANGED:
+        raise CaseError(
+            f"The case in `{called}` was changed after you sealed it.", why="its hashes match its files, but not your seal", where=str(called),
+            fix="Ingest the logs again, into a new folder. `--evidence DIR --derive` shows which rows differ from what the logs give.",
+        )  # fmt: skip
+    if derived and derived.differing:
+        raise CaseError(
+            f"The case in `{called}` differs from what its evidence gives.", why=", ".join(d.view for d in derived.differing[:_SHOWN]), where=str(called),
+            fix=derived.version or "Do not rely on it: ingest the logs into a case of your own.",
+        )  # fmt: skip
+    if any(c.state in look.WRONG for c in checked) or (derived and derived.missing):
         raise typer.Exit(3)
 
 
@@ -793,10 +839,9 @@ def compare(
 
     Example: forensics compare case-before case-after --view finding
     """
-    from forensics.case.folder import open_case
     from forensics.report import comparison, text
 
-    a, b = open_case(case_a), open_case(case_b)
+    a, b = _read(case_a), _read(case_b)
     found = list(comparison.compare(a, b, view or (), facts=facts, samples=rows))
     text.render(comparison.compose(a, b, found), pager=not no_pager)
     if not all(difference.same for difference in found):
@@ -859,9 +904,7 @@ def offsets_topic(
         raise UsageError("--output needs a reassignment to write.", where="--output", fix="Add --replication-factor.")
     groups = list(group or ())
     if topic == question.OFFSETS and (case is not None or (CASE / "case.json").is_file()):
-        from forensics.case.folder import open_case
-
-        groups += question.groups_of_case(open_case(case or CASE).view_path)
+        groups += question.groups_of_case(_read(case or CASE).view_path)
     request = question.Request(
         topic, question.parse_brokers(brokers) if brokers else None, groups, factor, question.parse_release(kafka_version), throttle,
         str(output or "reassignment.json"),

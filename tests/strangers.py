@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 #: Places that a case of this or an earlier version may have for a while.
 PASSING = (
     ".case.json.new", ".open.sql.new", ".lock", ".next", ".next/case.json", ".next/open.sql", ".next/steps.sql", ".next/sql", ".next/sql/knobs.sql", "staging", "staging/rows",
@@ -41,6 +43,21 @@ def sealed(manifest: dict[str, Any]) -> str:
     manifest = {k: v for k, v in manifest.items() if k != "manifest_sha256"}
     digest = hashlib.sha256(json.dumps(manifest, sort_keys=True, default=str).encode()).hexdigest()
     return json.dumps({**manifest, "manifest_sha256": digest})
+
+
+def renew(case: Path, file: Path) -> None:
+    """Record the content of a changed file in the manifest, as anyone can."""
+    manifest = json.loads((case / "case.json").read_text())
+    recorded = {"bytes": file.stat().st_size, "sha256": hashlib.sha256(file.read_bytes()).hexdigest(), "rows": pq.read_metadata(file).num_rows}
+    manifest["contents"][file.relative_to(case).as_posix()] = recorded
+    (case / "case.json").write_text(sealed(manifest))
+
+
+def without_seal(case: Path) -> None:
+    """Remove the seal of a case, as anyone can."""
+    manifest = json.loads((case / "case.json").read_text())
+    del manifest["seal"]
+    (case / "case.json").write_text(sealed(manifest))
 
 
 def placements(case: Path, outside: Path) -> Iterator[tuple[str, Callable[[Path], None]]]:

@@ -3,6 +3,7 @@
 The modules, in reading order:
 
     integrity       size and SHA-256 of each file, recorded when it is written and checked when the case is opened
+    seals           this user's seals of evidence locations and cases
     named           evidence locations that the user has named
     folder          tables, the manifest, `open.sql`; atomic writes
     ingestion       reads evidence into a case

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
-from forensics.case import integrity, named
+from forensics.case import integrity, seals
 from forensics.case.open_sql import path_text
 from forensics.case.remote import Remote
 from forensics.engines.paths import literal, quoted
@@ -51,7 +51,7 @@ _VIEW_FOLDER = re.compile(rf"views/{_BUILD.pattern}/\w+")
 _MAX_MANIFEST = 256 << 20
 _KINDS = {
     "root": str, "tables": dict, "views": dict, "files": list, "contents": dict,
-    "tool_version": str, "catalogue_hash": str, "command_line": list, "created": str, "updated": str, "keep_all": bool,
+    "seal": str, "tool_version": str, "catalogue_hash": str, "command_line": list, "created": str, "updated": str, "keep_all": bool,
 }  # fmt: skip
 _MAX_NUMBER = 2**63
 _REQUIRED = ("root", "tables", "views", "files", "contents")
@@ -64,7 +64,7 @@ class Case:
     Attributes:
         root: absolute path of the folder.
         manifest: content of `case.json`: tool_version, catalogue_hash, command_line, created, updated, tables, views, files,
-            contents.
+            contents, seal.
     """
 
     root: Path
@@ -98,6 +98,11 @@ class Case:
         return dict(self.manifest.get("knobs", {}))
 
     @property
+    def seal(self) -> str:
+        """Return who sealed the case, as one of the states in `seals`."""
+        return seals.state(self.manifest)
+
+    @property
     def moved_from(self) -> str:
         """Return the path at which the case was written, if it has moved since; `open.sql` still names that path. Empty if it has not moved."""
         written, remote = str(self.manifest["root"]), Remote.of(self.root)
@@ -105,7 +110,7 @@ class Case:
 
     def evidence(self) -> list[Evidence]:
         """Return the evidence of the case, superseded versions included."""
-        return [replace(Evidence.of_record(f), is_named=named.is_sealed(f["location"], f.get("seal"))) for f in self.manifest["files"]]
+        return [replace(Evidence.of_record(f), is_named=seals.is_of_location(f["location"], f.get("seal"))) for f in self.manifest["files"]]
 
 
 def open_case(path: Path, *, check: bool = True, again: bool = False) -> Case:
@@ -245,12 +250,13 @@ def steps_sql(statements: Sequence[str]) -> str:
     return head + f"-- spark-sql -i {OPEN_SQL} -i {STEPS_SQL} -e 'SELECT * FROM join_round'\n" + "".join(f"{s};\n" for s in statements)
 
 
-def publish(case: Case, texts: Mapping[str, str] | None = None) -> Case:
+def publish(case: Case, texts: Mapping[str, str] | None = None, *, own: bool = False) -> Case:
     """Publish a new state of a case by one rename of the manifest. The caller holds the case's lock.
 
     Args:
         case: the new state; all files of its tables and views have been written.
         texts: further files by path, which replace `open.sql`, `steps.sql` and the folder `sql` if they contain them. None: all are kept.
+        own: True to seal the case even if another user wrote it.
     """
     staged = _fresh(case.root / integrity.STAGED)
     manifest = dict(case.manifest)
@@ -264,12 +270,20 @@ def publish(case: Case, texts: Mapping[str, str] | None = None) -> Case:
         with ThreadPoolExecutor() as pool:
             list(pool.map(lambda text: _write_new(staged / text[0], text[1]), texts.items()))
         manifest["contents"] |= integrity.record(staged, [staged] if texts else [])
+    current = case.root / MANIFEST
+    manifest = seals.renewed(manifest, None if own or not current.exists() else _manifest(current))
     published = Case(case.root, manifest)
     _write_new(staged / MANIFEST, _dump(manifest))
-    (staged / MANIFEST).replace(case.root / MANIFEST)
+    (staged / MANIFEST).replace(current)
     _settle(published)
     _sweep(published)
     return published
+
+
+def sealed(case: Case) -> Case:
+    """Give a case this user's seal, because this user has found that its evidence gives its rows; a case that has changed since then is left as it is."""
+    with writing(case.root) as writer:
+        return case if writer.case is None or writer.case.manifest != case.manifest else publish(writer.case, own=True)
 
 
 def _settle(case: Case) -> None:
@@ -386,7 +400,7 @@ class CaseWriter:
             evidence: all rows of `evidence_file`.
             facts: further keys of the manifest.
         """
-        files = [e.as_record() | ({"seal": sealed} if e.is_named and (sealed := named.seal(e.place.location)) else {}) for e in evidence]
+        files = [e.as_record() | ({"seal": sealed} if e.is_named and (sealed := seals.of_location(e.place.location)) else {}) for e in evidence]
         if self.case is not None and self._tables == self.case.manifest["tables"] and json.loads(json.dumps(files)) == self.case.manifest["files"]:
             return Case(self.root, {**self.case.manifest, **facts})
         name = _next([self.root / "tables" / "evidence_file"], "segment")
@@ -456,7 +470,7 @@ def _in_store(case: Case, url: str) -> tuple[Mapping[str, Any], str, Mapping[str
             texts[name] = here.replace(f"{path_text(root)[:-1]}/", f"{path_text(url)[:-1]}/").replace(f"`{quoted(str(case.root))}/", f"`{url}/")
             raw = texts[name].encode()
             contents[name] = {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
-    return contents, _dump({**case.manifest, "root": url, "contents": contents}), texts
+    return contents, _dump(seals.renewed({**case.manifest, "root": url, "contents": contents}, case.manifest)), texts
 
 
 @contextmanager

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from forensics.catalogue.patterns import Catalogue
     from forensics.engines.base import Engine
     from forensics.extract.reading_processes import Written
+    from forensics.inventory.walk import FileFound
 
 _WATCH_SECONDS = 0.3
 Progress = Callable[[str, int, int], None]
@@ -102,6 +103,7 @@ def ingest(
     options: SourceOptions | None = None,
     parsers: Sequence[Path] = (),
     keep_all: bool = False,
+    files: Sequence[FileFound] | None = None,
     engine: Engine | None = None,
     jobs: int | None = None,
     readers: Readers | None = None,
@@ -118,6 +120,7 @@ def ingest(
         options: time zones, layouts and hosts that the user specified.
         parsers: folders of the user's own pattern files.
         keep_all: keep records without facts as rows of `event` instead of only counting them. The case remembers this setting.
+        files: the files to read, if they have been found already; None: those below `paths`.
         engine: the engine for the views. It starts while evidence is read, or for a new case while evidence is examined. With a master, its executors
             read the evidence. None: no engine is needed.
         jobs: number of cores that read on this machine; None: all.
@@ -149,7 +152,7 @@ def ingest(
         readers.send_catalogue(catalogue, staged)
         starting = [pool.submit(lambda: engine and engine.session)] if writer.case is None else []
         found = find_evidence(
-            paths, options=options, known=writer.known(), exclude=[writer.root, *([writer.remote.url] if writer.remote else ())], again=_knows_otherwise(writer, catalogue),
+            paths, files=files, options=options, known=writer.known(), exclude=[writer.root, *([writer.remote.url] if writer.remote else ())], again=_knows_otherwise(writer, catalogue),
             elsewhere=lambda files, options: None if engine and engine.master else readers.examine(files, options), progress=lambda done, total: progress("looking", done, total),
         )  # fmt: skip
         fresh = [e for e in found if e.status == READ]

@@ -1,44 +1,25 @@
 """Evidence locations that the user has named. No other location is opened, even if a case's manifest names it.
 
 A case may come from a stranger, and its manifest may name a device, a named pipe, a private file of the user or the sender's bucket. Each location that an
-ingest of this user has read carries a seal, made with a key that only this user has. A file without a valid seal is read only below a folder that the
+ingest of this user has read carries a seal (`seals`). A file without a valid seal is read only below a folder that the
 user names.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import os
-import secrets
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
 from pathlib import Path, PurePosixPath
-
-import platformdirs
 
 from forensics.evidence.containers import place_of
 from forensics.evidence.objects import Location, S3Path
 
-_KEY_BYTES = 32
 #: Maximum depth of a recorded location that is looked up below the user's folder.
 _DEEPEST = 40
 
 
 class NotNamedError(OSError):
     """A location that the user has not named, and that is therefore not opened."""
-
-
-def seal(location: str) -> str:
-    """Return the seal of a location that this user's ingest has read; an empty string if the key cannot be stored."""
-    key = _key(Path(platformdirs.user_data_dir("kafka-forensics")))
-    return hmac.new(key, location.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest() if key else ""
-
-
-def is_sealed(location: str, sealed: object) -> bool:
-    """Return True if this user's ingest has read the location."""
-    return bool(sealed) and isinstance(sealed, str) and hmac.compare_digest(sealed.encode("utf-8", "replace"), seal(location).encode())
 
 
 def source(location: str, *, is_named: bool, folders: Sequence[Location] = ()) -> Location:
@@ -81,21 +62,3 @@ def _below(folder: Path, location: str) -> Path | None:
             if isinstance(found, Path) and (found := found.resolve()).is_relative_to(base) and found.is_file():
                 return found
     return None
-
-
-@cache
-def _key(folder: Path) -> bytes:
-    """Return this user's key, created on first use; empty if it cannot be stored."""
-    file = folder / "key"
-    with suppress(OSError):
-        if not file.exists():
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            beside = folder / f".key-{secrets.token_hex(8)}"
-            with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
-                out.write(secrets.token_bytes(_KEY_BYTES))
-            with suppress(FileExistsError):  # another command was first
-                os.link(beside, file)
-            beside.unlink()
-        key = file.read_bytes()
-        return key if len(key) == _KEY_BYTES else b""
-    return b""

@@ -57,7 +57,7 @@ def examine(found: FileFound, options: SourceOptions, step: Callable[[int], None
     given = 0
     try:
         for member, content in contents(found.location):
-            path = f"{found.path}/{_shown(member)}" if member else found.path
+            path = f"{found.path}/{shown(member)}" if member else found.path
             pattern = options.layout(path, location)
             layouts = packaged().with_pattern(pattern) if pattern else packaged()
             evidence = Evidence(
@@ -75,7 +75,7 @@ def examine(found: FileFound, options: SourceOptions, step: Callable[[int], None
         yield replace(whole, status=SKIPPED, note="an archive without files")
 
 
-def _shown(member: str) -> str:
+def shown(member: str) -> str:
     """Return a member's name as a path below the archive, neither absolute nor with `..`."""
     parts = [p for p in member.replace(SEPARATOR, "/").replace("\\", "/").split("/") if p not in ("", ".", "..")]
     return "/".join(parts) or "member"

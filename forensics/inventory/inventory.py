@@ -28,6 +28,7 @@ _GC_LOG = re.compile(r"(?:^|[^A-Za-z])gc(?:[^A-Za-z]|$)", re.IGNORECASE)
 def find_evidence(
     paths: Sequence[Location],
     *,
+    files: Sequence[FileFound] | None = None,
     options: SourceOptions | None = None,
     known: Sequence[Evidence] = (),
     exclude: Collection[Location] = (),
@@ -39,6 +40,7 @@ def find_evidence(
 
     Args:
         paths: files, folders, objects and prefixes of objects.
+        files: the files, if they have been found already; None: those below `paths`.
         options: the user's options for files.
         known: evidence that the case already has. Files with the same content are skipped; a log that has grown supersedes its earlier state.
         exclude: folders, or prefixes of objects, to ignore (those of the case).
@@ -54,7 +56,7 @@ def find_evidence(
         ForensicsError: an object store refuses to list its objects.
     """
     options = options or SourceOptions()
-    found = list(walk(paths, {p.resolve() if isinstance(p, Path) else p for p in exclude}))
+    found = list(files if files is not None else walk(paths, {p.resolve() if isinstance(p, Path) else p for p in exclude}))
     total = sum(f.size for f in found)
     done = [0]
 

@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.dataset as ds
 from pyarrow import types
 
 from forensics.case import view_files
+from forensics.case.integrity import rows_in
 from forensics.errors import CaseError, UsageError, did_you_mean
 from forensics.report import stored
 from forensics.report.document import Block, Column, Document, Para, Table
@@ -21,6 +24,10 @@ from forensics.wording.sentences import TEXTS
 
 if TYPE_CHECKING:
     from forensics.case.folder import Case
+
+#: Tables whose rows are records.
+OF_RECORDS = ("event_row", "counted_row", "unrecognised_row")
+_BATCH = 10_000
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,35 @@ def compare(a: Case, b: Case, views: Collection[str] = (), *, facts: bool = Fals
         sides = stored.of_known_view(a, kept[name]), stored.of_known_view(b, kept[name])
         if any(sides) or views:
             yield _compared(name, sides, _sentences(name) if facts else frozenset(), samples)
+
+
+def events(a: Case, b: Case, samples: int = 3) -> Iterator[Difference]:
+    """Compare the rows of two cases' tables that are made of records: events, counted lines and unrecognised records.
+
+    Args:
+        a: one case.
+        b: the other one.
+        samples: maximum number of rows to return of those that only one has.
+    """
+    for name in OF_RECORDS:
+        parts = [[rows_in(path) for path in case.table_paths(name)] for case in (a, b)]
+        # Segments have columns for the captures that their version knew.
+        schema = pa.unify_schemas([part.schema for side in parts for part in side], promote_options="permissive")
+        yield _compared(name, (_TableRows(parts[0], schema), _TableRows(parts[1], schema)), frozenset(), samples)
+
+
+@dataclass(frozen=True)
+class _TableRows:
+    parts: Sequence[ds.Dataset]
+    schema: pa.Schema
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.schema.names)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        for part in self.parts:
+            yield from part.replace_schema(self.schema).to_batches(batch_size=_BATCH)
 
 
 def _sentences(view: str) -> frozenset[str]:
@@ -139,20 +175,34 @@ def compose(a: Case, b: Case, found: Sequence[Difference]) -> Document:
     if not differ:
         out.section("The cases have the same rows", [Para(f"{total} compared, {count(sum(d.rows[0] or 0 for d in found), 'row')}.")], "good")
         return out
-    heads = (Column("view", fixed=True), *(Column(name, right=True) for name in ("rows of A", "rows of B", "only in A", "only in B")))
-    table = Table(heads, tuple((d.view, *map(_number, d.rows), *map(_number, d.only)) for d in differ))
-    out.section(f"{len(differ)} of {total} {'differs' if len(differ) == 1 else 'differ'}", [table], "bad")
+    out.section(f"{len(differ)} of {total} {'differs' if len(differ) == 1 else 'differ'}", [table(differ, ("A", "B"))], "bad")
     for difference in differ:
-        blocks: list[Block] = [
-            Para(", ".join(names), label=f"Columns that only {case} has") for case, names in zip("AB", difference.columns, strict=True) if names
-        ]
-        for case, rows, all_ in zip("AB", difference.samples, difference.only, strict=True):
-            blocks += [Para(row, label=f"Only in {case}") for row in rows]
-            if rows and all_ > len(rows):
-                blocks.append(Para(f"… and {all_ - len(rows):,} more only in {case}."))
-        if blocks:
+        if blocks := _examples(difference, ("A", "B")):
             out.section(difference.view, blocks)
     return out
+
+
+def table(differ: Sequence[Difference], sides: tuple[str, str]) -> Table:
+    """Return the number of rows of each view, and of those that only one side has.
+
+    Args:
+        differ: the views.
+        sides: what the two cases are called.
+    """
+    heads = (f"rows of {sides[0]}", f"rows of {sides[1]}", f"only in {sides[0]}", f"only in {sides[1]}")
+    columns = (Column("view", fixed=True), *(Column(name, right=True) for name in heads))
+    return Table(columns, tuple((d.view, *map(_number, d.rows), *map(_number, d.only)) for d in differ))
+
+
+def _examples(difference: Difference, sides: tuple[str, str]) -> list[Block]:
+    blocks: list[Block] = [
+        Para(", ".join(names), label=f"Columns that only {side} has") for side, names in zip(sides, difference.columns, strict=True) if names
+    ]
+    for side, rows, all_ in zip(sides, difference.samples, difference.only, strict=True):
+        blocks += [Para(row, label=f"Only in {side}") for row in rows]
+        if rows and all_ > len(rows):
+            blocks.append(Para(f"… and {all_ - len(rows):,} more only in {side}."))
+    return blocks
 
 
 def _number(rows: int | None) -> str:

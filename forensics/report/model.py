@@ -254,12 +254,13 @@ def _quoted(case: CaseLike, recogniser: Recogniser) -> list[Row]:
     files = [f for f in files if f["bytes"] is not None]
     if sum(f["bytes"] for f in files) > _MAX_QUOTED:
         return []
-    from forensics.case.named import is_sealed, source
+    from forensics.case.named import source
+    from forensics.case.seals import is_of_location
     from forensics.evidence.streams import BROKEN
     from forensics.report.pasted import items_of
     from forensics.report.show import first_lines
 
-    sealed = {f["location"] for f in case.manifest["files"] if is_sealed(f["location"], f.get("seal"))}
+    sealed = {f["location"] for f in case.manifest["files"] if is_of_location(f["location"], f.get("seal"))}
     found: dict[int, Row] = {}
     for file in files:
         with suppress(*BROKEN):  # the evidence may be gone, or its location be named by the case alone

@@ -10,7 +10,8 @@ from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
 from forensics.case.integrity import rows_in
-from forensics.case.named import NotNamedError, is_sealed, source
+from forensics.case.named import NotNamedError, source
+from forensics.case.seals import is_of_location
 from forensics.errors import UsageError
 from forensics.evidence.containers import Content, Text, encoding_of, open_content
 from forensics.evidence.objects import Location
@@ -66,7 +67,7 @@ def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC, folders:
     if missing:
         out.add(Para(f"{count(len(missing), 'witness', 'witnesses')} not in the case's tables: {', '.join(sorted(missing))}.", tone="warn"))
     files = {f["file_id"]: f for f in _table(case, "evidence_file").to_pylist()}
-    known = {f["location"] for f in case.manifest["files"] if is_sealed(f["location"], f.get("seal"))}
+    known = {f["location"] for f in case.manifest["files"] if is_of_location(f["location"], f.get("seal"))}
     by_file: dict[str, dict[int, Row]] = {}
     for row in rows:
         by_file.setdefault(row["file_id"], {})[row["line"]] = row

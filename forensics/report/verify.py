@@ -6,8 +6,10 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING
 
+from forensics.case import seals
 from forensics.case.named import NotNamedError, source
 from forensics.evidence.containers import Content, contents
 from forensics.evidence.objects import Location
@@ -26,6 +28,19 @@ NOT_OPENED = "not opened"
 #: States of evidence that make the case's statements about it doubtful.
 WRONG = (CHANGED, UNREADABLE)
 _SHOWN = 30
+#: What hashes do not cover.
+_COVERS = (
+    "Matching hashes exclude accidental damage, and changes by anyone who did not renew the hashes. They do not show that whoever wrote the case was honest: "
+    "`--evidence DIR --derive` derives its rows again from the logs."
+)
+#: What the seal of a case shows, as a predicate.
+SEALS = {
+    seals.OWN: "has your seal: nobody without your key has changed it since your last command wrote it",
+    seals.CHANGED: "was changed after you sealed it, by someone without your key or by an earlier version of this program",
+    seals.OTHER: "has the seal of another user or machine, which cannot be checked here",
+    seals.NONE: "has no seal: another user or an earlier version wrote it, or your key could not be stored",
+    seals.UNKNOWN: "has a seal, but your key cannot be read",
+}
 
 
 @dataclass(frozen=True)
@@ -101,17 +116,33 @@ def _file(known: Evidence, content: Content) -> Checked:
     return Checked(path, GROWN if content.read(1) else SAME)
 
 
-def compose(case: Case, found: Iterable[Fault], checked: list[Checked]) -> Document:
+def notice(case: Case, called: str) -> str:
+    """Return a sentence for a reader of a case that does not have this user's seal; empty if it does, or if the user has already got the sentence.
+
+    Args:
+        case: the case.
+        called: its path or URL in the command that the sentence names.
+    """
+    if case.seal == seals.OWN or (case.seal != seals.CHANGED and not seals.is_first_look(case.manifest)):
+        return ""
+    warning = "Warning: the" if case.seal == seals.CHANGED else "The"
+    return f"{warning} case {SEALS[case.seal]}. `forensics verify {quote(called)} --evidence DIR --derive` compares it with what its logs give."
+
+
+def compose(case: Case, found: Iterable[Fault], checked: list[Checked], derived: tuple[str, list[Block], Tone] | None = None) -> Document:
     """Return the results as blocks.
 
     Args:
         case: the case.
         found: its files that have changed since they were written.
         checked: its evidence.
+        derived: the section on what the evidence gives; None: it was not derived.
     """
     out = Document()
     out.section(*_case(case, list(found)))
     out.section(*_evidence(checked))
+    if derived:
+        out.section(*derived)
     return out
 
 
@@ -125,7 +156,13 @@ def _case(case: Case, found: list[Fault]) -> tuple[str, list[Block], Tone]:
         Para(f"{count(len(recorded_files), 'file')}, {rows['tables']:,} rows in tables and {rows['views']:,} in views, according to the manifest.")
     ]
     if not found:
-        return "The case is intact", blocks, "good"
+        blocks.append(Para(f"Its files agree with their hashes. The case {SEALS[case.seal]}."))
+        if case.seal == seals.CHANGED:
+            return "The case was changed, and its hashes were renewed", blocks, "bad"
+        if case.seal == seals.OWN:
+            return "The case is as you wrote it", blocks, "good"
+        blocks.append(Para(_COVERS))
+        return "The case agrees with its hashes", blocks, "good"
     blocks.append(Table((Column("file", fixed=True), Column("what")), tuple((fault.path, fault.why) for fault in found[:_SHOWN])))
     if len(found) > _SHOWN:
         blocks.append(Para(f"… and {len(found) - _SHOWN} more."))

@@ -126,7 +126,7 @@ def test_a_damaged_case_gives_no_answer(case: Path, damage: str, tmp_path: Path)
     # `verify` prints what it finds before it fails.
     checked = run("verify", case)
     assert isinstance(checked.exception, CaseError)
-    assert "The case is intact" not in checked.stdout
+    assert "The case is as you wrote it" not in checked.stdout
 
 
 def test_the_shell_sees_exit_code_4(case: Path) -> None:
@@ -154,7 +154,7 @@ def test_damage_of_views_alone_can_be_mended(case: Path) -> None:
 
 def test_verify_lists_every_file(case: Path) -> None:
     assert run("verify", case).exit_code == 0
-    assert "The case is intact" in run("verify", "--case", case).stdout
+    assert "The case is as you wrote it" in run("verify", "--case", case).stdout
     _cut(case)
     _add(case)
     shown = run("verify", case).stdout
@@ -274,7 +274,7 @@ def test_verify_looks_at_the_evidence_where_it_still_is(tmp_path: Path, monkeypa
     done = run("verify", case)
     assert done.exit_code == 3
     shown = " ".join(done.stdout.split())
-    assert "The case is intact" in shown
+    assert "The case is as you wrote it" in shown
     assert "7 files of logs: 2 unchanged, 1 grown since, 1 no longer there, 3 changed" in shown
     for name, state in (("gone.log", "no longer there"), ("changed.log", "changed"), ("short.log", "changed"), ("a/other.log", "changed")):
         assert f"{name} {state}" in shown
