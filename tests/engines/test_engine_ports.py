@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import ipaddress
 import os
 import socket
 import struct
@@ -26,14 +27,15 @@ on_linux = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="ports 
 NOBODY = 65534
 
 
-def ports_of(pid: int) -> set[int]:
-    """TCP ports that a process and its children listen on."""
+def ports_of(pid: int) -> set[tuple[str, int]]:
+    """Addresses and TCP ports that a process and its children listen on."""
     inodes = {}
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
             fields = line.split()
             if fields[3] == "0A":
-                inodes[fields[9]] = int(fields[1].rpartition(":")[2], 16)
+                address, _, port = fields[1].partition(":")
+                inodes[fields[9]] = address_of(address), int(port, 16)
     found = set()
     for process in [pid, *children_of(pid)]:
         for fd in Path(f"/proc/{process}/fd").iterdir():
@@ -44,6 +46,25 @@ def ports_of(pid: int) -> set[int]:
             if target.startswith("socket:[") and target[8:-1] in inodes:
                 found.add(inodes[target[8:-1]])
     return found
+
+
+def address_of(printed: str) -> str:
+    """Return an address from /proc, which prints the bytes of each 32-bit number in the machine's order."""
+    words = [int(printed[n : n + 8], 16).to_bytes(4, sys.byteorder) for n in range(0, len(printed), 8)]
+    found = ipaddress.ip_address(b"".join(words))
+    return str(getattr(found, "ipv4_mapped", None) or found)
+
+
+@pytest.mark.parametrize(
+    ("printed", "address"), [("0100007F", "127.0.0.1"), ("00000000", "0.0.0.0"), ("0000000000000000FFFF00000100007F", "127.0.0.1")]
+)  # noqa: S104
+def test_addresses_are_read(printed: str, address: str):
+    assert address_of(printed) == address or sys.byteorder == "big"
+
+
+def test_a_port_on_every_address_is_seen():
+    with socket.create_server(("", 0)) as server:
+        assert ("0.0.0.0", server.getsockname()[1]) in ports_of(os.getpid())  # noqa: S104
 
 
 def children_of(pid: int) -> list[int]:
@@ -173,12 +194,14 @@ def worker_refuses(port: int) -> bool:
 def test_each_port_of_spark_asks_for_a_secret(spark):
     """A request to the JVM's network library, one to py4j's gateway, and an update of an accumulator: none is answered.
 
-    A process that forks Python workers has a port too, if an earlier test ran Python code on executors: it names the new worker, which asks for a secret.
+    After Python code ran on executors, the process that forks Python workers has a port too: it names the new worker, which asks for a secret.
     """
+    assert spark.sparkContext.parallelize([1, 2]).map(lambda n: n + 1).collect() == [2, 3]
     body = b"\x00\x00\x05hello" + bytes(20)
     message = struct.pack(">QBQI", 8 + 1 + 8 + 4 + len(body), 3, 77, len(body)) + body
     how = []
-    for port in ports_of(os.getpid()):
+    assert {address for address, _ in ports_of(os.getpid())} == {"127.0.0.1"}
+    for _, port in ports_of(os.getpid()):
         if b"Expected SaslMessage" in answer(port, message):
             how.append("SASL")
         elif b"uthentication" in answer(port, b"r\nu\njava.lang.System\ne\n"):
@@ -189,7 +212,7 @@ def test_each_port_of_spark_asks_for_a_secret(spark):
             how.append("token")
         else:
             how.append("none")
-    assert sorted(kind for kind in how if kind != "worker") == ["SASL", "SASL", "py4j", "token"]
+    assert sorted(how) == ["SASL", "SASL", "py4j", "token", "worker"]
     assert spark.conf.get("spark.authenticate") == "true"
 
 
