@@ -750,7 +750,9 @@ def verify(
     derived = None
     if derive and not faults:
         with progress() as step:
-            derived = derivation.derive(opened, checked, engines.engine(engine, jobs=jobs), folders=folders, parsers=parsers or (), progress=step)
+            derived = derivation.derive(
+                opened, checked, engines.engine(engine, jobs=jobs), folders=folders, parsers=parsers or (), jobs=jobs, progress=step
+            )
     if rebuild and derived and derived.is_same and opened.seal not in (seals.OWN, seals.CHANGED):
         opened = folder.sealed(opened)
     text.render(look.compose(opened, faults, checked, derivation.section(derived) if derived else None), pager=not no_pager)

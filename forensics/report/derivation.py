@@ -73,7 +73,14 @@ class Derived:
 
 
 def derive(
-    case: Case, checked: Sequence[Checked], engine: Engine, *, folders: Sequence[Location] = (), parsers: Sequence[Path] = (), progress: Progress
+    case: Case,
+    checked: Sequence[Checked],
+    engine: Engine,
+    *,
+    folders: Sequence[Location] = (),
+    parsers: Sequence[Path] = (),
+    jobs: int | None = None,
+    progress: Progress,
 ) -> Derived:
     """Read the evidence of a case into a private folder, derive all views and compare the rows.
 
@@ -83,6 +90,7 @@ def derive(
         engine: computes the views.
         folders: folders in which the user says that the evidence is now.
         parsers: folders of pattern files with which the case was made.
+        jobs: number of cores that read; None: all.
         progress: called with each step.
 
     Raises:
@@ -98,7 +106,7 @@ def derive(
         laid_out = _Layout(scratch / "logs", folders, states)
         files = list(laid_out.files(known))
         summary = ingest(
-            [], scratch / "case", files=files, options=laid_out.options(known), parsers=parsers, keep_all=bool(case.manifest.get("keep_all")),
+            [], scratch / "case", files=files, options=laid_out.options(known), parsers=parsers, keep_all=bool(case.manifest.get("keep_all")), jobs=jobs,
             progress=progress,
         )  # fmt: skip
         derived = views.build(summary.case, engine, lambda view, number, of: progress(f"views: {view}", number, of), case.thresholds)

@@ -66,7 +66,7 @@ def no_views(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def derived(case: Case, folders: Sequence[Path] = ()) -> derivation.Derived:
     checked = evidence(case, folders)
-    return derivation.derive(case, checked, None, folders=folders, progress=lambda step, done, total: None)  # type: ignore[arg-type]
+    return derivation.derive(case, checked, None, folders=folders, jobs=1, progress=lambda step, done, total: None)  # type: ignore[arg-type]
 
 
 def rows_of(case: Case, table: str) -> list[dict[str, Any]]:
@@ -76,7 +76,7 @@ def rows_of(case: Case, table: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("paths", [["."], ["w1", "w2", "all [old].tar.gz"], ["w1/connect.log", "b\udcff.log"]], ids=["a folder", "several", "files"])
 def test_the_same_evidence_gives_the_same_rows_wherever_it_is(logs: Path, tmp_path: Path, no_views: None, paths: list[str]) -> None:
     options = SourceOptions.parse(time_zones=["Europe/Berlin", "*/y.log=UTC", "w2=Asia/Tokyo"], hosts=["*connect.log.1=old"])
-    case = ingest([logs / path for path in paths], tmp_path / "case", options=options).case
+    case = ingest([logs / path for path in paths], tmp_path / "case", options=options, jobs=1).case
     assert len(rows_of(case, "event_row")) >= 6
     found = derived(case)
     assert found.is_same, [(d.view, d.only) for d in found.differing]
@@ -93,11 +93,11 @@ def test_the_same_evidence_gives_the_same_rows_wherever_it_is(logs: Path, tmp_pa
 
 
 def test_a_log_that_has_grown_is_read_as_far_as_it_was(logs: Path, tmp_path: Path, no_views: None) -> None:
-    case = ingest([logs], tmp_path / "case").case
+    case = ingest([logs], tmp_path / "case", jobs=1).case
     with (logs / "w1" / "connect.log").open("a") as log:
         log.write(lines("c-w1", 40))
     assert derived(case).is_same
-    case = ingest([logs], tmp_path / "case").case
+    case = ingest([logs], tmp_path / "case", jobs=1).case
     assert derived(case).is_same, "a case that has grown, too"
     (logs / "w2" / "connect.log").write_text(lines("other", 20))
     assert derived(case).missing == ["w2/connect.log"]
@@ -117,7 +117,7 @@ def _another_time(rows: list[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("change", [_without_a_row, _another_client, _another_time])
 def test_a_changed_event_is_found(logs: Path, tmp_path: Path, no_views: None, change: Callable[[list[dict[str, Any]]], None]) -> None:
-    case = ingest([logs], tmp_path / "case").case
+    case = ingest([logs], tmp_path / "case", jobs=1).case
     file = next(case.root.glob("tables/event_row/*/*.parquet"))
     table = pq.read_table(file)
     rows = table.to_pylist()
@@ -136,14 +136,14 @@ def test_a_changed_event_is_found(logs: Path, tmp_path: Path, no_views: None, ch
 
 @pytest.mark.parametrize("below", ["../../x.log", "/x.log", "a/../x.log", "a\0b", "a//b"])
 def test_a_name_that_leads_out_of_the_private_folder_is_refused(logs: Path, tmp_path: Path, no_views: None, below: str) -> None:
-    case = ingest([logs / "w1"], tmp_path / "case").case
+    case = ingest([logs / "w1"], tmp_path / "case", jobs=1).case
     files = [{**f, "below": below} for f in case.manifest["files"]]
     with pytest.raises(CaseError, match="in an impossible way"):
         derived(Case(case.root, {**case.manifest, "files": files}))
 
 
 def test_another_version_is_said(logs: Path, tmp_path: Path, no_views: None) -> None:
-    case = ingest([logs], tmp_path / "case").case
+    case = ingest([logs], tmp_path / "case", jobs=1).case
     assert derived(case).version == ""
     older = Case(case.root, {**case.manifest, "tool_version": "0.0.1"})
     assert "Version 0.0.1 of this program wrote the case" in derived(older).version
