@@ -13,7 +13,7 @@ BIN := .venv/bin
 # spark-sql and Spark's Python workers find Python through PATH.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: report test test-without-spark test-spark slow all lint weight format docs site notebook samples pictures bench lab
+.PHONY: report test test-without-spark test-spark slow all lint weight format docs site notebook samples pictures bench reliability lab
 
 report: .venv/ready
 	forensics ingest --case $(CASE) $(LOGS)
@@ -85,6 +85,11 @@ BENCH ?= /tmp/forensics-bench
 bench: .venv/ready
 	python -m pip install --quiet --disable-pip-version-check --editable '.[bench,sail]'
 	python bench/run.py $(BENCH) $(if $(PARTS),--parts $(PARTS))
+
+# Run the tests that attack the product (hostile inputs, kills, injections, secrets, ports) and write their figures into docs/reliability.md: about ten minutes.
+# PARTS selects parts; FORENSICS_ATTACKS names a folder of further inputs. `python bench/growth.py FOLDER` measures the growth factors, in hours.
+reliability: .venv/ready
+	python bench/reliability.py $(if $(PARTS),--parts $(PARTS))
 
 # Record a scenario on a real Kafka and score the recording: make lab RELEASE=4.3.1 SCENARIO=worker_frozen. See lab/README.md. Requires root, iproute2, a JDK and Maven.
 SEED ?= 0

@@ -117,8 +117,10 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path, sound: Path, no_network: None) -> World:
-    return World(tmp_path, sound)
+def world(tmp_path: Path, sound: Path, no_network: None, record_property: Callable[[str, object], None]) -> Iterator[World]:
+    made = World(tmp_path, sound)
+    yield made
+    record_property("inputs", max(made.tried, 1))
 
 
 def _some(found: list[Any]) -> list[Any]:

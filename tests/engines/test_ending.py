@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import pty
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -138,6 +140,37 @@ def test_ctrl_c_ends_an_ingest_and_leaves_the_case(after: float, tmp_path: Path)
         left = files_of(case)
         assert {name: left.get(name) for name in before} == before
         assert subprocess.run([sys.executable, "-m", "forensics", "verify", "--case", case], capture_output=True, check=False).returncode == 0
+
+
+@needs_sail
+@on_linux
+@pytest.mark.engine
+@pytest.mark.whole
+def test_a_killed_ingest_leaves_the_old_case_or_the_new_one(tmp_path: Path, record_property):
+    """Moments from the start of the command to its end, as long as it takes here."""
+    case, command = tmp_path / "case", [sys.executable, "-m", "forensics", "ingest", LOGS, "--case", tmp_path / "case", "--engine", "sail"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    made_case.written(case)
+    before = json.loads((case / "case.json").read_text())
+    began = time.monotonic()
+    subprocess.run(command, check=True, **quiet)
+    whole = time.monotonic() - began
+    left = {"old": 0, "new": 0}
+    for part in (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0):
+        shutil.rmtree(case)
+        made_case.written(case)
+        process = subprocess.Popen(command, start_new_session=True, **quiet)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(part * whole)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        assert subprocess.run([sys.executable, "-m", "forensics", "verify", "--case", case], check=False, **quiet).returncode == 0, part
+        now = json.loads((case / "case.json").read_text())
+        left["old" if now["files"] == before["files"] else "new"] += 1
+    record_property("inputs", sum(left.values()))
+    record_property("found", f"{left['old']} old cases and {left['new']} new ones, all verified")
+    assert left["old"] >= 3
 
 
 @on_linux

@@ -171,8 +171,9 @@ def changed_zip(whole: bytes, rng: random.Random) -> bytes:
     ids=["tar", "zip"],
 )
 def test_a_changed_archive_ends_and_raises_nothing(
-    change: Callable[[bytes, random.Random], bytes], bases: list[bytes], seed: int, tmp_path: Path
+    change: Callable[[bytes, random.Random], bytes], bases: list[bytes], seed: int, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
+    record_property("inputs", 1_000)
     rng, path, silent = random.Random(seed), tmp_path / "x", 0
     for _ in range(1_000):
         path.write_bytes(change(rng.choice(bases), rng))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -74,24 +74,30 @@ def lines(seed: int, times: int) -> Iterator[tuple[str | None, str]]:
                 yield (event.loggers[0] if event.loggers else None), mutated(line, rng) if rng.random() < 0.3 and line else line
 
 
-def test_no_changed_example_raises() -> None:
+def test_no_changed_example_raises(record_property: Callable[[str, object], None]) -> None:
     known = recogniser()
-    for logger, line in lines(1, 5):
+    tried = list(lines(1, 5))
+    record_property("inputs", len(tried))
+    for logger, line in tried:
         known.recognise(logger, line)
         known.recognise(None, line)
 
 
-def test_changed_examples_are_explained() -> None:
+def test_changed_examples_are_explained(record_property: Callable[[str, object], None]) -> None:
     every = [line for _, line in lines(2, 1)]
+    record_property("inputs", len(every))
     for begin in range(0, len(every), 40):
         explain("\n".join(every[begin : begin + 40]), recogniser().catalogue)
 
 
-def test_changed_examples_are_read_by_columns_as_they_are_line_by_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_examples_are_read_by_columns_as_they_are_line_by_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
+) -> None:
     texts = []
     for number, (logger, line) in enumerate(sorted(lines(3, 16), key=lambda x: x[0] or "")):
         clean = re.sub(r"[\n\r\u2028]", " ", line)
         texts.append(f"[2026-11-21 {8 + number // 3600 % 12:02}:{number // 60 % 60:02}:{number % 60:02},000] INFO {clean} ({logger or 'client'}:1)\n")
+    record_property("inputs", len(texts))
     (tmp_path / "a.log").write_text("".join(texts), encoding="utf-8", newline="")
     evidence = find_evidence([tmp_path])
     assert evidence[0].format.profile.plain

@@ -64,11 +64,12 @@ def shown(text: str) -> str:
     return str(column.to_pylist()[0])
 
 
-def test_no_part_of_a_secret_stays_and_nothing_else_is_hidden():
+def test_no_part_of_a_secret_stays_and_nothing_else_is_hidden(record_property: Callable[[str, object], None]):
     leaked = {s.marked: shown(s.text) for s in HIDDEN if any(part in shown(s.text) for part in s.parts)}
     over = {line: shown(line) for line in KEPT if shown(line) != line}
     figures = f"hidden {len(HIDDEN) - len(leaked)} of {len(HIDDEN)}, kept {len(KEPT) - len(over)} of {len(KEPT)}"
-    print(figures)
+    record_property("inputs", len(HIDDEN) + len(KEPT))
+    record_property("found", figures)
     assert not leaked, figures
     assert not over, figures
     assert figures in RELIABILITY.read_text(encoding="utf-8")
@@ -110,7 +111,8 @@ FORMS: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_secret_in_another_form_is_hidden(form: str):
+def test_a_secret_in_another_form_is_hidden(form: str, record_property: Callable[[str, object], None]):
+    record_property("inputs", len(HIDDEN))
     """Words of the secret that the form leaves as they are do not appear."""
     leaked = []
     for shape in HIDDEN:

@@ -12,6 +12,7 @@ import growth
 import many_processes
 import pictures
 import pytest
+import reliability
 import run
 
 FIGURES = json.loads(run.FIGURES.read_text(encoding="utf-8"))
@@ -103,3 +104,24 @@ def test_logs_of_each_kind_grow_in_proportion(tmp_path: Path) -> None:
     for name, (_, lines) in growth.KINDS.items():
         few, many = (growth.write(tmp_path / f"{name}-{n}", lines(n)) for n in (200, 400))
         assert 1.8 < many / few < 2.2, name
+
+
+def test_the_page_on_reliability_has_the_recorded_figures() -> None:
+    text = reliability.PAGE.read_text(encoding="utf-8")
+    assert text == reliability.page(text, reliability.rendered(*reliability.recorded()))
+    assert text.count(reliability.BEGIN) == text.count(reliability.END) == 1
+
+
+def test_what_did_not_hold_is_named_on_the_page() -> None:
+    part = {"what": "kills", "tests": 2, "skipped": 1, "failed": ["test_kills::a"], "inputs": 1_200, "found": ["x"], "date": "2026-11-28"}
+    kind = {
+        "kind": "owners",
+        "sizes": [{"n": 600}, {"n": 1_200}],
+        "factors": {"build_cpu": [2.1, 1.9], "page_peak": [None, None]},
+        "date": "2026-11-27",
+    }
+    section = reliability.rendered({"kills": part}, [kind])
+    assert "| kills | 1,200 | 2 (1 skipped) | all but 1: test_kills::a | x | 2026-11-28 |" in section
+    assert "| owners | 600, 1,200 | 2.10 | – | – | – | – | – | 2026-11-27 |" in section
+    assert reliability.page(reliability.page("by hand\n", section), "other\n").startswith("by hand\n")
+    assert "kills" not in reliability.page(reliability.page("by hand\n", section), "other\n")

@@ -133,9 +133,10 @@ def test_explanations_and_messages_have_escapes(capsys):
     assert not UNSEEN.search(shown)
 
 
-def test_each_invisible_character_is_an_escape():
+def test_each_invisible_character_is_an_escape(record_property):
     kinds = {"Cc", "Cf", "Cs", "Zl", "Zp"}
     unseen = [c for c in map(chr, range(0x110000)) if UNSEEN.match(c) or (unicodedata.category(c) in kinds and c not in "\n\t")]
+    record_property("inputs", len(unseen))
     assert len(unseen) > 4_000
     for c in unseen:
         assert printable(c) == printable_lines(c) == ascii(c)[1:-1]
