@@ -124,7 +124,9 @@ class Tools:
         """Say what happened: the verdict about split brain, root causes and what followed, who was affected, what to do, how certain this is, and what
         the logs do not show. Call this first.
         """
-        return self._report(since, until, group, tz).text(width=_WIDTH)
+        first_screen = self._report(since, until, group, tz).text(width=_WIDTH)
+        notice = self._case.notice(str(self._path))
+        return f"{notice}\n\n{first_screen}" if notice else first_screen
 
     def findings(
         self,

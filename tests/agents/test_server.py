@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -23,6 +24,7 @@ from make_docs import DOCS
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.types import CallToolResult
+from strangers import sealed
 
 import forensics
 from forensics.agents import queries, server
@@ -152,6 +154,13 @@ def test_the_page_lists_every_tool_with_its_arguments(case: Path) -> None:
 def test_brief_is_the_first_screen_of_the_report(ask: Ask, case: Path) -> None:
     assert "SPLIT BRAIN PROVED" in ask("brief")
     assert "Only: group connect-cluster" in ask("brief", group="connect-cluster")
+
+
+def test_brief_warns_of_a_case_that_was_changed_after_it_was_sealed(case: Path, tmp_path: Path) -> None:
+    shutil.copytree(case, tmp_path / "case")
+    manifest = json.loads((tmp_path / "case" / "case.json").read_text())
+    (tmp_path / "case" / "case.json").write_text(sealed({**manifest, "command_line": ["other"]}))
+    assert server.Tools(tmp_path / "case").brief().startswith("Warning: the case was changed after you sealed it")
 
 
 def test_findings_are_listed_and_shown_with_their_proof(ask: Ask) -> None:

@@ -17,7 +17,7 @@ from stores import BUCKET, Store, running
 from typer.testing import CliRunner, Result
 
 from forensics import api
-from forensics.case import cache, remote
+from forensics.case import cache, remote, seals
 from forensics.case.folder import open_case
 from forensics.case.ingestion import ingest
 from forensics.catalogue.patterns import load
@@ -95,6 +95,7 @@ def test_a_case_in_s3_is_the_case_on_disk_on_every_machine(on: Callable[[str], N
     there = json.loads(S3Path(BUCKET, "cases/one/case.json").open().read())
     assert names() == {"case.json", *there["contents"]}
     assert there["root"] == f"s3a://{BUCKET}/cases/one"
+    assert open_case(CASE).seal == seals.state(there) == seals.OWN
 
 
 @pytest.mark.slow
