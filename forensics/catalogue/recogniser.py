@@ -27,6 +27,8 @@ _OTHER = "other_"
 _ERRORS = frozenset({"ERROR", "SEVERE", "FATAL", "CRITICAL"})
 #: Any program prints `started` or `shutting down`; without a logger, such a message means nothing.
 _WORD = regex.compile(r"[A-Za-z]{1,15}[.!]?|(?i:shutting\ down|starting\ up)[.!]?|[a-z]{1,15}\ [a-z]{1,15}[.!]?")
+#: A blank line: Spring prints one before each stack trace.
+_BLANK_LINE = regex.compile(r"\n[ \t]*(?=\n)")
 #: The rest of a logger after the message if the line was truncated within the logger.
 _CUT_LOGGER = regex.compile(r"\ \((?:|or?|org(?:\.[\w.$]*(?::\d*)?)?|ka?|kafk?|kafka(?:\.[\w.$]*(?::\d*)?)?)$", regex.MULTILINE)
 _COLUMN = regex.compile(r"\[(?:\[[^\[\]]{0,80}\]|[^\[\]]){0,80}\]:?\ ")
@@ -283,6 +285,8 @@ class Recogniser:
     def _recognise(self, logger: str | None, message: str, pairs: Pairs | None = None) -> Recognised | None:
         if logger is None:
             message = _CUT_LOGGER.sub("", message, count=1)
+        if "\n" in message:
+            message = _BLANK_LINE.sub("", message)
         # Without a logger, words of other clients are tried first: blocks of the Java client match less of the same sentence.
         found = self._anywhere.read(message, pairs) if logger is None and not self._own.search(message) else None
         index = self.index(logger) if found is None else None

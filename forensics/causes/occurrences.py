@@ -93,7 +93,11 @@ def _with_causes(inputs: Inputs, effects: Sequence[Row]) -> list[_Occurrence]:
     whole = {effect["occurrence_id"]: effect for effect in effects if effect["kind"] == "whole"}
     causes = {row["incident_id"]: row["cause"] for row in inputs.rows("root_cause", columns=["incident_id", "cause"])}
     words, found = rule_words(), []
-    for row in inputs.rows("occurrence_fact"):
+    facts = inputs.rows("occurrence_fact")
+    explained = {event for row in facts if not words[row["rule"]].links.rest for event in row["witness"] or ()}
+    for row in facts:
+        if words[row["rule"]].links.rest and explained.issuperset(row["witness"] or ()):
+            continue
         effect, rule = whole.get(row["occurrence_id"], {}), words[row["rule"]]
         incident_id = effect.get("incident_id")
         found.append(_Occurrence(row, incident_id, effect.get("caused_how"), causes.get(incident_id), rule.level, rule.links))
@@ -146,7 +150,7 @@ def _set_findings(occurrences: Sequence[_Occurrence], knobs: Knobs) -> None:
     for name, it in zip(names, occurrences, strict=True):
         scopes[name][it.scope] += 1
     for name, it in zip(names, occurrences, strict=True):
-        if scopes[name][it.scope] == 1:
+        if it.links.rest or scopes[name][it.scope] == 1:
             it.finding_id = it.id
         else:
             it.finding_id = _id(name) if len(scopes[name]) == 1 else _id(name, it.scope)

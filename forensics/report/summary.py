@@ -15,6 +15,7 @@ from forensics.report.incidents import MERGED_CAUSES, ended, in_one
 from forensics.report.model import EARLIEST
 from forensics.report.resources import and_more, in_words
 from forensics.report.story import ROOT, Step, Story, in_time, shortened, stories
+from forensics.wording.files import rule_words
 from forensics.wording.formats import Clock, count, joined, short_member, shorten, zone_name
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Maximum number of incidents in full, and of the others with a line each.
 _IN_FULL, _LISTED, _MERGED = 3, 12, 3
+#: Maximum number of errors that no finding explains.
+_ERRORS = 4
 _LONGEST, _LONGEST_TITLE = 220, 440
 _TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
 _ROLES = {"broker": "broker", "connect_worker": "worker", "client": "client"}
@@ -65,9 +68,11 @@ def compose(report: Report, names: Names, clock: Clock, window: str = "") -> lis
         labelled = (("Why", alone[0]["explanation"]), ("Next", alone[0]["advice"]))
         blocks += [Heading(3, ""), Table(_LABELLED, tuple(row for row in labelled if row[1]))]
         alone = alone[1:]
-    if alone:
-        rows = [(f["severity"], shorten(f["headline"], _LONGEST), f["finding_id"]) for f in alone[:_LISTED]]
-        rows += [("", f"and {len(alone) - _LISTED} more: `forensics report --full`", "")] * (len(alone) > _LISTED)
+    errors = unexplained(report)
+    if alone or errors:
+        rows = [(f["severity"], shorten(f["headline"], _LONGEST), f["finding_id"]) for f in (*alone[:_LISTED], *errors[:_ERRORS])]
+        more = max(0, len(alone) - _LISTED) + max(0, len(errors) - _ERRORS)
+        rows += [("", f"and {more} more: `forensics report --full`", "")] * (more > 0)
         blocks += [Heading(3, "Also"), Table((Column("", fixed=True), Column(""), Column("", fixed=True)), tuple(rows))]
     return [*blocks, Heading(3, ""), foot(report, clock)]
 
@@ -81,6 +86,12 @@ def _impersonal(story: Story, names: Names) -> str:
 def without_incident(report: Report) -> list[Row]:
     """Return the findings above notes that belong to no incident."""
     return [f for f in report.findings if not f.get("incident_id") and f["severity"] != "note"]
+
+
+def unexplained(report: Report) -> list[Row]:
+    """Return the notes of rules whose lines no other finding explains, such as errors: they may be the reason that the reader looks for."""
+    rest = {name for name, words in rule_words().items() if words.links.rest}
+    return [f for f in report.findings if f["rule"] in rest]
 
 
 def incidents(report: Report, names: Names) -> list[Story]:

@@ -75,6 +75,7 @@ class Links:
         effects: the rules whose occurrences may be its effects; None: all of a higher level.
         no_effects_of: root causes with which it has no effects.
         repeats: threshold: from this number of occurrences on they are one finding, whatever their subjects are.
+        rest: True if an occurrence is left out if lines of other rules' occurrences include all of its lines.
         alone_by: what occurrences without a known cause have in common that are one incident: their `finding`, or their `subject`.
     """
 
@@ -90,6 +91,7 @@ class Links:
     no_effects_of: frozenset[str] = frozenset()
     repeats: str = "repeat_times"
     alone_by: str = "finding"
+    rest: bool = False
 
     @property
     def all_facts(self) -> frozenset[str]:

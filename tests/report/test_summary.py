@@ -408,3 +408,14 @@ def test_a_log_that_ends_early_is_no_all_clear() -> None:
         "Collect the lines of w3/connect.log after its last one: `kubectl logs POD --since-time=2026-03-01T10:00:00Z`, or the whole file Until"
         in written
     )
+
+
+def test_errors_that_no_finding_explains_are_listed_though_they_are_notes() -> None:
+    views = rows()
+    views["finding"] += [
+        finding("logged-error", "note", finding_id=f"e-{n}", incident_id=None, caused_by=None, headline=f"w1: error {n}, at 10:00:0{n}")
+        for n in range(6)
+    ]
+    written = flat(screen(views))
+    assert [f"error {n}" in written for n in range(6)] == [True] * 4 + [False] * 2
+    assert "and 2 more: `forensics report --full`" in written
