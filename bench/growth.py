@@ -258,6 +258,17 @@ def too_large(kinds: Sequence[dict[str, Any]]) -> list[str]:
     ]
 
 
+def worst(file: Path = FIGURES) -> dict[str, dict[str, float]]:
+    """Return the largest factor of each measure (`build_cpu`, `build_peak`, `report_cpu`, ...) by kind; a measure without a factor is missing.
+
+    Args:
+        file: what this program has written; a file that does not exist has no kinds.
+    """
+    kinds = json.loads(file.read_text(encoding="utf-8"))["kinds"] if file.exists() else []
+    known = {kind["kind"]: {name: [f for f in found if f is not None] for name, found in kind["factors"].items()} for kind in kinds}
+    return {kind: {name: max(found) for name, found in factors.items() if found} for kind, factors in known.items()}
+
+
 def _printed(kind: str, size: dict[str, Any]) -> str:
     steps = "  ".join(f"{step} {size[step]['cpu']:6.1f} s {size[step]['peak'] / 1e6:6,.0f} MB" for step in STEPS)
     return f"{kind:24} {size['n']:7,}  {size['bytes'] / 1e6:5.1f} MB  {steps}"

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import regex
+from ahocorasick_rs import AhoCorasick
 
 from forensics.resources import parsers_dir
 
@@ -207,12 +208,6 @@ class Shape:
     pattern: regex.Pattern[str]
     examples: tuple[tuple[str, str], ...]
 
-    def is_in(self, text: str, lower: str) -> bool:
-        """Return True if the text, given also in lower case, may contain such a secret."""
-        if self.marks and not any(mark in lower for mark in self.marks):
-            return False
-        return not self.sieve or self.sifted.search(text) is not None
-
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the positions of such secrets."""
         return _captured(self.pattern, text)
@@ -335,6 +330,21 @@ def hide_line(text: str) -> str:
     return scrub(text)
 
 
+@cache
+def _marked() -> tuple[AhoCorasick, tuple[frozenset[int], ...], frozenset[int]]:
+    """Return what finds the marks of all shapes in one pass, the numbers of the shapes with each mark, and those of the shapes without a mark."""
+    marks = sorted({mark for shape in shapes() for mark in shape.marks})
+    having = tuple(frozenset(n for n, shape in enumerate(shapes()) if mark in shape.marks) for mark in marks)
+    return AhoCorasick(marks), having, frozenset(n for n, shape in enumerate(shapes()) if not shape.marks)
+
+
+def _shapes_in(text: str, lower: str) -> Iterator[Shape]:
+    """Yield the kinds of secrets that a text, given also in lower case, may contain, in their order."""
+    finder, having, unmarked = _marked()
+    numbers = unmarked.union(*(having[mark] for mark in {mark for mark, _, _ in finder.find_matches_as_indexes(lower, overlapping=True)}))
+    yield from (shape for shape in map(shapes().__getitem__, sorted(numbers)) if not shape.sieve or shape.sifted.search(text))
+
+
 def hide_in_path(path: str) -> str:
     """Return a path without the secrets in the names of its folders and files: `logs/password=[redacted]/connect.log`."""
     head, scheme, rest = path.rpartition("://")
@@ -363,7 +373,7 @@ def _searches(text: str) -> Iterator[Callable[[str], Iterable[tuple[int, int]]]]
     """Yield the searches for secrets in a text; each yields positions in the text without the secrets found before."""
     yield _in_urls
     lower = text.lower()
-    yield from (shape.spans for shape in shapes() if shape.is_in(text, lower))
+    yield from (shape.spans for shape in _shapes_in(text, lower))
     yield _secrets
     yield _changed
 
@@ -495,7 +505,7 @@ def _matching(texts: set[str]) -> set[str]:
 def _is_suspected(text: str) -> bool:
     """Return True if the sieve matches an ASCII text and the text has a mark of what matched."""
     lower = text.lower()
-    if keys().are_in(text, lower) or any(shape.sieve and shape.is_in(text, lower) for shape in shapes()):
+    if keys().are_in(text, lower) or any(shape.sieve for shape in _shapes_in(text, lower)):
         return True
     return any(mark in lower for mark in _described()["forms"]["marks"]) and (meant := _meant(text)[0]) != text and _is_suspected(meant)
 
