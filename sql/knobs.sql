@@ -77,6 +77,8 @@ DECLARE OR REPLACE VARIABLE storm_fast_ms BIGINT DEFAULT 2000;
 DECLARE OR REPLACE VARIABLE clock_skew_ms BIGINT DEFAULT 1000;
 -- Clock offsets from this on are a warning, milliseconds.
 DECLARE OR REPLACE VARIABLE clock_skew_large_ms BIGINT DEFAULT 10000;
+-- An offset that differs by less than this from whole or half hours is one of the time zone, milliseconds.
+DECLARE OR REPLACE VARIABLE zone_skew_ms BIGINT DEFAULT 60000;
 -- A rebalance that waited longer than this for a member that did not come is a finding, milliseconds.
 DECLARE OR REPLACE VARIABLE ghost_wait_ms BIGINT DEFAULT 2000;
 -- A rebalance whose join phase took this long, for members that eventually came, is a finding, milliseconds.

@@ -87,7 +87,8 @@ class _Causes:
         elif cause == "offsets_topic_impossible":
             yield Condition("offsets_topic", goes_on=True)
         elif cause == "clock_wrong":
-            yield Condition("clock", goes_on=row["from_lo_ms"] is None, targets=row["process_ids"] or ())
+            state = "zone" if self._zones[row["incident_id"],] else "clock"
+            yield Condition(state, goes_on=row["from_lo_ms"] is None, targets=row["process_ids"] or ())
         elif cause == "connector_churn":
             # A connector that is stable for a while may change again.
             is_quiet = up_to(self._knobs.storm_gap_ms, minus(self._ends.last_ms, row["to_hi_ms"]))
@@ -199,6 +200,11 @@ class _Causes:
             return []
         deleted = [self._deleted_after(name, row["group_ids"] or (), first(row["from_hi_ms"], 0)) for name in row["subject"].split(", ")]
         return [(End.DELETED, greatest(*deleted))] if None not in deleted else []
+
+    @cached_property
+    def _zones(self) -> ByKey:
+        """The findings about logs in another time zone, by incident: their clocks need not be wrong."""
+        return ByKey((it for it in self._inputs.rows("occurrence") if it["code"] in ("wrong_time_zone", "zones_differ")), "incident_id")
 
     @cached_property
     def _deleted(self) -> ByKey:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from forensics.causes.conditions import conditions
 from forensics.causes.doubt import Doubt
 from forensics.causes.ends_of_logs import LogEnds
-from forensics.causes.missing import first, greatest, least, names
+from forensics.causes.missing import first, greatest, least, names, plus
 from forensics.causes.states import ORDER, Condition, End, Outcome, outcome
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ def states(inputs: Inputs) -> dict[str, IncidentState]:
     """Return the state of each incident."""
     ends, doubt = LogEnds(inputs), Doubt(inputs)
     found = {incident_id: state_of(its, ends.last_ms) for incident_id, its in conditions(inputs, ends, doubt).items()}
-    return {incident_id: _after_lost_lines(state, incident_id, doubt, inputs) for incident_id, state in found.items()}
+    return {incident_id: _unless_lost(state, incident_id, doubt, inputs, ends.last_ms) for incident_id, state in found.items()}
 
 
-def _after_lost_lines(state: IncidentState, incident_id: str, doubt: Doubt, inputs: Inputs) -> IncidentState:
-    """Return a state whose time is after all ranges in which lines about further effects may be lost; NULL if no line follows such a range."""
-    if state.over_ms is None or not doubt:
+def _unless_lost(state: IncidentState, incident_id: str, doubt: Doubt, inputs: Inputs, last_ms: int | None) -> IncidentState:
+    """Return a state that is not over if lines about further effects may be lost, which then need not have ended."""
+    if state.state != Outcome.OVER.value or not doubt:
         return state
     causes = [row for row in inputs.rows("root_cause") if row["incident_id"] == incident_id]
     its = [row for row in inputs.rows("occurrence") if row["incident_id"] == incident_id]
@@ -45,8 +45,9 @@ def _after_lost_lines(state: IncidentState, incident_id: str, doubt: Doubt, inpu
     process_ids.update(doubt.members({group_id for row in causes for group_id in row["group_ids"] or ()} | {row["group_id"] for row in its}))
     from_ms = least(*(row["from_lo_ms"] for row in causes), *(row["from_ts"] for row in its))
     # Effects may follow soon after the last one that is known.
-    ends = [hi for _, hi in doubt.between(process_ids, from_ms, state.over_ms + inputs.knobs.outage_untroubled_ms)]
-    return replace(state, over_ms=None if None in ends else greatest(state.over_ms, *ends))
+    if not doubt.between(process_ids, from_ms, plus(state.over_ms, inputs.knobs.outage_untroubled_ms)):
+        return state
+    return replace(state, state=Outcome.UNKNOWN.value, over_ms=None, over_how=None, shown_ms=last_ms, targets=[])
 
 
 def state_of(found: Sequence[Condition], last_ms: int | None) -> IncidentState:

@@ -119,6 +119,11 @@ STATES: Mapping[str, State] = {
         interrupts="an owner that is assigned and has not started",
     ),
     "clock": _state("a clock was wrong", End.PASSED, goes_on="its later lines, if it was wrong from some time on"),
+    "zone": _state(
+        "the times of a log were read in the wrong time zone",
+        End.PASSED,
+        goes_on="its later lines, if no line shows a change of the zone",
+    ),
     "not_started": _state("work was assigned and not started", *(End.STARTED, End.DELETED), goes_on="lines of the worker, without the start"),
     "failed": _state(
         "a task or connector failed, or a worker's herder died",

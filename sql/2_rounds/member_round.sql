@@ -15,6 +15,7 @@ CREATE OR REPLACE TEMPORARY VIEW member_round (
   is_entry        COMMENT 'True for the round in which the member got its id',
   is_fresh        COMMENT 'True if its join request was certainly before the end of the join phase; this can be unknown for a static member that
     returns to a stable group, or in a log that begins in the middle',
+  is_static       COMMENT 'True for a static member',
   joining_count   COMMENT 'How many times (Re-)joining was printed before it joined',
   joining_first   COMMENT 'First (Re-)joining: time, event',
   joining_second COMMENT 'Second (Re-)joining: time, event',
@@ -158,6 +159,7 @@ SELECT r.kafka_cluster, r.group_id, g.incarnation, r.generation, r.process_id, r
   r.round = min(r.round) OVER (PARTITION BY r.process_id, r.client, r.member_id) AND coalesce(m.made.generation = r.generation, false) AS is_entry,
   -- A member that revokes its partitions and then asks to join asks for the first time.
   r.group_instance_id IS NULL AND (r.round > 1 OR r.is_found OR coalesce(r.taken_ms <= r.joining_first_ms, false)) AS is_fresh,
+  r.group_instance_id IS NOT NULL AS is_static,
   r.joining_count, struct(r.joining_first_ms AS at_ms, r.joining_first_id AS event_id) AS joining_first,
   struct(r.joining_second_ms AS at_ms, r.joining_second_id AS event_id) AS joining_second,
   struct(r.joining_last_ms AS at_ms, r.joining_last_id AS event_id) AS joining_last, struct(r.rejoin_ms AS at_ms, r.rejoin_id AS event_id) AS rejoin,

@@ -82,8 +82,8 @@ WITH membership_end AS (
   named_struct('rule', 'the assignment arrived, then the member synced', 'f', broker, 'first', assigned, 't', process_id, 'later', synced),
   named_struct('rule', 'the rebalance began, then the member learnt of it', 'f', broker, 'first', prepared, 't', process_id, 'later', rejoin),
   -- Only from 2.6.1 on is a line printed between the leader's join and its assignment. A leader that prints the assignment of a generation sends
-  -- it: no member had synced before.
-  CASE WHEN is_leader AND (is_fresh OR computed.event_id <> joined.event_id) THEN
+  -- it: no member had synced before. A leader that asks again once its assignment has arrived gets a later generation, unless it is static.
+  CASE WHEN is_leader AND (is_fresh OR NOT coalesce(is_static, true) OR computed.event_id <> joined.event_id) THEN
     named_struct('rule', 'the leader made the assignment, then it arrived', 'f', process_id, 'first', computed, 't', broker, 'later', assigned) END,
   CASE WHEN member_id = prepared_member AND prepared_reason NOT RLIKE '(?i)remov|expir|leave' THEN
     named_struct('rule', 'a member asked to join, then the rebalance that names it began', 'f', process_id, 'first', joining_first, 't',

@@ -13,7 +13,8 @@ CREATE OR REPLACE TEMPORARY VIEW clock_offset (
   hi_ms                COMMENT 'Its clock is ahead of the reference''s by at most this, milliseconds; NULL: no upper bound',
   constraints          COMMENT 'Pairs of lines that directly bound the offset of these two',
   stepped              COMMENT 'True when no constant offset fits the lines',
-  suspect_time_zone    COMMENT 'Probable time zone error, as +HH:MM: a multiple of 15 minutes, not of a day, within the bounds; NULL: none',
+  suspect_time_zone    COMMENT 'Probable time zone error, as +HH:MM: a multiple of 15 minutes, not of a day, within the bounds, or
+    of 30 minutes near them; NULL: none',
   is_island_reference  COMMENT 'True for the row whose reference is that of the process''s island; other rows lack the following columns',
   clock_id             COMMENT 'Process whose clock its times are placed on: the reference of its island, or itself',
   ahead_ms             COMMENT 'How far its clock is ahead of that one, milliseconds (middle of the bounds)',
@@ -83,12 +84,17 @@ WITH process_role AS (
   LEFT JOIN process_step r ON r.process_id = e.reference_process_id
 )
 SELECT process_id, reference_process_id, lo_ms, hi_ms, constraints, stepped,
-  CASE WHEN NOT stepped AND ceil(lo_ms / 900000) <= floor(hi_ms / 900000) AND ceil(lo_ms / 900000) % 96 <> 0
-      AND hi_ms - lo_ms < 900000 THEN concat(CASE WHEN ceil(lo_ms / 900000) < 0 THEN '-' ELSE '+' END,
-      lpad(CAST(abs(ceil(lo_ms / 900000)) DIV 4 AS STRING), 2, '0'), ':', lpad(CAST(abs(ceil(lo_ms / 900000)) % 4 * 15 AS STRING), 2,
-      '0')) END AS suspect_time_zone,
+  CASE WHEN NOT stepped AND quarters % 96 <> 0 AND hi_ms - lo_ms < 900000 THEN concat(CASE WHEN quarters < 0 THEN '-' ELSE '+' END,
+      lpad(CAST(abs(quarters) DIV 4 AS STRING), 2, '0'), ':', lpad(CAST(abs(quarters) % 4 * 15 AS STRING), 2, '0')) END AS suspect_time_zone,
   is_island_reference, CASE WHEN is_close THEN reference_process_id WHEN is_island_reference THEN process_id END AS clock_id,
   CASE WHEN is_close THEN (lo_ms + hi_ms) DIV 2 WHEN is_island_reference THEN 0L END AS ahead_ms,
   CASE WHEN is_close THEN NOT is_reference_stepped WHEN is_island_reference THEN NOT stepped END AS is_steady,
   CASE WHEN is_island_reference THEN step END AS step
-FROM (SELECT *, is_island_reference AND coalesce(hi_ms - lo_ms <= clock_skew_ms, false) AS is_close FROM pair_bound)
+FROM (
+  SELECT *, is_island_reference AND coalesce(hi_ms - lo_ms <= clock_skew_ms, false) AS is_close,
+    -- In a zone with whole or half hours, its clock may also be a little wrong.
+    CASE WHEN ceil(lo_ms / 900000) <= floor(hi_ms / 900000) THEN ceil(lo_ms / 900000)
+      WHEN ceil((lo_ms - zone_skew_ms) / (2 * 900000)) <= floor((hi_ms + zone_skew_ms) / (2 * 900000))
+        THEN 2 * ceil((lo_ms - zone_skew_ms) / (2 * 900000)) END AS quarters
+  FROM pair_bound
+)

@@ -21,12 +21,15 @@ WITH clock_lead AS (
   FROM (SELECT *, coalesce(2 * alike > count(*) OVER (PARTITION BY island), false) AS is_most FROM agreement_count) GROUP BY island
 ), offset_to_centre AS (
   SELECT o.process_id, c.of.process_id AS reference_process_id, o.lo_ms - c.of.hi_ms AS lo_ms, o.hi_ms - c.of.lo_ms AS hi_ms, o.suspect_time_zone,
-    c.of.process_id = o.island AS is_reference, c.of.is_open AS is_open, ceil((o.lo_ms - c.of.hi_ms) / 900000.0) AS quarters
+    c.of.process_id = o.island AS is_reference, c.of.is_open AS is_open,
+    CASE WHEN ceil((o.lo_ms - c.of.hi_ms) / 900000) <= floor((o.hi_ms - c.of.lo_ms) / 900000) THEN ceil((o.lo_ms - c.of.hi_ms) / 900000)
+      WHEN ceil((o.lo_ms - c.of.hi_ms - zone_skew_ms) / (2 * 900000)) <= floor((o.hi_ms - c.of.lo_ms + zone_skew_ms) / (2 * 900000))
+        THEN 2 * ceil((o.lo_ms - c.of.hi_ms - zone_skew_ms) / (2 * 900000)) END AS quarters
   FROM clock_lead o JOIN central_clock c ON c.island = o.island WHERE o.process_id <> c.of.process_id
 ), offset_with_zone AS (
   SELECT process_id, reference_process_id, lo_ms, hi_ms, is_open,
     CASE WHEN is_reference THEN suspect_time_zone
-      WHEN quarters <= floor(hi_ms / 900000.0) AND quarters % 96 <> 0 AND hi_ms - lo_ms < 900000
+      WHEN quarters % 96 <> 0 AND hi_ms - lo_ms < 900000
         THEN concat(CASE WHEN quarters < 0 THEN '-' ELSE '+' END, lpad(CAST(abs(quarters) DIV 4 AS STRING), 2, '0'), ':',
         lpad(CAST(abs(quarters) % 4 * 15 AS STRING), 2, '0')) END AS suspect_time_zone
   FROM offset_to_centre

@@ -46,7 +46,7 @@ CREATE OR REPLACE TEMPORARY VIEW incident (
   over_how STRING COMMENT 'ended; shut_down: it lasted until one of its processes was shut down (open: with which the logs end); else NULL',
   shown_until TIMESTAMP COMMENT 'Time up to which the logs show it (reference clock); NULL: it is over',
   still ARRAY<STRING> COMMENT 'Conditions that are not over, the most severe first: two_owners, broker_away, process_away, rebalance, offsets_topic,
-    no_coordinator, declared, fenced, group_empty, no_owner, clock, not_started, failed, not_stored',
+    no_coordinator, declared, fenced, group_empty, no_owner, clock, zone, not_started, failed, not_stored',
   targets ARRAY<STRING> COMMENT 'Processes or brokers to stop or start; if a shutdown ended it, those that were shut down',
   outcome STRING COMMENT 'Whether it is over and since when, or which condition is not',
   stop_now STRING COMMENT 'Action that ends it now; NULL: it is over',

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -181,15 +181,19 @@ def ended(**more: Any) -> Row:
     return {**cause, "from_lo_ms": BEGIN_MS, "from_hi_ms": BEGIN_MS, "to_hi_ms": BEGIN_MS + 5_000, **more}
 
 
-def test_what_is_over_is_over_only_after_the_lost_lines_that_may_show_more_of_its_effects() -> None:
-    history = History(None, None, BEGIN_MS + 2_000, BEGIN_MS + 9_000, BEGIN_MS + 90_000)
-    assert states(Given(root_cause=[ended()], **history.views()))["i1"].over_ms == BEGIN_MS + 9_000
-    assert states(Given(root_cause=[ended()], **{**history.views(), "lost_range": []}))["i1"].over_ms == BEGIN_MS + 5_000
+def outcome(history: History) -> tuple[str, int | None]:
+    found = states(Given(root_cause=[ended()], **history.views()))["i1"]
+    return found.state, found.over_ms
 
 
-def test_if_no_line_follows_lost_ones_the_time_is_unknown_and_lines_lost_much_later_change_nothing() -> None:
-    to_the_end = History(None, None, BEGIN_MS + 2_000, None, BEGIN_MS + 2_000)
-    found = states(Given(root_cause=[ended()], **to_the_end.views()))["i1"]
-    assert (found.state, found.over_ms) == ("over", None)
-    later = History(None, None, BEGIN_MS + 60_000, BEGIN_MS + 70_000, BEGIN_MS + 90_000)
-    assert states(Given(root_cause=[ended()], **later.views()))["i1"].over_ms == BEGIN_MS + 5_000
+def test_nothing_is_over_if_lines_about_more_of_its_effects_may_be_lost() -> None:
+    whole = History(None, None, None, None, BEGIN_MS + 90_000)
+    assert outcome(whole) == ("over", BEGIN_MS + 5_000)
+    assert outcome(replace(whole, lost_ms=BEGIN_MS + 2_000, found_ms=BEGIN_MS + 9_000)) == ("unknown", None)
+    assert outcome(replace(whole, lost_ms=BEGIN_MS + 2_000, last_ms=BEGIN_MS + 2_000)) == ("unknown", None)
+
+
+def test_lines_that_are_lost_before_it_or_long_after_its_end_change_nothing() -> None:
+    whole = History(None, None, BEGIN_MS + 60_000, BEGIN_MS + 70_000, BEGIN_MS + 90_000)
+    assert outcome(whole) == ("over", BEGIN_MS + 5_000)
+    assert outcome(replace(whole, lost_ms=BEGIN_MS - 9_000, found_ms=BEGIN_MS - 1_000)) == ("over", BEGIN_MS + 5_000)
