@@ -43,8 +43,11 @@ WITH clock_lead AS (
   LEFT JOIN clock_bound back ON back.from_process_id = o.process_id AND back.to_process_id = o.reference_process_id
   WHERE o.suspect_time_zone IS NOT NULL OR o.lo_ms > clock_skew_ms OR o.hi_ms < -clock_skew_ms
 ), clock_step AS (
-  SELECT process_id, step.how AS how, step.partner AS partner, step.by_ms AS by_ms, step.times AS times, step.witness AS witness FROM clock_offset
-  WHERE is_island_reference AND step IS NOT NULL
+  -- A few lines that go back are rather excerpts that were pasted in another order, or lines of several programs.
+  SELECT o.process_id, o.step.how AS how, o.step.partner AS partner, o.step.by_ms AS by_ms, o.step.times AS times, o.step.witness AS witness,
+    o.step.how = 'set_back' AND coalesce(n.records < clock_step_records, false) AS is_short
+  FROM clock_offset o LEFT JOIN (SELECT process_id, sum(records) AS records FROM range_row GROUP BY process_id) n ON n.process_id = o.process_id
+  WHERE o.is_island_reference AND o.step IS NOT NULL
 ), time_jump AS (
   SELECT process_id, path, unix_millis(first_ts) AS from_ms, shift_ms, shift_why, shift_ids, repeats,
     date_format(timestamp_millis(unix_millis(first_ts) - shift_ms), 'yyyy-MM-dd HH:mm:ss') AS printed_time,
@@ -63,8 +66,8 @@ WITH clock_lead AS (
       || transform(array_except(lower_ids, upper_ids), x -> named_struct('role', 'lower bound of the clock offset', 'event_id', x)) AS proof
   FROM clock_finding
   UNION ALL
-  SELECT 'warning', 'proved', CASE WHEN o.process_id IS NOT NULL THEN concat(s.process_id, ' or ', s.partner) ELSE s.process_id END, NULL,
-    CASE WHEN s.how = 'set_back' THEN 'set_back' WHEN o.process_id IS NOT NULL THEN 'contradict_each_other' ELSE 'contradicted' END AS code,
+  SELECT CASE WHEN s.is_short THEN 'note' ELSE 'warning' END, CASE WHEN s.is_short THEN 'undecided' ELSE 'proved' END, CASE WHEN o.process_id IS NOT NULL THEN concat(s.process_id, ' or ', s.partner) ELSE s.process_id END, NULL,
+    CASE WHEN s.is_short THEN 'order_unclear' WHEN s.how = 'set_back' THEN 'set_back' WHEN o.process_id IS NOT NULL THEN 'contradict_each_other' ELSE 'contradicted' END AS code,
     s.process_id, s.partner, NULL, NULL, s.by_ms, NULL, s.times, NULL, NULL, NULL,
     transform(s.witness, x -> named_struct('role', 'cannot be true with a steady clock', 'event_id', x)) AS proof
   FROM clock_step s
