@@ -16,7 +16,7 @@ WITH error_line AS (
 )
 SELECT 'note' AS severity, 'proved' AS verdict, k.kafka_cluster, k.group_id, k.process_id AS subject,
   k.first_ms - (o.lo_ms + o.hi_ms) DIV 2 AS from_ms, k.last_ms - (o.lo_ms + o.hi_ms) DIV 2 AS to_ms, 'logged' AS code,
-  struct(k.process_id, k.logger, k.said, CASE WHEN NOT contains(k.said, k.cause) THEN k.cause END AS cause, k.times, k.first_ms AS first_at_ms,
-    k.last_ms AS last_at_ms) AS facts,
+  struct(k.process_id, k.logger, k.said, CASE WHEN NOT contains(k.said, k.cause) THEN k.cause END AS cause, k.times,
+    k.first_ms - (o.lo_ms + o.hi_ms) DIV 2 AS first_at_ms, k.last_ms - (o.lo_ms + o.hi_ms) DIV 2 AS last_at_ms) AS facts,
   transform(array_distinct(k.event_ids || array(k.last_id)), x -> named_struct('role', 'logs the error', 'event_id', x)) AS proof
 FROM kind_of_error k JOIN clock_offset o ON o.process_id = k.process_id AND o.is_island_reference
