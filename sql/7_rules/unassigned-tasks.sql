@@ -1,5 +1,5 @@
 -- One row for each period in which tasks that had been running had no owner.
--- Reads: unowned, clock_offset, join_round, member_setting, process_life
+-- Reads: unowned, clock_offset, join_round, member_setting, process_life, generation, member
 WITH unowned_time AS (
   -- The time without an owner is certain, so it begins and ends with lines of the two owners.
   SELECT kafka_cluster, group_id, resource, unix_millis(from_hi) AS from_ms, unix_millis(to_lo) AS to_ms, certain_ms AS unowned_ms,
@@ -29,14 +29,21 @@ WITH unowned_time AS (
     AND coalesce(l.next_ms > t.to_ms, true)
   GROUP BY t.kafka_cluster, t.group_id, t.to_ms
   HAVING bool_and(l.process_id IS NOT NULL)
+), leader_without_log AS (
+  -- Only its log shows to whom it gave the tasks.
+  SELECT DISTINCT g.kafka_cluster, g.group_id FROM generation g
+  JOIN member m ON m.kafka_cluster = g.kafka_cluster AND m.group_id = g.group_id AND m.member_id = g.leader_member_id
+  WHERE m.process_id IS NULL
 )
-SELECT CASE WHEN t.unowned_ms >= unassigned_long_ms THEN 'warning' ELSE 'note' END AS severity, 'proved' AS verdict, t.kafka_cluster, t.group_id,
+SELECT CASE WHEN t.unowned_ms >= unassigned_long_ms THEN 'warning' ELSE 'note' END AS severity,
+  CASE WHEN n.group_id IS NULL THEN 'proved' ELSE 'undecided' END AS verdict, t.kafka_cluster, t.group_id,
   array_join(slice(t.tasks, 1, 10), ', ') AS subject, t.from_ms, t.to_ms,
   CASE WHEN d.delay_ms IS NOT NULL THEN 'scheduled_delay' ELSE 'no_delay_printed' END AS code,
   struct(t.tasks, t.before_processes, t.after_processes, t.from_ms AS ended_at_ms, t.to_ms AS began_at_ms, t.unowned_ms, d.delay_ms,
-    m.value_ms AS most_delay_ms, h.to_ms IS NOT NULL AS is_shut_down) AS facts,
+    m.value_ms AS most_delay_ms, h.to_ms IS NOT NULL AS is_shut_down, n.group_id IS NOT NULL AS is_leader_unlogged) AS facts,
   concat(t.proof, array(named_struct('role', 'assignment with a rebalance delay', 'event_id', d.event_id))) AS proof
 FROM joint_gap t LEFT JOIN scheduled_delay d ON d.kafka_cluster = t.kafka_cluster AND d.group_id = t.group_id AND d.to_ms = t.to_ms
 LEFT JOIN shutdown_gap h ON h.kafka_cluster = t.kafka_cluster AND h.group_id = t.group_id AND h.to_ms = t.to_ms
+LEFT JOIN leader_without_log n ON n.kafka_cluster = t.kafka_cluster AND n.group_id = t.group_id
 LEFT JOIN member_setting m ON m.kafka_cluster = t.kafka_cluster AND m.group_id = t.group_id AND m.value_how = 'group'
   AND m.setting = 'scheduled.rebalance.max.delay.ms'

@@ -193,6 +193,13 @@ def test_nothing_is_over_if_lines_about_more_of_its_effects_may_be_lost() -> Non
     assert outcome(replace(whole, lost_ms=BEGIN_MS + 2_000, last_ms=BEGIN_MS + 2_000)) == ("unknown", None)
 
 
+def test_a_log_that_is_cut_before_the_end_of_its_groups_trouble_shows_no_end_and_one_that_is_cut_later_does() -> None:
+    whole = History(None, None, None, None, BEGIN_MS + 90_000)
+    for cut_ms, expected in ((BEGIN_MS + 4_000, "unknown"), (BEGIN_MS + 80_000, "over")):
+        cut = [{"process_id": "c1", "from_ms": cut_ms, "to_ms": None, "why": "cut_end"}]
+        assert states(Given(root_cause=[ended()], **{**whole.views(), "lost_range": cut}))["i1"].state == expected
+
+
 def test_lines_that_are_lost_before_it_or_long_after_its_end_change_nothing() -> None:
     whole = History(None, None, BEGIN_MS + 60_000, BEGIN_MS + 70_000, BEGIN_MS + 90_000)
     assert outcome(whole) == ("over", BEGIN_MS + 5_000)

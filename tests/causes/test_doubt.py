@@ -48,7 +48,10 @@ def test_a_range_hides_lines_up_to_its_end_on_the_reference_clock(at_ms: int | N
 
 def test_a_range_at_the_end_hides_everything_after_it_but_a_log_that_was_copied_while_it_was_written_ends_like_any_other() -> None:
     assert doubt(lost_range=[lost(1_000, None)]).since(["w1"], 1 << 50)
-    assert not doubt(lost_range=[lost(1_000, None, "cut_end")])
+    cut = doubt(lost_range=[lost(1_000, None, "cut_end")])
+    assert not cut.since(["w1"], 0)
+    assert cut.between(["w1"], 0, 889) == []
+    assert cut.between(["w1"], 0, 890) == [(890, None)]
     assert doubt(lost_range=[lost(1_000, 2_000, "cut_end")]).since(["w1"], 0)
 
 
