@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from forensics.causes.inputs import Inputs, Row
 
 #: Findings about clocks and logs that are not the fault of a wrong clock.
-_NOT_WRONG = ("daylight_saving", "another_log", "parts_out_of_order", "order_unclear", "lines_repeated", "lines_doubled", "lines_sorted", "wrong_time")
+_NOT_WRONG = (
+    "daylight_saving",
+    "another_log",
+    "parts_out_of_order",
+    "order_unclear",
+    "lines_repeated",
+    "lines_doubled",
+    "lines_sorted",
+    "wrong_time",
+)
 
 
 def proved_causes(inputs: Inputs) -> Iterator[Trouble]:
