@@ -193,3 +193,15 @@ DECLARE OR REPLACE VARIABLE stuck_steps INT DEFAULT 3;
 DECLARE OR REPLACE VARIABLE stuck_times INT DEFAULT 3;
 -- If more generations than this come between two owners, another member may have been one.
 DECLARE OR REPLACE VARIABLE gap_generations_most BIGINT DEFAULT 1000;
+-- A client that notices something this much too late, after a silence of its whole process, did not run meanwhile, milliseconds.
+DECLARE OR REPLACE VARIABLE pause_least_ms BIGINT DEFAULT 5000;
+-- The clients of a process that was paused notice it within this time of its first line, milliseconds.
+DECLARE OR REPLACE VARIABLE pause_noticed_ms BIGINT DEFAULT 5000;
+-- The session timeout of a broker's ZooKeeper client that does not print it is at most this, milliseconds; the default is 18000.
+DECLARE OR REPLACE VARIABLE zookeeper_longest_ms BIGINT DEFAULT 60000;
+-- A line that comes at fixed intervals has stopped after this many of them,
+DECLARE OR REPLACE VARIABLE pause_periods INT DEFAULT 6;
+-- if its whole process printed nothing for this long, milliseconds.
+DECLARE OR REPLACE VARIABLE pause_silent_ms BIGINT DEFAULT 60000;
+-- A coordinator that a member loses this often within seconds of finding it is a finding, even if it was never away for long.
+DECLARE OR REPLACE VARIABLE flaps_many INT DEFAULT 10;

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: An outage of a coordinator with one of these codes shows that the broker itself was down.
 _BROKER_DOWN = ("broker_down", "only_broker_down", "only_replica_down")
 #: An outage with one of these codes has another kind of cause, which its rule states.
-_OTHER_TROUBLE = ("offsets_topic_impossible", "not_named", "not_stored")
+_OTHER_TROUBLE = ("offsets_topic_impossible", "not_named", "not_stored", "flapping")
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,7 @@ def _broker_down(ending: _Ending, effect: _Effect) -> Trouble | None:
         alternatives=("lines_missing", "process_killed") if is_unsure else (),
         kafka_cluster=ending.kafka_cluster,
         group_ids=sorted(effect.group_ids),
-        subject=_name(ending.broker_id),
+        subject=broker_name(ending.broker_id),
         process_id=row["process_id"],
         instance=row["instance"],
         from_lo_ms=row["from_lo_ms"],
@@ -250,7 +250,7 @@ def _broker_down(ending: _Ending, effect: _Effect) -> Trouble | None:
     )
 
 
-def _name(broker_id: int | None) -> str | None:
+def broker_name(broker_id: int | None) -> str | None:
     return f"broker {broker_id}" if broker_id is not None else None
 
 
@@ -333,7 +333,7 @@ def _fenced_brokers(inputs: Inputs, unexplained: Iterable[_Unexplained]) -> Iter
                     cause="unknown",
                     alternatives=("broker_cut_off", "broker_down"),
                     kafka_cluster=line["kafka_cluster"],
-                    subject=_name(line["broker_id"]),
+                    subject=broker_name(line["broker_id"]),
                     from_lo_ms=lo_ms,
                     from_hi_ms=hi_ms,
                     to_lo_ms=None,
@@ -367,7 +367,7 @@ def _coordinator_outages(unexplained: Iterable[_Unexplained], lost: Iterable[Row
             group_ids=names((o.group_id for o in outages), *(of.group_ids for of in of_others)),
             subject=one.only_process
             if one.only_process is not None and cause == "unknown"
-            else first(_name(one.broker_id), one.only_process, min(there(o.group_id for o in outages), default=None)),
+            else first(broker_name(one.broker_id), one.only_process, min(there(o.group_id for o in outages), default=None)),
             process_id=one.only_process,
             from_lo_ms=min(o.from_ms - late for o, late in zip(outages, late_ms, strict=True)),
             from_hi_ms=max(o.from_hi_ms for o in outages),

@@ -312,6 +312,8 @@ class _Occurrences:
         end_ms = first(it["to_ts"], it["from_ts"])
         if it["rule"] == "coordinator-unavailable":
             return self._without_coordinator(it, end_ms)
+        if it["rule"] == "start-failed":
+            return self._not_started(it)
         if it["rule"] == "assigned-not-working" and it["to_ts"] is None:
             return self._not_working(it)
         if it["rule"] == "producer-fenced":
@@ -325,9 +327,18 @@ class _Occurrences:
     def _without_coordinator(self, it: Row, end_ms: int | None) -> Condition:
         is_open = _facts(it).get("is_open")
         state = "not_stored" if it["code"] == "not_stored" else "no_coordinator"
+        if it["code"] == "flapping" and _facts(it).get("is_settled") is False:
+            return Condition(state)  # the log ends before it shows whether it lost it again
         if not (is_open if is_open is not None else it["to_ts"] is None):
             return Condition(state, [(End.PASSED, end_ms)])
         return Condition(state, goes_on=True)
+
+    def _not_started(self, it: Row) -> Condition:
+        """Return the trouble of a process that gave up while it started. A later start that the log does not show complete leaves its end unknown."""
+        facts = _facts(it)
+        if it["to_ts"] is not None:
+            return Condition("process_away", [(End.STARTED, it["to_ts"])])
+        return Condition("process_away", goes_on=bool(facts.get("is_last")), targets=there([facts.get("process_id")]))
 
     def _not_working(self, it: Row) -> Condition:
         facts = _facts(it)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from forensics.causes.inputs import Inputs, Row
 
 _SEVERITIES = ("note", "warning", "critical")
+_BROKER = re.compile(r"broker -?[0-9]+")
 _THREAD = re.compile(r"-(StreamThread-[0-9]+)-consumer$")
 #: Causes with words of their own; the code of an unknown one depends on its alternatives.
 _KNOWN = frozenset(
@@ -40,6 +41,7 @@ class _Effects:
         is_taken_over: True if another broker could take over as the coordinator, so the topic has replicas.
         served_ms: a broker served its clients again at this time.
         is_stopped: True if the broker was stopped in order.
+        is_worker: True if a worker, and no consumer, left at its poll timeout.
     """
 
     finding_ids: list[str] = field(default_factory=list)
@@ -53,6 +55,7 @@ class _Effects:
     is_taken_over: bool = False
     served_ms: int | None = None
     is_stopped: bool = False
+    is_worker: bool = False
     witness: list[str] = field(default_factory=list)
 
 
@@ -123,6 +126,7 @@ def _effect(alike: Sequence[Row]) -> _Effects:
         to_ms=greatest(*(first(it["to_ts"], it["from_ts"]) for it in alike)),
         is_taken_over=any(facts.get("new_broker_id") is not None and it["code"] in ("broker_down", "moved") for it, facts in outages),
         served_ms=greatest(*(facts.get("served_at_ms") for _, facts in outages)),
+        is_worker={it["code"] for it in alike if it["rule"] == "poll-timeout"} == {"worker"},
         is_stopped=bool(down) and all(how == "stopped" for how in down),
         witness=events_of((it["witness"] for it in alike), 24),
     )
@@ -327,6 +331,9 @@ def _facts(it: _Incident, state: IncidentState | None) -> dict[str, Any]:
         "rule": it.rule,
         "is_taken_over": it.effects.is_taken_over if it.rule is None else False,
         "is_stopped": it.effects.is_stopped if it.rule is None else False,
+        "is_worker": it.effects.is_worker,
+        "is_broker": _BROKER.fullmatch(it.subject or "") is not None,
+        "lost_count": sum(len(part["member_ids"] or ()) for part in it.parts),
         "began_at_ms": it.began_at_ms,
         # A broker that has started serves its clients only after leaders were elected and groups loaded.
         "served_at_ms": it.effects.served_ms,

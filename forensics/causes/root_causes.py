@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from forensics.causes.brokers import broker_troubles
 from forensics.causes.missing import between, events_of, first, greatest, least, names, order, there
+from forensics.causes.pauses import broker_pauses
 from forensics.causes.polls import poll_timeouts
 from forensics.causes.proved import proved_causes
 from forensics.causes.trouble import Trouble
@@ -60,6 +61,7 @@ def troubles(inputs: Inputs) -> Iterator[Trouble]:
     of_coordinators = list(broker_troubles(inputs))
     yield from _one_event(of_coordinators, list(proved_causes(inputs)))
     yield from _restarts(inputs, {(it.process_id, it.instance) for it in of_coordinators if it.process_id is not None and it.instance is not None})
+    yield from broker_pauses(inputs)
     yield from poll_timeouts(inputs)
 
 

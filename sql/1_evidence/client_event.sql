@@ -12,12 +12,21 @@ CREATE OR REPLACE TEMPORARY VIEW client_event (
   assigned_tasks, assigned_connectors, revoked_tasks, revoked_connectors, delay_ms
 )
 AS
-WITH member_event AS (
-  SELECT e.*, c.kafka_cluster, CASE WHEN e.is_worker THEN c.worker_group_id END AS worker_group_id,
+WITH polling_thread AS (
+  -- Before 1.0 a consumer prints no client id, and the thread of its heartbeats is named after the group: it belongs to the only thread of the log that
+  -- polls for that group.
+  SELECT process_id, instance, group_id, min(thread) AS polls FROM event
+  WHERE group_id IS NOT NULL AND client_id IS NULL AND task IS NULL AND NOT thread LIKE 'kafka-coordinator-heartbeat-thread%'
+    AND event IN ('coordinator_discovered', 'coordinator_lost', 'joining', 'joined', 'synced', 'partitions_assigned', 'partitions_revoked')
+  GROUP BY process_id, instance, group_id HAVING count(DISTINCT thread) = 1
+), member_event AS (
+  SELECT e.*, coalesce(e.task, t.polls, e.thread, '-') AS who, c.kafka_cluster, CASE WHEN e.is_worker THEN c.worker_group_id END AS worker_group_id,
     CASE WHEN e.is_worker THEN c.worker_client_id END AS worker_client_id
   FROM (SELECT *, client_kind <=> 'Worker' OR event LIKE 'worker\\_%' AS is_worker FROM event) e
   JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
     AND coalesce(e.stream_pos < c.to_pos, true)
+  LEFT JOIN polling_thread t ON t.process_id = e.process_id AND t.instance = e.instance AND t.group_id = e.group_id AND e.client_id IS NULL
+    AND e.thread LIKE 'kafka-coordinator-heartbeat-thread%'
   -- Lines of members that cannot be distinguished prove nothing about any one of them.
   LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND (s.is_worker OR s.client = coalesce(e.client_id, e.task, e.thread, '-'))
   WHERE e.event IN ('coordinator_discovered', 'coordinator_lost', 'coordinator_cleared', 'joining', 'joined', 'join_answered', 'join_failed',
@@ -31,8 +40,8 @@ WITH member_event AS (
 ), single_group AS (
   -- Clients before 1.0 print their group in only a few lines. The other lines belong to the group that this thread or log names, if there is only
   -- one.
-  SELECT process_id, instance, coalesce(task, thread, '-') AS who, max(group_id) AS only_one FROM member_event
-  WHERE group_id IS NOT NULL AND client_id IS NULL AND NOT is_worker GROUP BY process_id, instance, coalesce(task, thread, '-')
+  SELECT process_id, instance, who, max(group_id) AS only_one FROM member_event
+  WHERE group_id IS NOT NULL AND client_id IS NULL AND NOT is_worker GROUP BY process_id, instance, who
   HAVING count(DISTINCT group_id) = 1
 ), own_cluster AS (
   -- A JVM may have members in several clusters: MirrorMaker 2, an application that reads from two. Each prints its own cluster.
@@ -41,14 +50,14 @@ WITH member_event AS (
   GROUP BY process_id, instance, group_id
   HAVING count(DISTINCT kafka_cluster_id) = 1
 ), logged_join AS (
-  SELECT DISTINCT process_id, instance, is_worker, coalesce(client_id, task, thread, '-') AS who FROM member_event WHERE event IN ('joined', 'synced')
+  SELECT DISTINCT process_id, instance, is_worker, coalesce(client_id, who) AS who FROM member_event WHERE event IN ('joined', 'synced')
 ), logged_assignment AS (
-  SELECT DISTINCT process_id, instance, coalesce(client_id, task, thread, '-') AS who FROM member_event WHERE event = 'partitions_assigned'
+  SELECT DISTINCT process_id, instance, coalesce(client_id, who) AS who FROM member_event WHERE event = 'partitions_assigned'
 )
 SELECT e.event_id, coalesce(k.kafka_cluster, e.kafka_cluster) AS kafka_cluster, coalesce(e.group_id, e.worker_group_id, o.only_one) AS group_id,
   e.process_id, e.instance,
   -- Releases before 1.0 print no client id, so the task or the thread has to distinguish two consumers of one process.
-  coalesce(e.client_id, e.worker_client_id, e.task, e.thread, '-') AS client, e.is_worker, e.stream_pos, unix_millis(e.ts) AS at_ms,
+  coalesce(e.client_id, e.worker_client_id, e.who) AS client, e.is_worker, e.stream_pos, unix_millis(e.ts) AS at_ms,
   -- If no line reports that a client joined or synced (0.9; later releases with INFO off), its DEBUG lines about the responses do. A KIP-848 consumer
   -- without a rebalance listener prints its assignment only in the line that compares it with the partitions that it owns.
   CASE e.event WHEN 'join_answered' THEN 'joined' WHEN 'sync_answered' THEN 'synced' WHEN 'reconciling' THEN 'partitions_assigned'
@@ -60,12 +69,12 @@ SELECT e.event_id, coalesce(k.kafka_cluster, e.kafka_cluster) AS kafka_cluster, 
   CASE e.event WHEN 'assignment_received' THEN coalesce(e.partitions, e.assigned_partitions) WHEN 'reconciling' THEN e.added_partitions
     ELSE e.partitions END AS partitions,
   e.assigned_tasks, e.assigned_connectors, e.revoked_tasks, e.revoked_connectors, e.delay_ms
-FROM member_event e LEFT JOIN single_group o ON o.process_id = e.process_id AND o.instance = e.instance AND o.who = coalesce(e.task, e.thread, '-')
+FROM member_event e LEFT JOIN single_group o ON o.process_id = e.process_id AND o.instance = e.instance AND o.who = e.who
   AND e.client_id IS NULL AND NOT e.is_worker
 LEFT JOIN own_cluster k ON k.process_id = e.process_id AND k.instance = e.instance
   AND k.group_id = coalesce(e.group_id, e.worker_group_id, o.only_one)
 LEFT JOIN logged_join s ON s.process_id = e.process_id AND s.instance = e.instance AND s.is_worker = e.is_worker
-  AND s.who = coalesce(e.client_id, e.task, e.thread, '-') AND e.event IN ('join_answered', 'sync_answered')
+  AND s.who = coalesce(e.client_id, e.who) AND e.event IN ('join_answered', 'sync_answered')
 LEFT JOIN logged_assignment n ON n.process_id = e.process_id AND n.instance = e.instance
-  AND n.who = coalesce(e.client_id, e.task, e.thread, '-') AND e.event = 'reconciling'
+  AND n.who = coalesce(e.client_id, e.who) AND e.event = 'reconciling'
 WHERE coalesce(e.group_id, e.worker_group_id, o.only_one) IS NOT NULL AND s.who IS NULL AND n.who IS NULL

@@ -44,7 +44,8 @@ WITH run_span AS (
       -- At WARN a broker prints none of these, but its own classes and replica fetchers identify it.
       OR component = 'ReplicaFetcher' OR logger RLIKE '^kafka[.](server|controller|cluster|log|network|raft|zk)[.][A-Z]'
       OR logger RLIKE '^org[.]apache[.]kafka[.](controller|coordinator|raft|server|storage)[.]') AS is_broker,
-    bool_or(client_kind <=> 'Worker' OR event LIKE 'worker\\_%' OR event LIKE 'herder\\_%') AS is_worker,
+    bool_or(client_kind <=> 'Worker' OR event LIKE 'worker\\_%' OR event LIKE 'herder\\_%'
+      OR logger RLIKE '^org[.]apache[.]kafka[.]connect[.](runtime|cli)[.]') AS is_worker,
     bool_or(event IN ('herder_starting', 'broker_started', 'coordinator_elected', 'broker_unfenced', 'group_loaded', 'group_stabilized',
       'rebalance_preparing', 'isr_changed')) AS has_started
   FROM (

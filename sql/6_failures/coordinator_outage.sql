@@ -24,6 +24,7 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_outage (
   reference_process_id,
   duration_ms   COMMENT 'From lost to found, or to the last line, milliseconds; NULL: its clock stepped, or may have stepped, in the meantime',
   losses        COMMENT 'How often a loss was printed',
+  flaps         COMMENT 'How often it was lost within coordinator_settled_ms of being found',
   causes        COMMENT 'Causes as printed',
   revoked       COMMENT 'True if the worker revoked its work, or the consumer its partitions, because of it',
   thrown_out    COMMENT 'True if it had lost its membership when it returned',
@@ -96,7 +97,8 @@ WITH client_close AS (
     max(CASE WHEN kind IN ('answered', 'assigned', 'closed', 'beating') THEN stream_pos END) OVER before AS last_served,
     max(CASE WHEN kind = 'found' THEN stream_pos END) OVER before AS last_found,
     max(CASE WHEN kind = 'found' THEN at_ms END) OVER before AS last_found_ms,
-    coalesce(bool_or(event IN ('joined', 'synced', 'worker_assigned')) OVER before, false) AS was_member
+    -- A client whose first line in a log that begins later than its process is a loss had a coordinator before.
+    coalesce(bool_or(event IN ('joined', 'synced', 'worker_assigned')) OVER before, instance = 0 AND kind = 'lost', false) AS was_member
   FROM coordinator_line
   WINDOW before AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), classified_line AS (
@@ -128,7 +130,8 @@ WITH client_close AS (
   WINDOW o AS (PARTITION BY process_id, instance, group_id, client, outage)
 ), outage_with_end AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, at_ms, event_id, event, coordinator,
-    coordinator_node, reason, error_text, kind, is_refused, was_member, outage, outage_ms, outage_last_lost, closed_ms, is_closed,
+    coordinator_node, reason, error_text, kind, is_refused, was_member, last_lost, last_found, last_found_ms, outage, outage_ms, outage_last_lost,
+    closed_ms, is_closed,
     CASE WHEN NOT is_closed THEN found_pos END AS found_pos, CASE WHEN NOT is_closed THEN found_ms END AS found_ms,
     CASE WHEN NOT is_closed THEN synced_pos END AS synced_pos
   FROM (SELECT *, coalesce(closed_pos < found_pos, closed_pos IS NOT NULL) AS is_closed FROM outage_with_recovery)
@@ -147,7 +150,9 @@ WITH client_close AS (
       AND (at_ms - found_ms <= outage_back_ms OR rejoined_soon)) AS back_ms,
     -- Without the lines of the join before it, an assignment shows only that the coordinator had answered by then.
     coalesce(bool_or(event = 'partitions_assigned' AND stream_pos = found_pos), false) AS is_found_before,
-    count_if(kind = 'lost' AND NOT is_refused) AS losses, min(stream_pos) FILTER (WHERE kind = 'lost') AS lost_pos, min(found_pos) AS found_pos,
+    count_if(kind = 'lost' AND NOT is_refused) AS losses,
+    count_if(kind = 'lost' AND last_found > coalesce(last_lost, 0) AND at_ms - last_found_ms <= coordinator_settled_ms) AS flaps,
+    min(stream_pos) FILTER (WHERE kind = 'lost') AS lost_pos, min(found_pos) AS found_pos,
     array_sort(collect_set(error_text) FILTER (WHERE kind = 'lost' AND error_text IS NOT NULL)) AS causes,
     coalesce(bool_or(affected AND event IN ('worker_revoking', 'partitions_lost')), false) AS revoked,
     coalesce(bool_or(affected AND (event = 'generation_reset' AND NOT reason LIKE '%pro-actively%'
@@ -216,7 +221,7 @@ WITH client_close AS (
   SELECT * FROM member_outage
   UNION ALL
   SELECT kafka_cluster, group_id, process_id, instance, client_id, client_id, is_worker, task, true, false, NULL, NULL, NULL, false, at_ms, NULL,
-    closed_ms, NULL, false, 0, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), array(), false, false, false, array(event_id)
+    closed_ms, NULL, false, 0, 0, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), array(), false, false, false, array(event_id)
   FROM never_found
 ), outage_with_loss AS (
   SELECT DISTINCT e.process_id, e.group_id, e.client, e.lost_ms FROM any_outage e
@@ -238,8 +243,8 @@ WITH client_close AS (
 SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, never, was_member, broker_id, broker, new_broker_id,
   is_refused, lost_ms, found_ms, closed_ms, back_ms, coalesce(stopping_ms, end_ms) AS last_ms, lost_ms - hi_ms AS lost_lo_ms,
   lost_ms - lo_ms AS lost_hi_ms, coalesce(found_ms, closed_ms) - lo_ms AS found_hi_ms, reference_process_id,
-  CASE WHEN NOT is_doubted THEN coalesce(found_ms, closed_ms, stopping_ms, end_ms) - lost_ms END AS duration_ms, losses, causes, revoked, thrown_out,
-  left_group, witness
+  CASE WHEN NOT is_doubted THEN coalesce(found_ms, closed_ms, stopping_ms, end_ms) - lost_ms END AS duration_ms, losses, flaps, causes, revoked,
+  thrown_out, left_group, witness
 FROM outage_on_clock
 -- Losing the coordinator during shutdown is normal.
 WHERE stopping_ms IS NULL OR lost_ms < stopping_ms

@@ -28,6 +28,8 @@ CREATE OR REPLACE TEMPORARY VIEW group_outage (
   new_broker_id        COMMENT 'Coordinator that finally answered',
   causes               COMMENT 'Causes as printed',
   losses               COMMENT 'How often a loss was printed',
+  flaps                COMMENT 'How often a member lost it within coordinator_settled_ms of finding it',
+  is_settled           COMMENT 'True if the logs of all members continue for coordinator_settled_ms after they found it',
   revoked              COMMENT 'Processes that revoked their work because of it',
   thrown_out           COMMENT 'Processes that had lost their membership when they returned',
   left_group           COMMENT 'True if a poll timeout expired in the meantime',
@@ -56,8 +58,8 @@ WITH coordinator_contact AS (
   SELECT o.kafka_cluster, o.group_id, o.process_id, o.instance, o.client, o.client_id, o.is_worker, o.task, o.never, o.was_member, o.broker_id,
     o.broker, o.new_broker_id, o.lost_ms, coalesce(o.found_ms, f.answered_ms) AS found_ms, o.closed_ms, o.back_ms, o.last_ms, o.lost_lo_ms,
     o.lost_hi_ms, coalesce(o.found_hi_ms, f.answered_ms - o.lost_ms + o.lost_hi_ms) AS found_hi_ms,
-    CASE WHEN o.duration_ms IS NOT NULL THEN coalesce(f.answered_ms - o.lost_ms, o.duration_ms) END AS duration_ms, o.losses, o.causes, o.revoked,
-    o.thrown_out, o.left_group, o.witness,
+    CASE WHEN o.duration_ms IS NOT NULL THEN coalesce(f.answered_ms - o.lost_ms, o.duration_ms) END AS duration_ms, o.losses, o.flaps,
+    o.causes, o.revoked, o.thrown_out, o.left_group, o.witness,
     -- A client that never found a coordinator has no reference clock; such clients of one group form one outage.
     CASE WHEN o.never THEN '-' ELSE o.reference_process_id END AS reference_process_id,
     coalesce(try_cast(s.value AS BIGINT), w.session_ms, least_session_default_ms) AS session_ms,
@@ -77,7 +79,9 @@ WITH coordinator_contact AS (
   -- A client that closes while it waits for its first coordinator counts only if it waited long.
   WHERE (was_member OR found_ms IS NULL AND (closed_ms IS NULL OR duration_ms > session_ms))
     -- A worker revokes its work one heartbeat interval after it notices the loss, long before the session expires.
-    AND (duration_ms > session_ms OR revoked AND is_worker OR left_group)
+    AND (duration_ms > session_ms OR revoked AND is_worker OR left_group
+      -- A member that keeps finding and losing it has none either. Twice is normal while a broker restarts, unless the log ends meanwhile.
+      OR flaps >= flaps_many OR flaps > 1 AND last_ms - found_ms <= coordinator_settled_ms)
 ), outage_with_start AS (
   -- An outage without a recovery lasts, so no other one begins after it.
   SELECT *, lost_lo_ms > outage_apart_ms + max(found_hi_ms) OVER before AND count_if(found_hi_ms IS NULL) OVER before = 0 AS is_first
@@ -108,6 +112,7 @@ SELECT outage_id, kafka_cluster, group_id, reference_process_id, never, min(lost
   max(session_told_ms) AS session_told_ms, array_sort(collect_set(process_id)) AS who, count(DISTINCT process_id, client) AS members,
   bool_or(is_worker) AS is_worker, bool_or(task IS NOT NULL) AS is_sink, max(broker_id) AS broker_id, max(broker) AS broker,
   max(new_broker_id) AS new_broker_id, array_sort(array_distinct(flatten(collect_list(causes)))) AS causes, sum(losses) AS losses,
+  sum(flaps) AS flaps, bool_and(coalesce(last_ms - found_ms > coordinator_settled_ms, closed_ms IS NOT NULL)) AS is_settled,
   count(DISTINCT CASE WHEN revoked THEN process_id END) AS revoked, count(DISTINCT CASE WHEN thrown_out THEN process_id END) AS thrown_out,
   bool_or(left_group) AS left_group, max(back_ms - lost_ms) AS back_ms, max(bootstrap) AS bootstrap,
   sort_array(collect_set(struct(process_id, instance, lost_ms AS from_ms, coalesce(found_ms, closed_ms, last_ms) AS to_ms))) AS clients,

@@ -1,6 +1,6 @@
 -- One row per membership that a client lost against its will, and how: its coordinator removed it, or refused it when it returned.
 -- Reads: removed_member, membership_end, process_line, broker_generation, process_ending, process_life, coordinator_outage, clock_offset, event
--- Reads: client_event, fact_line, filtered_log, member_place, evidence_file, lost_range
+-- Reads: client_event, fact_line, filtered_log, member_place, evidence_file, lost_range, process_pause
 -- Grain: kafka_cluster, group_id, loss_id
 -- A running member of the classic protocol notices the expiry of its session at the same moment as its coordinator. A member that reports it much
 -- later did not run in between. The same is true if several of its clients, each with its own thread, cancel requests long after their timeouts. A
@@ -200,11 +200,16 @@ WITH covered_generation AS (
   SELECT p.loss_id FROM loss_on_clock p
   JOIN process_ending b ON b.is_broker AND b.process_id = p.broker AND b.reference_process_id = p.reference_process_id
     AND b.to_lo_ms <= p.removed_hi_ms AND b.to_hi_ms >= p.removed_lo_ms - coalesce(p.session_ms, 0) - coordinator_settled_ms
+), paused_coordinator_loss AS (
+  -- A coordinator that was paused itself removes all members whose heartbeats it could not read meanwhile.
+  SELECT DISTINCT p.loss_id FROM loss_on_clock p JOIN event x ON x.event_id = p.removed_id
+  JOIN process_pause b ON b.process_id = p.broker AND unix_millis(x.ts) BETWEEN b.after_ms AND b.after_ms + pause_noticed_ms
 )
 SELECT r.kafka_cluster, r.group_id, r.loss_id, r.member_id, r.process_id, r.instance, coalesce(r.client, n.client_id) AS client, r.is_worker,
   r.how, r.protocol, r.removed_id, r.removed_lo_ms, r.removed_hi_ms, r.heard_ms, r.reference_process_id, r.session_ms, r.own_lo_ms, r.own_hi_ms,
   r.broker, r.worker_group_id, r.worker_member_id,
   CASE
+    WHEN z.loss_id IS NOT NULL THEN 'coordinator'
     WHEN r.process_id IS NULL THEN CASE WHEN n.loss_id IS NULL THEN 'nobody' ELSE 'abandoned' END
     -- A member that runs returns to a coordinator that is back. One that prints nothing afterwards may have died.
     WHEN s.loss_id IS NOT NULL AND coalesce(a.after_ms, r.refused_ms) IS NOT NULL THEN 'coordinator'
@@ -237,6 +242,7 @@ SELECT r.kafka_cluster, r.group_id, r.loss_id, r.member_id, r.process_id, r.inst
   g.again_ms, r.back_ms, r.back_id, n.processes AS candidates
 FROM loss_on_clock r LEFT JOIN surrounding_line a ON a.loss_id = r.loss_id
 LEFT JOIN late_cancellation d ON d.loss_id = r.loss_id
+LEFT JOIN paused_coordinator_loss z ON z.loss_id = r.loss_id
 LEFT JOIN coordinator_trouble_loss s ON s.loss_id = r.loss_id
 LEFT JOIN process_ending e ON e.process_id = r.process_id AND e.instance = r.instance
 LEFT JOIN process_life p ON p.process_id = r.process_id AND p.instance = r.instance

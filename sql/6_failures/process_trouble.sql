@@ -1,7 +1,7 @@
 -- One row per time that one process by itself was paused, cut off, killed or too slow to poll, including cases in which these cannot be
 -- distinguished.
 -- Reads: lost_membership, process_ending, process_life, process_cluster, generation, clock_offset, fact_line, client_event, join_round
--- Reads: coordinator_outage, silent_member
+-- Reads: coordinator_outage, silent_member, process_pause
 -- Grain: trouble_id
 -- The evidence is the lost memberships of its members, or connections that fail for long while members in other processes keep theirs.
 CREATE OR REPLACE TEMPORARY VIEW process_trouble (
@@ -140,6 +140,15 @@ WITH connection_line AS (
     -- A connection that fails was attempted some time before.
     a.before_lo_ms, a.from_hi_ms, a.to_lo_ms - unreachable_ms, a.after_hi_ms, a.reference_process_id, array(a.first_id, a.last_id)
   FROM cut_off a LEFT JOIN process_cluster w ON w.process_id = a.process_id AND w.instance = a.instance AND w.is_life_last
+  UNION ALL
+  -- Its own log shows that it did not run, whether or not that cost it a membership.
+  SELECT m.kafka_cluster, m.group_id, p.process_id, p.instance, CAST(NULL AS STRING), 'paused', false, p.before_ms, p.after_ms,
+    p.before_ms - o.hi_ms, p.after_ms - p.least_ms - o.lo_ms, p.after_ms - pause_noticed_ms - o.hi_ms, p.after_ms - o.lo_ms, o.reference_process_id,
+    p.witness
+  FROM process_pause p JOIN clock_offset o ON o.process_id = p.process_id AND o.is_island_reference
+  JOIN process_life l ON l.process_id = p.process_id AND l.instance = p.instance AND NOT l.is_broker
+  LEFT JOIN (SELECT DISTINCT kafka_cluster, group_id, process_id, instance FROM client_event) m ON m.process_id = p.process_id
+    AND m.instance = p.instance
 ), usable_evidence AS (
   -- Evidence without a time in its own clock has one in its coordinator's.
   SELECT kafka_cluster, group_id, process_id, instance, member_id, kind, is_late, own_from_ms IS NOT NULL AS is_placed,

@@ -1,12 +1,15 @@
 -- One row per worker whose assigned tasks do not work: tasks failed or never started, the herder died, or a sink task has no partitions.
--- Reads: task_failure, fact_line, client_event, join_round, holding, process_life, clock_offset, log_hole
+-- Reads: task_failure, fact_line, placed_event, client_event, join_round, holding, process_life, clock_offset, log_hole
 WITH clock_lead AS (
   -- How far each process's clock is ahead of its island's reference clock.
   SELECT process_id, (lo_ms + hi_ms) DIV 2 AS ahead_ms FROM clock_offset WHERE is_island_reference
 ), herder_failure AS (
   SELECT f.kafka_cluster, f.worker_group_id AS group_id, f.process_id, f.instance, f.event_id, f.at_ms - k.ahead_ms AS reference_ms,
-    coalesce(regexp_replace(f.said, '^([a-z0-9_]+[.])+', ''), f.root_error, f.message) AS said
+    coalesce(regexp_replace(f.said, '^([a-z0-9_]+[.])+', ''), f.root_error, f.message) AS said,
+    CASE WHEN f.root_error <> f.said THEN regexp_replace(f.root_error, '^([a-z0-9_]+[.])+', '') END AS root_error, a.process_id IS NOT NULL AS had_work
   FROM fact_line f JOIN clock_lead k ON k.process_id = f.process_id
+  LEFT JOIN (SELECT DISTINCT process_id, instance FROM join_round WHERE is_worker AND worker_assigned_ms IS NOT NULL) a ON a.process_id = f.process_id
+    AND a.instance = f.instance
   WHERE f.event = 'herder_failed'
 ), resource_failure AS (
   SELECT f.*, unix_millis(f.failed_ts) - k.ahead_ms AS reference_ms,
@@ -61,6 +64,17 @@ WITH clock_lead AS (
   FROM assigned_task t LEFT JOIN task_span r ON r.process_id = t.process_id AND r.resource = t.task
   LEFT JOIN clock_offset s ON s.process_id = t.process_id AND s.step.set_back IS NOT NULL
   GROUP BY t.kafka_cluster, t.group_id, t.process_id, t.instance, t.task, t.at_ms, t.until_ms, t.event_id
+), seen_task AS (
+  -- A task that prints is there, even if the line says that it had nothing to commit.
+  SELECT DISTINCT process_id, instance, task FROM placed_event
+  WHERE task IS NOT NULL AND event IN ('task_commit_idle', 'task_committing', 'task_started', 'task_executing')
+), first_assignment AS (
+  -- An assignment of Connect's cooperative protocol also lists the tasks that the worker keeps, and does not start again. In a log that begins later than
+  -- its worker, those of the first assignment may be such tasks.
+  SELECT a.process_id, a.instance, min(a.at_ms) AS at_ms FROM worker_assignment a WHERE a.instance = 0 GROUP BY a.process_id, a.instance
+), kept_task AS (
+  SELECT DISTINCT t.process_id, t.instance, t.task FROM assigned_task t
+  JOIN first_assignment f ON f.process_id = t.process_id AND f.instance = t.instance AND f.at_ms = t.at_ms
 ), unstarted_tasks AS (
   SELECT d.kafka_cluster, d.group_id, d.process_id, array_sort(collect_set(d.task)) AS tasks, min(d.assigned_ms - k.ahead_ms) AS from_ms,
     max(d.until_ms - d.assigned_ms) AS waited_ms, slice(array_sort(collect_set(d.event_id)), 1, 4) AS event_ids
@@ -69,6 +83,8 @@ WITH clock_lead AS (
   LEFT ANTI JOIN fact_line h ON h.process_id = d.process_id AND h.instance = d.instance AND h.event = 'herder_failed'
   -- If lines are missing, those of the start may be among them.
   LEFT ANTI JOIN log_hole o ON o.process_id = d.process_id AND o.instance = d.instance
+  LEFT ANTI JOIN seen_task s ON s.process_id = d.process_id AND s.instance = d.instance AND s.task = d.task
+  LEFT ANTI JOIN kept_task q ON q.process_id = d.process_id AND q.instance = d.instance AND q.task = d.task
   WHERE NOT d.started AND d.until_ms - d.assigned_ms >= not_started_ms GROUP BY d.kafka_cluster, d.group_id, d.process_id
 ), last_sink_assignment AS (
   -- The last assignment of a sink task's consumer.
@@ -109,7 +125,7 @@ SELECT r.severity, 'proved' AS verdict, r.kafka_cluster, r.group_id, array_join(
   r.code,
   struct(
     r.process_id, r.instance, r.connector, r.tasks, coalesce(array_contains(f.resources, f.connector), false) AS connector_failed, f.times,
-    f.restarts, r.said, f.first.error AS root_error,
+    f.restarts, r.said, coalesce(f.first.error, h.root_error) AS root_error, h.had_work,
     -- Without the package names of the class. An exception without a message says little without the one that it caused.
     nullif(concat_ws(' in ', regexp_replace(f.first.error, '^([a-z0-9_]+[.])+', ''), CASE WHEN f.first.error NOT LIKE '%: %'
       AND f.first.exception <> f.first.error THEN regexp_replace(f.first.exception, '^([a-z0-9_]+[.])+', '') END), '') AS error,
@@ -123,3 +139,4 @@ SELECT r.severity, 'proved' AS verdict, r.kafka_cluster, r.group_id, array_join(
 FROM finding_row r
 LEFT JOIN failed_resources f ON f.kafka_cluster <=> r.kafka_cluster AND f.group_id <=> r.group_id AND f.process_id = r.process_id
   AND f.connector = r.connector
+LEFT JOIN herder_failure h ON r.code = 'herder_died' AND h.event_id = get(r.proof, 0).event_id

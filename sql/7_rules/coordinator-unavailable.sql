@@ -98,6 +98,7 @@ WITH unaffected_members AS (
       WHEN o.new_broker_id <> o.broker_id THEN 'moved'
       WHEN n.nodes >= q.brokers AND q.brokers > 0 THEN 'no_broker_reachable'
       WHEN n.failed > 0 THEN 'connections_failed'
+      WHEN o.flaps > 1 AND coalesce(o.longest_ms <= o.session_ms, false) THEN 'flapping'
       ELSE 'unknown' END AS code
   FROM group_outage o LEFT JOIN unaffected_members u ON u.outage_id = o.outage_id
   LEFT JOIN broker_absence_in_outage a ON a.outage_id = o.outage_id
@@ -108,26 +109,31 @@ WITH unaffected_members AS (
   LEFT JOIN group_partition h ON h.kafka_cluster = o.kafka_cluster AND h.group_id = o.group_id
   LEFT JOIN offsets_topic q ON q.kafka_cluster = o.kafka_cluster
   LEFT JOIN cluster_broker b ON b.kafka_cluster = o.kafka_cluster AND b.broker_id = o.broker_id
-), failed_worker_start AS (
+), failed_run AS (
   -- A worker that cannot reach a broker when it starts has no herder and no group yet.
-  SELECT max(l.kafka_cluster) AS kafka_cluster, w.group_id, l.process_id, min(l.at_ms) AS from_ms,
-    count_if(l.event <> 'connect_start_failed') AS failed_connections, max(w.bootstrap) AS bootstrap, max(w.security) AS security,
-    bool_or(l.event = 'authentication_failed') AS is_authentication,
+  SELECT max(l.kafka_cluster) AS kafka_cluster, l.process_id, l.instance, min(l.at_ms) AS from_ms,
+    max(l.stream_pos) FILTER (WHERE l.event = 'connect_start_failed') AS given_up_pos,
+    count_if(l.event <> 'connect_start_failed') AS failed_connections, bool_or(l.event = 'authentication_failed') AS is_authentication,
     coalesce(max(l.said) FILTER (WHERE l.event = 'authentication_failed'), max(l.said) FILTER (WHERE l.event = 'connect_start_failed')) AS error,
-    slice(array_sort(collect_set(l.event_id)), 1, 8) AS event_ids,
-    collect_set(CASE WHEN l.event = 'connect_start_failed' THEN l.event_id END) AS given_up_ids,
-    -- A later start that worked ends it.
-    min(n.started_ms) FILTER (WHERE l.event = 'connect_start_failed') AS started_ms
-  FROM fact_line l LEFT JOIN worker_setting w ON w.process_id = l.process_id
-  LEFT JOIN (
-    SELECT f.event_id, min(s.at_ms) AS started_ms FROM fact_line f
-    JOIN fact_line s ON s.process_id = f.process_id AND s.event = 'herder_started' AND s.stream_pos > f.stream_pos
-    WHERE f.event = 'connect_start_failed' GROUP BY f.event_id
-  ) n ON n.event_id = l.event_id
+    collect_set(l.event_id) AS event_ids, collect_set(CASE WHEN l.event = 'connect_start_failed' THEN l.event_id END) AS given_up_ids
+  FROM fact_line l
   WHERE l.event IN ('connect_start_failed', 'connection_failed', 'bootstrap_failed', 'authentication_failed', 'kafka_cluster_id')
-  GROUP BY w.group_id, l.process_id, l.instance
+  GROUP BY l.process_id, l.instance
   HAVING count_if(l.event = 'connect_start_failed') > 0 AND count_if(l.event = 'kafka_cluster_id') = 0
     AND count_if(l.event <> 'connect_start_failed') > 0
+), failed_worker_start AS (
+  -- A later start that worked ends it; those that failed before that are one failure.
+  SELECT max(r.kafka_cluster) AS kafka_cluster, w.group_id, r.process_id, min(r.from_ms) AS from_ms,
+    count(*) AS starts, sum(r.failed_connections) AS failed_connections, max(w.bootstrap) AS bootstrap, max(w.security) AS security,
+    bool_or(r.is_authentication) AS is_authentication, max_by(r.error, r.instance) AS error,
+    slice(array_sort(array_distinct(flatten(collect_list(r.event_ids)))), 1, 8) AS event_ids, flatten(collect_list(r.given_up_ids)) AS given_up_ids,
+    n.started_ms
+  FROM failed_run r LEFT JOIN worker_setting w ON w.process_id = r.process_id
+  LEFT JOIN (
+    SELECT f.process_id, f.instance, min(s.at_ms) AS started_ms FROM failed_run f
+    JOIN fact_line s ON s.process_id = f.process_id AND s.event = 'herder_started' AND s.stream_pos > f.given_up_pos GROUP BY f.process_id, f.instance
+  ) n ON n.process_id = r.process_id AND n.instance = r.instance
+  GROUP BY w.group_id, r.process_id, n.started_ms
 ), process_with_info AS (
   SELECT DISTINCT process_id FROM fact_line
   WHERE level = 'INFO'
@@ -167,20 +173,20 @@ WITH unaffected_members AS (
     started_ms AS to_ms,
     CASE WHEN is_authentication THEN 'worker_refused' ELSE 'worker_without_broker' END AS code, array(process_id) AS processes,
     CAST(NULL AS BIGINT) AS broker_id, CAST(NULL AS STRING) AS address, CAST(NULL AS STRING) AS missed_by, failed_connections, error,
-    bootstrap, security, transform(event_ids, x -> named_struct('role',
+    bootstrap, security, starts, transform(event_ids, x -> named_struct('role',
       CASE WHEN array_contains(given_up_ids, x) THEN 'the worker gives up' ELSE 'no connection to a broker' END, 'event_id', x)) AS proof
   FROM failed_worker_start
   UNION ALL
   -- Logs without INFO lines do not show the loss of a coordinator, only since when several processes cannot connect to one broker.
   SELECT 'warning', kafka_cluster, NULL, concat('broker ', broker_id), from_ms, to_ms, 'unreachable_broker' AS code, processes, broker_id,
-    address, missed_by, failed_connections, NULL, NULL, NULL,
+    address, missed_by, failed_connections, NULL, NULL, NULL, NULL,
     transform(event_ids, x -> named_struct('role', 'no connection to the broker', 'event_id', x)) AS proof
   FROM unreachable_broker
   UNION ALL
   -- No line shows when it ended.
   SELECT 'warning', kafka_cluster, group_id, process_id, from_ms, NULL,
     CASE WHEN is_refused THEN 'not_named' ELSE 'not_stored' END AS code,
-    array(process_id), CAST(broker_id AS BIGINT), NULL, NULL, failures, error, NULL, NULL, transform(event_ids, x -> named_struct('role',
+    array(process_id), CAST(broker_id AS BIGINT), NULL, NULL, failures, error, NULL, NULL, NULL, transform(event_ids, x -> named_struct('role',
       CASE WHEN is_refused THEN 'no coordinator is named' ELSE 'a group is not stored' END, 'event_id', x))
   FROM refused_or_unstored
 )
@@ -197,7 +203,8 @@ SELECT CASE WHEN u.code IS NOT NULL THEN u.severity
   coalesce(j.from_ms, u.from_ms) AS from_ms, coalesce(j.to_ms, u.to_ms) AS to_ms, coalesce(j.code, u.code) AS code,
   struct(coalesce(j.who, u.processes) AS processes, CAST(j.members AS BIGINT) AS member_count, CAST(j.untroubled_count AS BIGINT) AS untroubled_count,
     coalesce(j.never, u.broker_id IS NULL) AS never, j.open AS is_open, j.longest_ms, j.each_lo_ms, j.each_hi_ms, j.served_ms AS served_at_ms,
-    j.late AS late_processes, CAST(j.losses AS BIGINT) AS losses, j.causes, coalesce(CAST(j.broker_id AS BIGINT), u.broker_id) AS broker_id,
+    j.late AS late_processes, CAST(j.losses AS BIGINT) AS losses,
+    CAST(j.flaps AS BIGINT) AS flaps, j.is_settled, j.causes, coalesce(CAST(j.broker_id AS BIGINT), u.broker_id) AS broker_id,
     coalesce(j.broker, u.address) AS broker, j.has_log, CASE WHEN j.new_broker_id <> j.broker_id
     THEN CAST(j.new_broker_id AS BIGINT) END AS new_broker_id, j.down.how AS down_how,
     coalesce(j.down.from_ms, CASE WHEN u.broker_id IS NOT NULL THEN u.from_ms END) AS down_at_ms, coalesce(j.down.to_ms, u.to_ms) AS up_at_ms,
@@ -207,7 +214,7 @@ SELECT CASE WHEN u.code IS NOT NULL THEN u.severity
     coalesce(j.failed_connections, u.failed_connections) AS failed_connections, CAST(j.nodes AS BIGINT) AS failed_nodes,
     CAST(j.served_generations AS BIGINT) AS served_generations, CASE coalesce(j.code, '') WHEN 'authentication_failed' THEN j.authentication
     WHEN 'not_authorized' THEN j.lookup WHEN 'too_few_in_sync' THEN j.unwritten ELSE u.error END AS error,
-    coalesce(j.bootstrap, u.bootstrap) AS bootstrap, u.security, j.session_told_ms AS session_ms, CAST(j.revoked AS BIGINT) AS revoked,
+    coalesce(j.bootstrap, u.bootstrap) AS bootstrap, u.security, u.starts, j.session_told_ms AS session_ms, CAST(j.revoked AS BIGINT) AS revoked,
     CAST(j.thrown_out AS BIGINT) AS thrown_out, j.left_group, CASE WHEN j.revoked + j.thrown_out > 0 THEN j.back_ms END AS back_ms) AS facts,
   coalesce(u.proof, transform(j.witness, x -> named_struct('role', 'a member in the outage', 'event_id', x))
     || array(named_struct('role', 'authentication fails', 'event_id', j.authentication_id),

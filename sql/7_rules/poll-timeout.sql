@@ -1,5 +1,5 @@
 -- One row for each time that a member exceeded its poll timeout and left.
--- Reads: client_event, placed_event, clock_offset, config_value, coordinator_outage
+-- Reads: client_event, placed_event, clock_offset, config_value, coordinator_outage, process_pause
 WITH member_line AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, client_id, task, member_id, is_worker, stream_pos, at_ms, event, reason, event_id
   FROM client_event
@@ -29,12 +29,19 @@ WITH member_line AS (
   JOIN coordinator_outage o ON o.process_id = p.process_id AND o.instance = p.instance AND o.group_id = p.group_id AND o.client = p.client
     AND p.at_ms BETWEEN o.lost_ms AND coalesce(o.found_ms, o.closed_ms, o.last_ms) + coordinator_together_ms
   WHERE o.was_member GROUP BY p.event_id
+), pause AS (
+  -- A process that continues after a pause finds that its poll timeout has passed.
+  SELECT p.event_id, max(z.least_ms) AS paused_ms, max(z.after_id) AS after_id FROM poll_timeout_leave p
+  JOIN process_pause z ON z.process_id = p.process_id AND z.instance = p.instance AND p.at_ms BETWEEN z.after_ms AND z.after_ms + pause_noticed_ms
+  GROUP BY p.event_id
 )
 SELECT 'warning' AS severity, 'proved' AS verdict, p.kafka_cluster, p.group_id, coalesce(p.who, p.client) AS subject, p.at_ms - o.hi_ms AS from_ms,
-  p.at_ms - o.lo_ms AS to_ms, CASE WHEN w.event_id IS NOT NULL THEN 'without_coordinator' WHEN p.is_worker THEN 'worker' ELSE 'consumer' END AS code,
+  p.at_ms - o.lo_ms AS to_ms, CASE WHEN z.event_id IS NOT NULL THEN 'paused' WHEN w.event_id IS NOT NULL THEN 'without_coordinator' WHEN p.is_worker THEN 'worker' ELSE 'consumer' END AS code,
   struct(coalesce(p.task, p.client) AS name, p.process_id, p.instance, p.who AS member_id, p.task, p.at_ms AS left_at_ms, l.limit_ms, p.is_worker,
-    w.lost_ms AS lost_at_ms) AS facts,
-  array(named_struct('role', 'leaves', 'event_id', p.event_id), named_struct('role', 'loses its coordinator', 'event_id', w.lost_id)) AS proof
+    w.lost_ms AS lost_at_ms, z.paused_ms) AS facts,
+  array(named_struct('role', 'leaves', 'event_id', p.event_id), named_struct('role', 'loses its coordinator', 'event_id', w.lost_id),
+    named_struct('role', 'shows the pause', 'event_id', z.after_id)) AS proof
 FROM poll_timeout_leave p JOIN clock_offset o ON o.process_id = p.process_id AND o.is_island_reference
 LEFT JOIN poll_limit l ON l.process_id = p.process_id AND l.client_id = p.client_id
 LEFT JOIN coordinator_loss w ON w.event_id = p.event_id
+LEFT JOIN pause z ON z.event_id = p.event_id

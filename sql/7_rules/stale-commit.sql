@@ -1,18 +1,31 @@
 -- One row per member that tried to commit offsets after it had lost its membership.
--- Reads: fact_line, clock_offset, process_life
+-- Reads: fact_line, placed_event, clock_offset, process_life
 -- A commit that failed only because of the network, or that was retried inside the group, does not count. Neither does a commit that a
 -- member postpones while its group rebalances. ConsumerCoordinator.sendOffsetCommitRequest prints the same line after a lost membership,
 -- which the member's other lines show.
-WITH failed_commit AS (
+WITH consumer_thread AS (
+  -- A framework reports the exception of its consumer without the group: it is that of the only consumer that prints in the same thread.
+  SELECT process_id, instance, coalesce(thread, '-') AS thread, max(group_id) AS only_group, max(client_id) AS only_client,
+    -- kafka-python prints why its member is gone on its own, and does not repeat it with the commit.
+    sort_array(collect_list(CASE WHEN message LIKE '%member_id was not recognized%' THEN unix_millis(ts) END)) AS refused_ms
+  FROM placed_event WHERE group_id IS NOT NULL AND NOT client_kind <=> 'Worker' OR message LIKE '%member_id was not recognized%'
+  GROUP BY process_id, instance, coalesce(thread, '-') HAVING count(DISTINCT group_id) = 1 AND count(DISTINCT client_id) <= 1
+), commit_line AS (
+  SELECT f.kafka_cluster, coalesce(f.group_id, t.only_group) AS group_id, f.process_id, f.instance, coalesce(f.client_id, t.only_client) AS client_id, f.task,
+    f.at_ms, f.stream_pos, f.partition, f.offset, f.event_id, f.said, f.message,
+    exists(coalesce(t.refused_ms, array()), x -> f.at_ms - x BETWEEN 0 AND loss_noticed_ms) AS is_refused
+  FROM fact_line f LEFT JOIN placed_event p ON p.event_id = f.event_id
+  LEFT JOIN consumer_thread t ON t.process_id = p.process_id AND t.instance = p.instance AND t.thread = coalesce(p.thread, '-')
+  WHERE f.event = 'commit_failed'
+), failed_commit AS (
   SELECT f.kafka_cluster, f.group_id, f.process_id, f.instance, f.client_id, f.task, f.at_ms, f.stream_pos, f.partition, f.offset,
     f.event_id, coalesce(f.said, f.message) AS said, o.lo_ms, o.hi_ms
-  FROM fact_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
+  FROM commit_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
-  WHERE f.event = 'commit_failed' AND f.group_id IS NOT NULL AND f.message NOT LIKE 'Failing OffsetCommit request since%'
-    AND concat(coalesce(f.said, ''), ' ',
+  WHERE f.group_id IS NOT NULL AND f.message NOT LIKE 'Failing OffsetCommit request since%' AND (f.is_refused OR concat(coalesce(f.said, ''), ' ',
       f.message) RLIKE concat('(?i)not aware of this member|not part of an active group|unknown.?member|group membership out of date|',
       'illegal.?generation|generation id is not|not known in the current generation|stale member epoch|already rebalanced|',
-      'specified group generation|fenced')
+      'specified group generation|fenced'))
 ), commit_series AS (
   SELECT *, count_if(last_ms IS NULL OR at_ms - last_ms > commits_together_ms)
     OVER (PARTITION BY process_id, group_id, client_id ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS n

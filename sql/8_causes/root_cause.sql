@@ -2,7 +2,7 @@
 -- Reads: process_trouble, process_ending, coordinator_outage, group_outage, broker_absence, removed_member, setting, worker_setting, event_row
 -- Reads: generation, join_round, cluster_broker, process_life, clock_offset, filtered_log, rule_coordinator_unavailable, rule_poll_timeout
 -- Reads: rule_offsets_topic_unsatisfiable, rule_generation_reset, rule_rebalance_storm, rule_duplicate_declaration, rule_sink_group_shared
--- Reads: rule_group_id_collision, rule_static_member_fenced, rule_clock_skew, fact_line
+-- Reads: rule_group_id_collision, rule_static_member_fenced, rule_clock_skew, fact_line, process_pause, lost_membership
 -- Computed: forensics.causes.root_causes
 -- Grain: incident_id
 -- A cause follows from views, even if no rule reports its effects. A configuration that a rule reports is a cause by itself.
