@@ -108,11 +108,11 @@ def _returned(inputs: Inputs, part: Part, member: Row) -> _Touched:
 
 
 def _removed_by_brokers(inputs: Inputs, causes: list[Part]) -> Iterator[_Touched]:
-    """Yield the members that a coordinator removed because it had been down itself."""
+    """Yield the members that a coordinator removed because it had been down, or paused, itself."""
     losses = inputs.rows("lost_membership", columns=_LOSS)
     of_broker = ByKey((row for row in losses if row["kind"] == "coordinator" and row["member_id"] is not None), "kafka_cluster", "broker")
     for part in causes:
-        if part.cause == "broker_down":
+        if part.cause in ("broker_down", "process_paused"):
             for loss in of_broker[part.kafka_cluster, part.process_id]:
                 late_ms = inputs.knobs.coordinator_settled_ms + first(loss["session_ms"], 0)
                 if up_to(part.from_lo_ms, loss["removed_hi_ms"]) and up_to(

@@ -30,7 +30,13 @@ WITH printed_line AS (
   SELECT process_id, instance, before_ms, at_ms AS after_ms, before_id FROM printed_line
   WHERE before_ms IS NULL OR at_ms - before_ms >= pause_least_ms
 ), zookeeper_limit AS (
-  SELECT process_id, max(try_cast(value AS BIGINT)) AS limit_ms FROM setting WHERE key = 'zookeeper.session.timeout.ms' GROUP BY process_id
+  SELECT process_id, max(limit_ms) AS limit_ms
+  FROM (
+    SELECT process_id, try_cast(value AS BIGINT) AS limit_ms FROM setting WHERE key = 'zookeeper.session.timeout.ms'
+    UNION ALL
+    SELECT process_id, CAST(timeout_ms AS BIGINT) FROM event WHERE event = 'zookeeper_connected'
+  )
+  GROUP BY process_id
 ), late_sign AS (
   -- What was certainly late, and by how much at least.
   SELECT process_id, instance, unix_millis(ts) AS at_ms, event_id, client_id AS client, 'requests' AS how, duration_ms AS printed_ms,

@@ -1,5 +1,5 @@
 -- One row for each time that a member exceeded its poll timeout and left.
--- Reads: client_event, placed_event, clock_offset, config_value, coordinator_outage, process_pause
+-- Reads: client_event, placed_event, clock_offset, config_value, coordinator_outage, process_pause, ownership
 WITH member_line AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, client_id, task, member_id, is_worker, stream_pos, at_ms, event, reason, event_id
   FROM client_event
@@ -29,6 +29,22 @@ WITH member_line AS (
   JOIN coordinator_outage o ON o.process_id = p.process_id AND o.instance = p.instance AND o.group_id = p.group_id AND o.client = p.client
     AND p.at_ms BETWEEN o.lost_ms AND coalesce(o.found_ms, o.closed_ms, o.last_ms) + coordinator_together_ms
   WHERE o.was_member GROUP BY p.event_id
+), way_back AS (
+  -- What the consumer had to give up, and when it was given partitions again.
+  SELECT p.event_id, min(CASE WHEN e.event = 'partitions_assigned' THEN struct(e.stream_pos, e.at_ms, e.event_id) END) AS back,
+    min_by(e.partitions, e.stream_pos) FILTER (WHERE e.event = 'partitions_lost') AS lost
+  FROM poll_timeout_leave p
+  JOIN client_event e ON e.process_id = p.process_id AND e.instance = p.instance AND e.group_id = p.group_id AND e.client = p.client
+    AND e.stream_pos > p.stream_pos
+  WHERE NOT p.is_worker AND e.event IN ('partitions_assigned', 'partitions_lost') AND size(coalesce(e.partitions, array())) > 0
+  GROUP BY p.event_id
+), taken_meanwhile AS (
+  -- Another member consumed one of them before it was back.
+  SELECT DISTINCT p.event_id FROM poll_timeout_leave p JOIN way_back w ON w.event_id = p.event_id
+  JOIN clock_offset k ON k.process_id = p.process_id AND k.is_island_reference
+  JOIN ownership o ON o.kafka_cluster <=> p.kafka_cluster AND o.group_id = p.group_id AND o.resource_kind = 'partition'
+    AND array_contains(w.lost, o.resource) AND NOT o.process_id <=> p.process_id
+    AND coalesce(unix_millis(o.start_hi) < w.back.at_ms - k.lo_ms, true) AND coalesce(unix_millis(o.stop_hi) > p.at_ms - k.hi_ms, true)
 ), pause AS (
   -- A process that continues after a pause finds that its poll timeout has passed.
   SELECT p.event_id, max(z.least_ms) AS paused_ms, max(z.after_id) AS after_id FROM poll_timeout_leave p
@@ -38,10 +54,13 @@ WITH member_line AS (
 SELECT 'warning' AS severity, 'proved' AS verdict, p.kafka_cluster, p.group_id, coalesce(p.who, p.client) AS subject, p.at_ms - o.hi_ms AS from_ms,
   p.at_ms - o.lo_ms AS to_ms, CASE WHEN z.event_id IS NOT NULL THEN 'paused' WHEN w.event_id IS NOT NULL THEN 'without_coordinator' WHEN p.is_worker THEN 'worker' ELSE 'consumer' END AS code,
   struct(coalesce(p.task, p.client) AS name, p.process_id, p.instance, p.who AS member_id, p.task, p.at_ms AS left_at_ms, l.limit_ms, p.is_worker,
-    w.lost_ms AS lost_at_ms, z.paused_ms) AS facts,
+    w.lost_ms AS lost_at_ms, z.paused_ms, CASE WHEN t.event_id IS NULL THEN b.lost END AS lost,
+    CASE WHEN t.event_id IS NULL AND b.lost IS NOT NULL THEN b.back.at_ms - p.at_ms END AS away_ms) AS facts,
   array(named_struct('role', 'leaves', 'event_id', p.event_id), named_struct('role', 'loses its coordinator', 'event_id', w.lost_id),
-    named_struct('role', 'shows the pause', 'event_id', z.after_id)) AS proof
+    named_struct('role', 'shows the pause', 'event_id', z.after_id), named_struct('role', 'has partitions again', 'event_id', b.back.event_id)) AS proof
 FROM poll_timeout_leave p JOIN clock_offset o ON o.process_id = p.process_id AND o.is_island_reference
 LEFT JOIN poll_limit l ON l.process_id = p.process_id AND l.client_id = p.client_id
 LEFT JOIN coordinator_loss w ON w.event_id = p.event_id
 LEFT JOIN pause z ON z.event_id = p.event_id
+LEFT JOIN way_back b ON b.event_id = p.event_id
+LEFT JOIN taken_meanwhile t ON t.event_id = p.event_id

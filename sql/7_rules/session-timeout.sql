@@ -1,6 +1,6 @@
 -- One row per member that the broker removed for missing heartbeats, according to the broker's log or, without one, the member's own.
 -- Reads: placed_event, event, member, config_value, client_event, clock_offset, generation, removed_member, process_life, coordinator_outage
--- Reads: lost_membership, shared_log, filtered_log, lost_range
+-- Reads: lost_membership, shared_log, filtered_log, lost_range, process_pause
 -- Other rules report a member that had left, or had stopped polling, before the broker removed it.
 WITH expiry AS (
   SELECT e.kafka_cluster, e.group_id, e.member_id, e.process_id AS broker, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id
@@ -59,6 +59,10 @@ WITH expiry AS (
   JOIN event e ON e.member_id = x.member_id AND e.group_id = x.group_id AND e.broker_id IS NULL AND e.event NOT LIKE 'leader\\_%'
   JOIN shared_log s ON s.process_id = e.process_id AND s.member_count > 0
   GROUP BY x.event_id, x.member_id
+), paused_broker AS (
+  -- A coordinator that continues after a pause removes the members that it could not hear meanwhile.
+  SELECT x.event_id, max(p.least_ms) AS paused_ms, min(p.after_id) AS after_id FROM expiry x
+  JOIN process_pause p ON p.process_id = x.broker AND x.at_ms BETWEEN p.after_ms AND p.after_ms + pause_noticed_ms GROUP BY x.event_id
 ), client_session AS (
   SELECT process_id, client_id, max(value) AS session_ms FROM config_value WHERE key = 'session.timeout.ms' GROUP BY process_id, client_id
 ), worker_session AS (
@@ -104,7 +108,7 @@ WITH expiry AS (
   SELECT CASE WHEN coalesce(d.ending.event_id, l.removed_id, n.removed_id) IS NOT NULL AND j.event_id IS NULL
       AND NOT m.left_client <=> 'expired' THEN 'note' ELSE 'warning' END AS severity,
     x.kafka_cluster, x.group_id, x.member_id AS subject, x.at_ms AS from_ms, x.at_ms AS to_ms,
-    CASE WHEN m.process_id IS NULL AND n.removed_id IS NOT NULL THEN 'abandoned'
+    CASE WHEN z.event_id IS NOT NULL THEN 'broker_paused' WHEN m.process_id IS NULL AND n.removed_id IS NOT NULL THEN 'abandoned'
       WHEN m.process_id IS NULL AND k.process_id IS NOT NULL THEN 'in_shared_log'
       WHEN m.process_id IS NULL THEN CASE WHEN j.event_id IS NULL THEN 'unknown_process' ELSE 'unknown_rejoined' END
       WHEN m.left_client = 'expired' THEN 'came_back' WHEN j.event_id IS NOT NULL THEN 'rejoined'
@@ -115,15 +119,17 @@ WITH expiry AS (
     a.protocol AS broker_protocol, own.last.event AS last_event, own.last.at_ms AS last_at_ms, j.again.at_ms AS again_at_ms,
     d.ending.at_ms AS ending_at_ms, l.closing.at_ms AS closed_at_ms, l.lost.at_ms AS lost_at_ms,
     CASE WHEN m.process_id IS NULL THEN k.process_id END AS shared_log, n.client AS namesake,
-    coalesce(n.processes, CAST(array() AS ARRAY<STRING>)) AS namesake_processes,
+    coalesce(n.processes, CAST(array() AS ARRAY<STRING>)) AS namesake_processes, z.paused_ms,
     array(named_struct('role', 'removed for missing heartbeats', 'event_id', x.event_id),
       named_struct('role', 'last group line of the member', 'event_id', own.last.event_id),
       named_struct('role', 'joins again', 'event_id', j.again.event_id), named_struct('role', 'its process stops', 'event_id', d.ending.event_id),
       named_struct('role', 'loses its coordinator', 'event_id', l.lost.event_id),
-      named_struct('role', 'is closed', 'event_id', l.closing.event_id)) AS proof
+      named_struct('role', 'is closed', 'event_id', l.closing.event_id), named_struct('role', 'shows that the coordinator was paused',
+      'event_id', z.after_id)) AS proof
   FROM expiry x LEFT JOIN member m ON m.kafka_cluster = x.kafka_cluster AND m.group_id = x.group_id AND m.member_id = x.member_id
   LEFT JOIN last_member_line own ON own.event_id = x.event_id
   LEFT JOIN rejoin j ON j.event_id = x.event_id
+  LEFT JOIN paused_broker z ON z.event_id = x.event_id
   LEFT JOIN removed_process d ON d.event_id = x.event_id
   LEFT JOIN closed_client l ON l.removed_id = x.event_id AND l.member_id = x.member_id
   LEFT JOIN member_in_shared_log k ON k.event_id = x.event_id AND k.member_id = x.member_id
@@ -138,13 +144,13 @@ WITH expiry AS (
     CASE WHEN h.lost_id IS NOT NULL THEN 'own_words' ELSE 'told_by_coordinator' END AS code, h.member_id, h.process_id, h.instance, h.task,
     NULL AS group_instance_id, NULL AS broker, h.at_ms, try_cast(h.session_ms AS BIGINT),
     CASE WHEN h.lost_id IS NULL THEN coalesce(a.protocol, 'consumer') END, CASE WHEN h.lost_id IS NOT NULL THEN 'coordinator_lost' END, h.lost_ms,
-    NULL AS again_at_ms, NULL AS ending_at_ms, NULL AS closed_at_ms, NULL AS lost_at_ms, NULL AS shared_log, NULL AS namesake, array(),
+    NULL AS again_at_ms, NULL AS ending_at_ms, NULL AS closed_at_ms, NULL AS lost_at_ms, NULL AS shared_log, NULL AS namesake, array(), NULL AS paused_ms,
     filter(array(named_struct('role', 'no answer to a heartbeat for a session timeout', 'event_id', h.lost_id),
       named_struct('role', 'the coordinator no longer knows the member', 'event_id', h.event_id)), p -> p.event_id IS NOT NULL) AS proof
   FROM loss_in_member_log h LEFT JOIN assigned_by_broker a ON a.kafka_cluster = h.kafka_cluster AND a.group_id = h.group_id
 )
 SELECT severity, 'proved' AS verdict, kafka_cluster, group_id, subject, from_ms, to_ms, code,
   struct(member_id, process_id, instance, task, group_instance_id, broker, removed_at_ms, session_ms, broker_protocol, last_event, last_at_ms,
-    again_at_ms, ending_at_ms, closed_at_ms, lost_at_ms, shared_log, namesake, namesake_processes) AS facts,
+    again_at_ms, ending_at_ms, closed_at_ms, lost_at_ms, shared_log, namesake, namesake_processes, paused_ms) AS facts,
   proof
 FROM finding_row
