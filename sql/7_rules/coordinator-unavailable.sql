@@ -191,7 +191,7 @@ WITH unaffected_members AS (
   FROM refused_or_unstored
 )
 -- Members print the loss, so it is proved; its cause is a separate question.
-SELECT CASE WHEN u.code IS NOT NULL THEN u.severity
+SELECT CASE WHEN u.code IS NOT NULL THEN u.severity WHEN j.code = 'flapping' THEN 'warning'
     WHEN j.never AND j.longest_ms >= outage_critical_ms THEN 'critical'
     -- All members that these logs show stopped working because of it.
     WHEN j.untroubled_count = 0 AND NOT j.is_sink AND (j.open OR j.longest_ms >= outage_critical_ms AND j.revoked + j.thrown_out >= size(j.who))
