@@ -41,7 +41,7 @@ def broker_pauses(inputs: Inputs) -> Iterator[Trouble]:
                     instance=pause["instance"],
                     from_lo_ms=minus(after_lo_ms, pause["most_ms"]),
                     from_hi_ms=minus(after_hi_ms, pause["least_ms"]),
-                    to_lo_ms=after_lo_ms,
+                    to_lo_ms=minus(after_lo_ms, inputs.knobs.heartbeat_late_ms),
                     to_hi_ms=after_hi_ms,
                     witness=pause["witness"] or (),
                 )

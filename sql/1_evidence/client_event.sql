@@ -13,8 +13,8 @@ CREATE OR REPLACE TEMPORARY VIEW client_event (
 )
 AS
 WITH polling_thread AS (
-  -- Before 1.0 a consumer prints no client id, and the thread of its heartbeats is named after the group: it belongs to the only thread of the log that
-  -- polls for that group.
+  -- Before 1.0 a consumer prints no client id, and the thread of its heartbeats is named after the group: it belongs to the only thread of the
+  -- log that polls for that group.
   SELECT process_id, instance, group_id, min(thread) AS polls FROM event
   WHERE group_id IS NOT NULL AND client_id IS NULL AND task IS NULL AND NOT thread LIKE 'kafka-coordinator-heartbeat-thread%'
     AND event IN ('coordinator_discovered', 'coordinator_lost', 'joining', 'joined', 'synced', 'partitions_assigned', 'partitions_revoked')

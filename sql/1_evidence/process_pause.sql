@@ -1,10 +1,10 @@
 -- One row for each time in which a process certainly did not run, as its own log shows: it was paused, or its host was.
 -- Reads: event, process_line, setting, filtered_log, lost_range, shared_log
 -- Grain: process_id, instance, after_id
--- A paused process prints nothing, and when it continues, all of its threads find at the same moment that time has passed. Each client of Kafka cancels a
--- request when its timeout has passed, a ZooKeeper client gives up within its session timeout, and a Connect task reports its commits at fixed intervals.
--- Several clients that do so much too late, after a silence of the whole process, did not run. One client alone may have been blocked. Kafka's clients
--- measure time by the clock of the host: one that is set forward looks the same.
+-- A paused process prints nothing, and when it continues, all of its threads find at the same moment that time has passed. Each client of Kafka
+-- cancels a request when its timeout has passed, a ZooKeeper client gives up within its session timeout, and a Connect task reports its commits at
+-- fixed intervals. Several clients that do so much too late, after a silence of the whole process, did not run. One client alone may have been
+-- blocked. Kafka's clients measure time by the clock of the host: one that is set forward looks the same.
 CREATE OR REPLACE TEMPORARY VIEW process_pause (
   process_id, instance,
   before_ms  COMMENT 'It ran at this time: its last line before the pause, or in a log that begins later, when its last request was sent (own clock)',
@@ -12,7 +12,7 @@ CREATE OR REPLACE TEMPORARY VIEW process_pause (
   least_ms   COMMENT 'The pause lasted at least this long, milliseconds',
   most_ms    COMMENT 'It lasted at most this long, milliseconds',
   printed_ms COMMENT 'Longest time without an answer that a line prints, milliseconds; NULL: none does',
-  how        COMMENT 'requests: several clients cancelled requests much too late; zookeeper: its ZooKeeper client noticed much too late that nothing came;
+  how        COMMENT 'requests: several clients cancelled requests much too late; zookeeper: its ZooKeeper client noticed so much too late;
     periodic: lines that come at fixed intervals stopped, and several clients lost their sessions at the first moment afterwards',
   clients    COMMENT 'Number of clients that noticed it',
   after_id   COMMENT 'Event that first shows it after the pause',

@@ -143,7 +143,7 @@ WITH connection_line AS (
   UNION ALL
   -- Its own log shows that it did not run, whether or not that cost it a membership.
   SELECT m.kafka_cluster, m.group_id, p.process_id, p.instance, CAST(NULL AS STRING), 'paused', false, p.before_ms, p.after_ms,
-    p.before_ms - o.hi_ms, p.after_ms - p.least_ms - o.lo_ms, p.after_ms - o.hi_ms, p.after_ms - o.lo_ms, o.reference_process_id,
+    p.before_ms - o.hi_ms, p.after_ms - p.least_ms - o.lo_ms, p.after_ms - heartbeat_late_ms - o.hi_ms, p.after_ms - o.lo_ms, o.reference_process_id,
     p.witness
   FROM process_pause p JOIN clock_offset o ON o.process_id = p.process_id AND o.is_island_reference
   JOIN process_life l ON l.process_id = p.process_id AND l.instance = p.instance AND NOT l.is_broker

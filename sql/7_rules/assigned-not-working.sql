@@ -6,7 +6,8 @@ WITH clock_lead AS (
 ), herder_failure AS (
   SELECT f.kafka_cluster, f.worker_group_id AS group_id, f.process_id, f.instance, f.event_id, f.at_ms - k.ahead_ms AS reference_ms,
     coalesce(regexp_replace(f.said, '^([a-z0-9_]+[.])+', ''), f.root_error, f.message) AS said,
-    CASE WHEN f.root_error <> f.said THEN regexp_replace(f.root_error, '^([a-z0-9_]+[.])+', '') END AS root_error, a.process_id IS NOT NULL AS had_work
+    CASE WHEN f.root_error <> f.said THEN regexp_replace(f.root_error, '^([a-z0-9_]+[.])+', '') END AS root_error,
+    a.process_id IS NOT NULL AS had_work
   FROM fact_line f JOIN clock_lead k ON k.process_id = f.process_id
   LEFT JOIN (SELECT DISTINCT process_id, instance FROM join_round WHERE is_worker AND worker_assigned_ms IS NOT NULL) a ON a.process_id = f.process_id
     AND a.instance = f.instance
@@ -69,8 +70,8 @@ WITH clock_lead AS (
   SELECT DISTINCT process_id, instance, task FROM placed_event
   WHERE task IS NOT NULL AND event IN ('task_commit_idle', 'task_committing', 'task_started', 'task_executing')
 ), first_assignment AS (
-  -- An assignment of Connect's cooperative protocol also lists the tasks that the worker keeps, and does not start again. In a log that begins later than
-  -- its worker, those of the first assignment may be such tasks.
+  -- An assignment of Connect's cooperative protocol also lists the tasks that the worker keeps, and does not start again. In a log that begins
+  -- later than its worker, those of the first assignment may be such tasks.
   SELECT a.process_id, a.instance, min(a.at_ms) AS at_ms FROM worker_assignment a WHERE a.instance = 0 GROUP BY a.process_id, a.instance
 ), kept_task AS (
   SELECT DISTINCT t.process_id, t.instance, t.task FROM assigned_task t

@@ -52,12 +52,15 @@ WITH member_line AS (
   GROUP BY p.event_id
 )
 SELECT 'warning' AS severity, 'proved' AS verdict, p.kafka_cluster, p.group_id, coalesce(p.who, p.client) AS subject, p.at_ms - o.hi_ms AS from_ms,
-  p.at_ms - o.lo_ms AS to_ms, CASE WHEN z.event_id IS NOT NULL THEN 'paused' WHEN w.event_id IS NOT NULL THEN 'without_coordinator' WHEN p.is_worker THEN 'worker' ELSE 'consumer' END AS code,
+  p.at_ms - o.lo_ms AS to_ms,
+  CASE WHEN z.event_id IS NOT NULL THEN 'paused' WHEN w.event_id IS NOT NULL THEN 'without_coordinator' WHEN p.is_worker THEN 'worker'
+    ELSE 'consumer' END AS code,
   struct(coalesce(p.task, p.client) AS name, p.process_id, p.instance, p.who AS member_id, p.task, p.at_ms AS left_at_ms, l.limit_ms, p.is_worker,
     w.lost_ms AS lost_at_ms, z.paused_ms, CASE WHEN t.event_id IS NULL THEN b.lost END AS lost,
     CASE WHEN t.event_id IS NULL AND b.lost IS NOT NULL THEN b.back.at_ms - p.at_ms END AS away_ms) AS facts,
   array(named_struct('role', 'leaves', 'event_id', p.event_id), named_struct('role', 'loses its coordinator', 'event_id', w.lost_id),
-    named_struct('role', 'shows the pause', 'event_id', z.after_id), named_struct('role', 'has partitions again', 'event_id', b.back.event_id)) AS proof
+    named_struct('role', 'shows the pause', 'event_id', z.after_id), named_struct('role', 'has partitions again', 'event_id',
+    b.back.event_id)) AS proof
 FROM poll_timeout_leave p JOIN clock_offset o ON o.process_id = p.process_id AND o.is_island_reference
 LEFT JOIN poll_limit l ON l.process_id = p.process_id AND l.client_id = p.client_id
 LEFT JOIN coordinator_loss w ON w.event_id = p.event_id

@@ -144,7 +144,8 @@ WITH expiry AS (
     CASE WHEN h.lost_id IS NOT NULL THEN 'own_words' ELSE 'told_by_coordinator' END AS code, h.member_id, h.process_id, h.instance, h.task,
     NULL AS group_instance_id, NULL AS broker, h.at_ms, try_cast(h.session_ms AS BIGINT),
     CASE WHEN h.lost_id IS NULL THEN coalesce(a.protocol, 'consumer') END, CASE WHEN h.lost_id IS NOT NULL THEN 'coordinator_lost' END, h.lost_ms,
-    NULL AS again_at_ms, NULL AS ending_at_ms, NULL AS closed_at_ms, NULL AS lost_at_ms, NULL AS shared_log, NULL AS namesake, array(), NULL AS paused_ms,
+    NULL AS again_at_ms, NULL AS ending_at_ms, NULL AS closed_at_ms, NULL AS lost_at_ms, NULL AS shared_log, NULL AS namesake, array(),
+    NULL AS paused_ms,
     filter(array(named_struct('role', 'no answer to a heartbeat for a session timeout', 'event_id', h.lost_id),
       named_struct('role', 'the coordinator no longer knows the member', 'event_id', h.event_id)), p -> p.event_id IS NOT NULL) AS proof
   FROM loss_in_member_log h LEFT JOIN assigned_by_broker a ON a.kafka_cluster = h.kafka_cluster AND a.group_id = h.group_id

@@ -8,7 +8,8 @@ WITH failure AS (
   -- A line of the same name reports a failure while it shuts down.
   LEFT ANTI JOIN fact_line s ON s.process_id = f.process_id AND s.instance = f.instance AND f.event = 'broker_failed'
     AND s.event IN ('broker_started', 'process_stopping') AND s.stream_pos < f.stream_pos
-  WHERE f.event = 'connect_start_failed' OR f.event = 'broker_failed' AND NOT f.message RLIKE 'during \\w* ?shutdown' AND NOT f.message LIKE 'Halting%'
+  WHERE f.event = 'connect_start_failed' OR f.event = 'broker_failed' AND NOT f.message RLIKE 'during \\w* ?shutdown'
+    AND NOT f.message LIKE 'Halting%'
   GROUP BY f.process_id, f.instance, f.event = 'broker_failed'
 ), without_broker AS (
   -- A worker that no broker answered: see coordinator-unavailable.
@@ -25,14 +26,17 @@ WITH failure AS (
 ), last_run AS (
   SELECT process_id, max(instance) AS instance FROM process_life GROUP BY process_id
 ), series AS (
-  SELECT f.process_id, f.is_broker, n.started_ms, min(n.started_id) AS started_id, count(*) AS starts, min(f.at_ms) AS first_ms, max(f.at_ms) AS last_ms,
+  SELECT f.process_id, f.is_broker, n.started_ms, min(n.started_id) AS started_id, count(*) AS starts, min(f.at_ms) AS first_ms,
+    max(f.at_ms) AS last_ms,
     max(f.instance) AS instance, max_by(f.said, f.instance) AS said, max_by(f.root_error, f.instance) AS root_error,
-    count(DISTINCT coalesce(f.root_error, f.said)) AS reasons, transform(sort_array(collect_list(struct(f.stream_pos, f.event_id))), x -> x.event_id) AS event_ids
+    count(DISTINCT coalesce(f.root_error, f.said)) AS reasons, transform(sort_array(collect_list(struct(f.stream_pos, f.event_id))),
+    x -> x.event_id) AS event_ids
   FROM failure f LEFT JOIN next_start n ON n.process_id = f.process_id AND n.instance = f.instance AND n.is_broker = f.is_broker
   LEFT ANTI JOIN without_broker w ON NOT f.is_broker AND w.process_id = f.process_id AND w.instance = f.instance
   GROUP BY f.process_id, f.is_broker, n.started_ms
 )
-SELECT CASE WHEN s.started_ms IS NULL THEN 'critical' ELSE 'warning' END AS severity, 'proved' AS verdict, c.kafka_cluster, c.worker_group_id AS group_id,
+SELECT CASE WHEN s.started_ms IS NULL THEN 'critical' ELSE 'warning' END AS severity, 'proved' AS verdict, c.kafka_cluster,
+  c.worker_group_id AS group_id,
   s.process_id AS subject, s.first_ms - (o.lo_ms + o.hi_ms) DIV 2 AS from_ms, s.started_ms - (o.lo_ms + o.hi_ms) DIV 2 AS to_ms,
   CASE WHEN coalesce(s.root_error, s.said, '') LIKE '%ConfigException%' THEN 'configuration' ELSE 'failed' END AS code,
   struct(s.process_id, s.instance, s.is_broker, s.starts, regexp_replace(s.said, '^([a-z0-9_]+[.])+', '') AS said,

@@ -293,6 +293,7 @@ def test_bounds_of_a_duration_in_a_headline_are_rounded_outwards(lo: int, hi: in
 
 #: How the words before a duration bound it: from below (rounded down), from above (rounded up). `seconds` without an argument rounds down.
 BOUNDS = {
+    "silence of": "up", "printed nothing for": "up",
     "at least": "down", "when N": "down", "wrong by more than": "down",
     "up to": "up", "at most": "up", "within": "up", "later than": "up", "N above": "up",
     "silent for more than": "up", "works for more than": "up",
@@ -300,7 +301,7 @@ BOUNDS = {
 #: Words before a duration that was measured, on one clock, or that is the difference of two settings.
 EXACT = {
     "N in", "N took", "'N waited", "N for", "coordinator for", "record for", "rebalance took", "delay of", "detected it", "the wait", "one every", "member again",
-    "members again", "as printed", "than printed", "least N", "differ by", "other by",
+    "members again", "as printed", "than printed", "least N", "differ by", "other by", "partitions again", "lasted =", "heard nothing for",
 }  # fmt: skip
 
 
