@@ -68,11 +68,11 @@ def compose(report: Report, names: Names, clock: Clock, window: str = "") -> lis
         labelled = (("Why", alone[0]["explanation"]), ("Next", alone[0]["advice"]))
         blocks += [Heading(3, ""), Table(_LABELLED, tuple(row for row in labelled if row[1]))]
         alone = alone[1:]
-    errors = unexplained(report)
+    errors = unexplained(report, is_grave=bool(graver))
     if alone or errors:
         rows = [(f["severity"], shorten(f["headline"], _LONGEST), f["finding_id"]) for f in (*alone[:_LISTED], *errors[:_ERRORS])]
-        more = max(0, len(alone) - _LISTED) + max(0, len(errors) - _ERRORS)
-        rows += [("", f"and {more} more: `forensics report --full`", "")] * (more > 0)
+        unlisted = max(0, len(alone) - _LISTED) + max(0, len(errors) - _ERRORS)
+        rows += [("", f"and {unlisted} more: `forensics report --full`", "")] * (unlisted > 0)
         blocks += [Heading(3, "Also"), Table((Column("", fixed=True), Column(""), Column("", fixed=True)), tuple(rows))]
     return [*blocks, Heading(3, ""), foot(report, clock)]
 
@@ -88,9 +88,9 @@ def without_incident(report: Report) -> list[Row]:
     return [f for f in report.findings if not f.get("incident_id") and f["severity"] != "note"]
 
 
-def unexplained(report: Report) -> list[Row]:
+def unexplained(report: Report, *, is_grave: bool) -> list[Row]:
     """Return the notes of rules whose lines no other finding explains, such as errors: they may be the reason that the reader looks for."""
-    rest = {name for name, words in rule_words().items() if words.links.rest}
+    rest = {name for name, words in rule_words().items() if words.links.rest == "always" or words.links.rest and not is_grave}
     return [f for f in report.findings if f["rule"] in rest]
 
 

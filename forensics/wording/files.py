@@ -75,7 +75,8 @@ class Links:
         effects: the rules whose occurrences may be its effects; None: all of a higher level.
         no_effects_of: root causes with which it has no effects.
         repeats: threshold: from this number of occurrences on they are one finding, whatever their subjects are.
-        rest: True if an occurrence is left out if lines of other rules' occurrences include all of its lines.
+        rest: if not empty, an occurrence is left out if lines of other rules' occurrences include all of its lines. The first screen lists the others
+            though they are notes: `always`, or `alone`, if there is no graver incident.
         alone_by: what occurrences without a known cause have in common that are one incident: their `finding`, or their `subject`.
     """
 
@@ -91,7 +92,7 @@ class Links:
     no_effects_of: frozenset[str] = frozenset()
     repeats: str = "repeat_times"
     alone_by: str = "finding"
-    rest: bool = False
+    rest: str = ""
 
     @property
     def all_facts(self) -> frozenset[str]:
@@ -106,6 +107,7 @@ _CHOICES = {
     "cause_by": {"subject", "witness", "group"},
     "follows": {"client", "process"},
     "alone_by": {"finding", "subject"},
+    "rest": {"always", "alone"},
 }
 
 
