@@ -66,8 +66,10 @@ WITH clock_lead AS (
       || transform(array_except(lower_ids, upper_ids), x -> named_struct('role', 'lower bound of the clock offset', 'event_id', x)) AS proof
   FROM clock_finding
   UNION ALL
-  SELECT CASE WHEN s.is_short THEN 'note' ELSE 'warning' END, CASE WHEN s.is_short THEN 'undecided' ELSE 'proved' END, CASE WHEN o.process_id IS NOT NULL THEN concat(s.process_id, ' or ', s.partner) ELSE s.process_id END, NULL,
-    CASE WHEN s.is_short THEN 'order_unclear' WHEN s.how = 'set_back' THEN 'set_back' WHEN o.process_id IS NOT NULL THEN 'contradict_each_other' ELSE 'contradicted' END AS code,
+  SELECT CASE WHEN s.is_short THEN 'note' ELSE 'warning' END, CASE WHEN s.is_short THEN 'undecided' ELSE 'proved' END,
+    CASE WHEN o.process_id IS NOT NULL THEN concat(s.process_id, ' or ', s.partner) ELSE s.process_id END, NULL,
+    CASE WHEN s.is_short THEN 'order_unclear' WHEN s.how = 'set_back' THEN 'set_back'
+      WHEN o.process_id IS NOT NULL THEN 'contradict_each_other' ELSE 'contradicted' END AS code,
     s.process_id, s.partner, NULL, NULL, s.by_ms, NULL, s.times, NULL, NULL, NULL,
     transform(s.witness, x -> named_struct('role', 'cannot be true with a steady clock', 'event_id', x)) AS proof
   FROM clock_step s
