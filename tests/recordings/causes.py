@@ -92,10 +92,11 @@ def _to_processes(recording: Recording) -> Iterator[Done]:
 def _to_brokers(recording: Recording) -> Iterator[Done]:
     for n, deed in enumerate(recording.deeds):
         if deed["did"] in ("broker killed", "broker stopped") and deed["t_ms"] < recording.end_ms:
-            back = (int(d["t_ms"]) for d in recording.deeds[n + 1 :] if d["did"] == "broker started" and d["broker"] == deed["broker"])
-            yield Done(
-                frozenset({"broker_down"}), frozenset({f"broker {deed['broker']}"}), deed["t_ms"], next(back, None), f"{deed['did']} {deed['broker']}"
-            )
+            back = next((int(d["t_ms"]) for d in recording.deeds[n + 1 :] if d["did"] == "broker started" and d["broker"] == deed["broker"]), None)
+            # A broker that comes back without its offsets is one incident, which its loss of offsets names.
+            wiped = any(d["did"] == "offsets topic wiped" and (back is None or d["t_ms"] <= back) for d in recording.deeds[n + 1 :])
+            causes = frozenset({"broker_down", "offsets_lost"} if wiped else {"broker_down"})
+            yield Done(causes, frozenset({f"broker {deed['broker']}"}), deed["t_ms"], back, f"{deed['did']} {deed['broker']}")
         elif deed["did"] == "offsets topic wiped":
             yield Done(frozenset({"offsets_lost"}), frozenset(), deed["t_ms"], recording.end_ms, deed["did"])
         elif deed["did"] == "brokers started" and deed.get("offsets_rf", 1) > deed["n"]:
