@@ -58,10 +58,10 @@ WITH printed_line AS (
   GROUP BY s.process_id, s.instance, s.after_ms, g.how HAVING g.how = 'zookeeper' OR count(DISTINCT g.client) > 1
 ), commit_line AS (
   SELECT process_id, instance, at_ms, lag(at_ms) OVER w AS before_ms, at_ms - lag(at_ms) OVER w AS step_ms,
-    greatest(lag(at_ms) OVER w - lag(at_ms, 2) OVER w, lag(at_ms, 2) OVER w - lag(at_ms, 3) OVER w) AS before_most_ms,
-    least(lag(at_ms) OVER w - lag(at_ms, 2) OVER w, lag(at_ms, 2) OVER w - lag(at_ms, 3) OVER w) AS before_least_ms,
-    greatest(lead(at_ms) OVER w - at_ms, lead(at_ms, 2) OVER w - lead(at_ms) OVER w) AS after_most_ms,
-    least(lead(at_ms) OVER w - at_ms, lead(at_ms, 2) OVER w - lead(at_ms) OVER w) AS after_least_ms
+    greatest((lag(at_ms) OVER w) - (lag(at_ms, 2) OVER w), (lag(at_ms, 2) OVER w) - (lag(at_ms, 3) OVER w)) AS before_most_ms,
+    least((lag(at_ms) OVER w) - (lag(at_ms, 2) OVER w), (lag(at_ms, 2) OVER w) - (lag(at_ms, 3) OVER w)) AS before_least_ms,
+    greatest((lead(at_ms) OVER w) - at_ms, (lead(at_ms, 2) OVER w) - (lead(at_ms) OVER w)) AS after_most_ms,
+    least((lead(at_ms) OVER w) - at_ms, (lead(at_ms, 2) OVER w) - (lead(at_ms) OVER w)) AS after_least_ms
   FROM (
     SELECT process_id, instance, stream_pos, task, event, unix_millis(ts) AS at_ms FROM event
     WHERE event IN ('task_commit_idle', 'task_committing') AND task IS NOT NULL AND ts IS NOT NULL
