@@ -21,6 +21,8 @@ ROOT = "root cause"
 SPLIT_RULES = ("split-brain-task", "split-brain-partition")
 #: Rules whose findings are in the impact, with their times.
 _IN_IMPACT = (*SPLIT_RULES, "unassigned-tasks")
+#: The rule whose findings let an incident last longer, and whose advice ends that.
+_BUG = "known-bug"
 _SECOND = timedelta(seconds=1)
 _MAX_STEPS, _SAME_RULE, _MAX_LEDGER = 8, 2, 3
 _TWICE = "may be processed twice"
@@ -137,16 +139,23 @@ def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row])
         hits=tuple(_damage(report, incident, tree, pairs, names)),
         pairs=tuple(pairs),
         now=incident.get("stop_now") or _check(incident, pairs),
-        next=incident.get("next") or incident["advice"] or next((f["advice"] for f in graver), ""),
+        next=_next(incident, graver),
         prevent=incident.get("prevent") or next(delayed, ""),
         left_out=len(others) - len(shown),
     )
 
 
+def _next(incident: Row, graver: Sequence[Row]) -> str:
+    """Return where to look for the reason behind the root cause, and the remedy for each known bug that made it last."""
+    first = incident.get("next") or incident["advice"] or next((f["advice"] for f in graver), "")
+    bugs = {f["code"]: f["advice"] for f in graver if f["rule"] == _BUG and f["advice"] != first}
+    return " ".join([first, *(f"{bug}: {advice}" for bug, advice in bugs.items())]).strip()
+
+
 def _check(incident: Row, pairs: Sequence[Row]) -> str:
-    """Return what to check after the end; empty if the incident is not over, or if nothing may have been done twice."""
+    """Return what to check after the end, or after the shutdown of its processes; empty if it goes on, or if nothing may have been done twice."""
     worked = sorted({s["resource"] for s in pairs if s["verdict"] == "proved" and s["kind"] == "work" and not _in_transactions(s)})
-    if incident.get("state") != "over" or not worked:
+    if not worked or incident.get("state") != "over" and incident.get("over_how") != "shut_down":
         return ""
     return f"nothing to stop; check the output of {in_words(worked, pairs)} for duplicates"
 

@@ -86,6 +86,28 @@ def test_of_equally_grave_incidents_the_one_that_goes_on_comes_first() -> None:
     assert written.index("w1 died") < written.index("w0 died") < written.index("w2 died")
 
 
+def test_the_remedy_of_a_known_bug_that_made_an_incident_last_is_among_its_next_steps() -> None:
+    views = rows()
+    (cause,) = views["incident"]
+    bug = finding("known-bug", "warning", code="KAFKA-9184", finding_id="f-bug", incident_id=cause["incident_id"], caused_by=None, advice="Upgrade.")
+    views["finding"].append(bug)
+    views["incident"] = [cause | {"next": "Check the network.", "finding_ids": [*cause["finding_ids"], "f-bug"]}]
+    assert "Next Check the network. KAFKA-9184: Upgrade." in flat(screen(views))
+
+
+@pytest.mark.parametrize(("over_how", "is_said"), [("shut_down", True), (None, False)])
+def test_after_the_shutdown_of_two_owners_there_is_nothing_to_stop(over_how: str | None, *, is_said: bool) -> None:
+    report = made()
+    (cause,) = report.incidents
+    report = replace(
+        report,
+        incidents=[cause | {"state": "open", "over_how": over_how}],
+        split_brain=[pair | {"incident_id": cause["incident_id"]} for pair in report.split_brain],
+    )
+    (found,) = story.stories(report, Names(report))
+    assert found.now.startswith("nothing to stop; check the output of task orders-2") is is_said
+
+
 def _impact(gaps: list[dict], pairs: list[dict] = (), findings: list[dict] = ()) -> str:  # the rows of one incident's impact, as one text
     views = rows() | {"duplicate_ledger": [], "occurrence": [], "split_brain": list(pairs), "finding": list(findings)}
     gap = {"incident_id": "i-0", "kafka_cluster": "abc", "group_id": "connect-cluster", "resource_kind": "task", "from_ts": at(60), "to_ts": at(70)}
