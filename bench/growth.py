@@ -3,8 +3,8 @@
     python bench/growth.py WORKFOLDER [--kinds handovers owners ...] [--scale 1] [--engine sail] [--json bench/growth.json]
 
 For each kind, logs are generated at n, 2n and 4n. Processes of their own ingest them and build all views, print the report, and write the page. Each takes
-processor time, and memory of its process tree at the peak. The same for a log of a few lines is subtracted, because starting takes most of a small case's
-time. A factor is what 2n takes divided by what n takes: 2 is in proportion, 4 is quadratic. Differences that are too small to be measured have no factor.
+processor time, and memory of its process tree at the peak. The same for a log of a few lines of the first kind is subtracted, because starting takes most of
+a small case's time. A factor is what 2n takes divided by what n takes: 2 is in proportion, 4 is quadratic. Differences that are too small to be measured have no factor.
 The exit code is 1 if a factor exceeds 2.6.
 """
 
@@ -285,9 +285,9 @@ def main() -> None:
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     found = json.loads(options.json.read_text(encoding="utf-8")) if options.json.exists() else {"kinds": []}
+    start = measured(options.work, options.kinds[0], 2, options.engine)
+    print(_printed("a few lines", start), flush=True)
     for name in options.kinds:
-        start = measured(options.work, name, 2, options.engine)
-        print(_printed(name, start), flush=True)
         sizes = []
         for times in (1, 2, 4):
             sizes.append(measured(options.work, name, int(KINDS[name][0] * options.scale) * times, options.engine))

@@ -35,7 +35,7 @@ _TYPE = r"[A-Z]+(?:<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>)?"
 #: The columns and the comment of a view, up to its query.
 _DECLARATION = re.compile(r"(TEMPORARY VIEW \w+)(?:\s*\(\n(.+?)\n\))?(?:\nCOMMENT '((?:[^']|'')*)')?(?=\nAS\s*\n|\s*\Z)", re.DOTALL | re.IGNORECASE)
 #: A column: its name, its type if Python computes it, and its meaning.
-_COLUMN = re.compile(rf"\s*(\w+)(?:\s+(?!COMMENT)({_TYPE}))?(?:\s+COMMENT\s+'((?:[^']|'')*)')?\s*(?:,|$)")
+_COLUMN = re.compile(rf"\b(\w++)(?:\s+(?!COMMENT)({_TYPE}))?(?:\s+COMMENT\s+'((?:[^']|'')*)')?\s*(?:,|$)")
 #: The same in the complete text of a view.
 _STATED = re.compile(rf"^ {{2}}(\w+)( {_TYPE})? COMMENT '((?:[^']|'')*)'", re.MULTILINE)
 

@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from forensics.catalogue.patterns import simple_name
 from forensics.resources import parsers_dir
 
-_EVER = re.compile(r"\s*(?:0\.9\.0\.0\.\.)?\s*")
+_EVER = re.compile(r"\s*+(?:0\.9\.0\.0\.\.)?\s*")
 
 
 @cache

@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-COMPRESSED = re.compile(r"(?:\.(?:gz|zst|bz2|xz|zip|tgz))+$", re.IGNORECASE)
+COMPRESSED = re.compile(r"(?:\.(?:gz|zst|bz2|xz|zip|tgz)){1,8}$", re.IGNORECASE)
 _EXT = r"(?:log|out|txt|json|err|csv)"
 _DATE = r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}(?:[-_T. ]?[0-9]{2}(?:[-_:]?[0-9]{2}){0,2})?"
 _RULES = (
     ("restart", re.compile(rf"(?P<number>[0-9]{{1,4}})\.{_EXT}(?:\.(?P<date>{_DATE}))?")),
     ("dated", re.compile(rf"(?P<base>.+?\.{_EXT})[.-](?P<date>{_DATE})(?:[.-](?P<number>[0-9]{{1,4}}))?")),
     ("dated", re.compile(rf"(?P<base>.+?)[._-](?P<date>{_DATE})(?:[.-](?P<number>[0-9]{{1,4}}))?(?P<ext>\.{_EXT})")),
-    ("numbered", re.compile(r"(?P<base>.*[A-Za-z].*)\.(?P<number>[0-9]{1,4})")),
+    ("numbered", re.compile(r"(?=[^A-Za-z]*[A-Za-z])(?P<base>.+)\.(?P<number>[0-9]{1,4})")),
     ("previous", re.compile(rf"(?P<base>.+?)[._-](?:previous|prev|old)(?P<ext>\.{_EXT})?")),
-    ("copy", re.compile(r"(?P<base>.+)~(?P<number>[0-9]{1,4})")),
     ("weak", re.compile(rf"(?P<base>.+?)[._-](?P<number>[0-9]{{1,3}})(?P<ext>\.{_EXT})")),
 )
+#: A name that appears twice in an archive: one log at two times, or two logs.
+_COPY = re.compile(r"~(?P<number>[0-9]{1,4})\Z")
 _GENERIC = {"log", "logs", "var", "kafka", "kafka-logs", "connect", "container", "containers", "current", "output", "data", "files", "tmp", "opt"}
 
 
@@ -42,6 +43,17 @@ def read_name(path: str) -> Name:
     """
     folder, slash, name = path.rpartition("/")
     name = COMPRESSED.sub("", name) or name
+    copies: list[int] = []  # a name with more than a few is nobody's copy
+    while len(copies) < 10 and (copy := _COPY.search(name, max(1, len(name) - 5))):
+        copies.append(int(copy["number"]))
+        name = COMPRESSED.sub("", name[: copy.start()]) or name[: copy.start()]
+    if copies:
+        inner = _without_copies("", "", name)
+        return Name(f"{folder}{slash}{inner.base}", True, (*inner.order[:2], inner.order[2] + sum(copies)))
+    return _without_copies(folder, slash, name)
+
+
+def _without_copies(folder: str, slash: str, name: str) -> Name:
     for kind, rule in _RULES:
         match = rule.fullmatch(name)
         if not match or (kind == "restart" and not folder):
@@ -49,9 +61,6 @@ def read_name(path: str) -> Name:
         found = match.groupdict()
         number = int(found.get("number") or 0)
         date = re.sub(r"[^0-9]", "", found.get("date") or "")
-        if kind == "copy":  # a name that appears twice in an archive: one log at two times, or two logs
-            inner = read_name(match["base"])
-            return Name(f"{folder}{slash}{inner.base}", True, (*inner.order[:2], inner.order[2] + number))
         if kind == "restart":
             return Name(folder, False, (1 if not date else 0, date, number))
         base = f"{folder}{slash}{found['base']}{found.get('ext') or ''}"

@@ -162,7 +162,7 @@ def _collect_name(names: Names, kind: str, text: str) -> None:
     if kind == "address":
         if text.startswith("/"):  # a path of Connect's REST API
             return
-        found = re.search(r"(?:^|[/@])(\[[^\]]*\]|[^\s/:@]+)(?=$|[:/])", text.partition("://")[2] or text.lstrip("/"))
+        found = re.search(r"(?:^|[/@])(\[[^\]]{0,255}\]|[^\s/:@]+)(?=$|[:/])", text.partition("://")[2] or text.lstrip("/"))
         names.add("host", found[1] if found else "")
         return
     if kind == "setting":

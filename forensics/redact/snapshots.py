@@ -27,7 +27,7 @@ _PROPERTY = re.compile(r"(?P<before>\s*)(?P<key>[^\s=:#!]+)(?P<equals>\s*[=:]\s*
 _LITERAL = re.compile(r'"(?P<text>(?:[^"\\]|\\.)*)"(?P<colon>\s*:(?!:))?')
 _TOKEN = re.compile(r"\S+")
 _PARTS = re.compile(r"[^\s,;=\[\](){}\"':]+")
-_MEMBER = re.compile(r"(?P<before>^\{|,)(?P<member>[^=,{}]+)=(?P<assigned>\[[^\]]*\](?::[0-9A-F]*)?|[0-9A-F]*)(?=,|\}$)")
+_MEMBER = re.compile(r"(?P<before>^\{|,)(?P<member>[^=,{}]+)=(?P<assigned>\[[^\[\]]*\](?::[0-9A-F]*)?|[0-9A-F]*)(?=,|\}$)")
 _HEX = re.compile(r"(?<=\]:)[0-9A-F]{8,}(?=[,}])|(?<==)[0-9A-F]{8,}(?=[,}])")
 #: Kinds of names in JSON, by key.
 _KINDS = {

@@ -21,7 +21,7 @@ _STATES = {"RUNNING", "FAILED", "PAUSED", "UNASSIGNED", "DESTROYED", "STOPPED", 
 #: A record's key, after anything that the console consumer may print before it; and the separator after it.
 KEY = re.compile(
     r"(?P<before>(?:.{0,500}?[^\w.-])??)"
-    r"\"?(?P<key>(?P<kind>status-(?:task|connector)-|connector-|task-|target-state-|commit-|session-key|tasks-fencing-|restart-connector-|status-topic-|logger-cluster-)(?P<name>.*?))\"?"
+    r"\"?(?P<key>(?P<kind>status-(?:task|connector)-|connector-|task-|target-state-|commit-|session-key|tasks-fencing-|restart-connector-|status-topic-|logger-cluster-)(?P<name>(?:.*?[^\t|;:= ])??))\"?"
     r"(?P<parting>[\t|;:= ]+)(?P<value>\{.*|null)$"
 )
 _TIME = re.compile(r"(?:CreateTime|LogAppendTime):(\d+)")

@@ -230,11 +230,19 @@ SELECT m.kafka_cluster, m.group_id, m.incarnation, m.generation, m.member_id, m.
   CASE WHEN m.process_id IS NOT NULL THEN coalesce(p.is_sure, true) END AS is_pause_known, m.witness
 FROM epoch_member m
 LEFT JOIN (
-  -- A pause belongs to the epoch that the member had when it ended.
-  SELECT m.kafka_cluster, m.group_id, m.member_id, p.from_ms, p.to_ms,
-    max_by(m.generation, struct(m.reached.at_ms, m.generation)) AS generation, bool_and(coalesce(p.is_sure, true)) AS is_sure
-  FROM member_pause p
-  JOIN epoch_member m ON m.kafka_cluster = p.kafka_cluster AND m.group_id = p.group_id AND m.process_id = p.process_id
-    AND m.client_id = p.client AND m.reached.at_ms <= p.to_ms AND NOT coalesce(p.is_renewed, false)
-  GROUP BY m.kafka_cluster, m.group_id, m.member_id, p.from_ms, p.to_ms
+  -- A pause belongs to the epoch that its client had reached when it ended.
+  SELECT kafka_cluster, group_id, reached.member_id, reached.generation, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_and(is_sure) AS is_sure
+  FROM (
+    SELECT *, max(CASE WHEN from_ms IS NULL THEN struct(at_ms, generation, member_id) END) OVER (
+      PARTITION BY process_id, client, kafka_cluster, group_id ORDER BY at_ms, from_ms NULLS FIRST ROWS UNBOUNDED PRECEDING) AS reached
+    FROM (
+      SELECT kafka_cluster, group_id, process_id, client_id AS client, reached.at_ms, generation, member_id, CAST(NULL AS BIGINT) AS from_ms,
+        CAST(NULL AS BIGINT) AS to_ms, CAST(NULL AS BOOLEAN) AS is_sure
+      FROM epoch_member WHERE process_id IS NOT NULL AND reached.at_ms IS NOT NULL
+      UNION ALL
+      SELECT kafka_cluster, group_id, process_id, client, to_ms, NULL, NULL, from_ms, to_ms, coalesce(is_sure, true) FROM member_pause
+      WHERE NOT coalesce(is_renewed, false)
+    )
+  )
+  WHERE from_ms IS NOT NULL GROUP BY kafka_cluster, group_id, reached.member_id, reached.generation
 ) p ON p.kafka_cluster = m.kafka_cluster AND p.group_id = m.group_id AND p.member_id = m.member_id AND p.generation = m.generation

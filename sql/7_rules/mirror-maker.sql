@@ -116,7 +116,7 @@ SELECT CASE WHEN d.is_sure THEN 'critical' WHEN t.is_in_use OR t.failures + t.sl
   coalesce(e.again_ms - t.ahead_ms, t.to_ms - t.ahead_ms, d.to_ms) AS to_ms,
   CASE WHEN d.flow IS NOT NULL THEN 'doubled' WHEN t.is_in_use THEN 'group_in_use' WHEN t.failures > 0 THEN 'failed' ELSE 'slow' END AS code,
   struct(coalesce(t.flows, array(d.flow)) AS flows, t.process_id, t.works, t.groups, t.failures, t.slow, t.longest_ms,
-    regexp_replace(t.error, '([a-z0-9_]+[.])+([A-Z])', '$2') AS error, t.to_ms - t.ahead_ms AS last_ms, e.again_ms - t.ahead_ms AS again_ms,
+    regexp_replace(t.error, '([a-z0-9_]{1,60}[.]){1,12}([A-Z])', '$2') AS error, t.to_ms - t.ahead_ms AS last_ms, e.again_ms - t.ahead_ms AS again_ms,
     d.connector, d.place, d.processes, d.other_connector, d.other_place, d.other_processes, d.partitions, d.both_ms, d.is_same_clusters) AS facts,
   concat(transform(coalesce(t.lines, array()), x -> named_struct('role', CASE WHEN x.is_failure THEN 'fails' ELSE 'takes too long' END, 'event_id',
     x.event_id)), array(named_struct('role', 'done in time again', 'event_id', e.again_id)),

@@ -3,7 +3,8 @@
 -- Only failures are logged: no line shows that a later write succeeded, nor that a record was delivered again.
 WITH share_line AS (
   SELECT e.kafka_cluster, e.group_id, e.process_id, e.event_id, e.operation, e.partition, e.member_id,
-    unix_millis(e.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms, regexp_replace(coalesce(e.root_error, e.error), '([a-z0-9_]+[.])+([A-Z])', '$2') AS error,
+    unix_millis(e.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms,
+    regexp_replace(coalesce(e.root_error, e.error), '([a-z0-9_]{1,60}[.]){1,12}([A-Z])', '$2') AS error,
     CASE WHEN e.event = 'share_session_failed' THEN 'session_lost' WHEN e.operation RLIKE '^write' THEN 'state_not_written'
       ELSE 'state_not_loaded' END AS code
   FROM placed_event e JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference

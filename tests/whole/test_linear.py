@@ -27,6 +27,7 @@ from forensics.catalogue.pattern_files import EventPattern
 from forensics.catalogue.patterns import compiled, find, load
 from forensics.catalogue.prefixes import Prefixes
 from forensics.catalogue.recogniser import Recogniser
+from forensics.evidence import rotation
 from forensics.records import exports, layout_inference
 from forensics.records import layouts as layouts_module
 from forensics.records.exports import layout_of_export
@@ -172,6 +173,7 @@ BY_HAND = {
     "catalogue.patterns:beginnings": [("finditer", re.compile(r"joined\ group|left\ group"))],
     "catalogue.prefixes:_pairs_of": [("findall", prefixes._pairs_of(("clientId", "groupId")))],
     "engines.sail_sql:_escaped": [("sub", re.compile(r"\\.|''", re.DOTALL))],
+    "evidence.rotation:_RULES": [("fullmatch", rule) for _, rule in rotation._RULES],  # by the name of a loop's variable
     "records.exports:layout_of_export": [("fullmatch", re.compile(look)) for look, _ in exports._TIMES],
     "records.kafka_words:_compiled": [
         *(("fullmatch", x.pattern) for x in (*_WORDS.prefixes, *_WORDS.names)),
