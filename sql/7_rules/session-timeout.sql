@@ -22,7 +22,7 @@ WITH expiry AS (
   JOIN clock_offset o ON o.process_id = m.process_id AND o.is_island_reference
 ), removal_with_last_line AS (
   SELECT expired_id, max(CASE WHEN expired_id IS NULL THEN struct(at_ms, stream_pos, event, event_id, instance) END) OVER (
-    PARTITION BY process_id, group_id, client_id ORDER BY at_ms, expired_id NULLS FIRST, stream_pos ROWS UNBOUNDED PRECEDING) AS last
+    PARTITION BY process_id, group_id, client_id ORDER BY at_ms, expired_id, stream_pos ROWS UNBOUNDED PRECEDING) AS last
   FROM line_or_removal
 ), last_member_line AS (
   SELECT expired_id AS event_id, max(last) AS last FROM removal_with_last_line WHERE expired_id IS NOT NULL AND last IS NOT NULL GROUP BY expired_id

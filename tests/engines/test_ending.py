@@ -145,7 +145,7 @@ def test_ctrl_c_ends_an_ingest_and_leaves_the_case(after: float, tmp_path: Path)
 @needs_sail
 @on_linux
 @pytest.mark.engine
-@pytest.mark.whole
+@pytest.mark.slow
 def test_a_killed_ingest_leaves_the_old_case_or_the_new_one(tmp_path: Path, record_property):
     """Moments from the start of the command to its end, as long as it takes here."""
     case, command = tmp_path / "case", [sys.executable, "-m", "forensics", "ingest", LOGS, "--case", tmp_path / "case", "--engine", "sail"]

@@ -14,6 +14,7 @@ from pathlib import Path
 import pyarrow.dataset as ds
 
 from forensics.case import folder as case_folder
+from forensics.wording.files import rule_words
 
 FILE = Path(__file__).parent / "expected_findings.toml"
 SEVERITIES = ("critical", "warning", "note")
@@ -25,12 +26,18 @@ def expected() -> dict[str, dict[str, list[str]]]:
 
 
 def found(case: Path) -> dict[str, list[str]]:
-    """Severity -> findings of a case, each as its rule, its subject and, where it is not proved, its verdict."""
+    """Severity -> findings of a case, each as its rule, its subject and, where it is not proved, its verdict.
+
+    Lines that a rule only repeats (`links.rest`) need no judgement.
+    """
+    repeated = {name for name, words in rule_words().items() if words.links.rest}
     path = case_folder.open_case(case).view_path("finding")
     rows = ds.dataset(path, format="parquet").to_table(columns=["severity", "rule", "subject", "verdict"]).to_pylist() if path else []
     return {
         s: sorted(
-            " ".join(filter(None, (r["rule"], r["subject"], *([r["verdict"]] * (r["verdict"] != "proved"))))) for r in rows if r["severity"] == s
+            " ".join(filter(None, (r["rule"], r["subject"], *([r["verdict"]] * (r["verdict"] != "proved")))))
+            for r in rows
+            if r["severity"] == s and r["rule"] not in repeated
         )
         for s in SEVERITIES
     }
