@@ -740,7 +740,8 @@ def verify(
     called, folders = location(named or case), [*map(location, evidence or ())]
     opened = folder.open_case(named or case, check=False, again=True)
     faults = opened.faults()
-    if rebuild and ((faults and integrity.of_views(faults)) or (not faults and opened.moved_from)):
+    # Views that are computed anew would hide what --derive looks for.
+    if rebuild and ((faults and integrity.of_views(faults)) or (not faults and opened.moved_from and not derive)):
         wanting = api.Case(opened, engines.engine(engine, master=master, jobs=jobs))
         with progress() as step:
             wanting.compute_views(step)
