@@ -473,8 +473,7 @@ def _opened(path: Path, engine: str, master: str, jobs: int | None, assume_skew:
     from forensics.case.views import OLDER
 
     case = api.open_case(path, engine=engine, master=master, jobs=jobs, assume_skew_ms=assume_skew)
-    if line := case.notice(str(location(path))):
-        say(line)
+    _say_notice(case.notice(str(location(path))))
     if case.moved_from:
         say(f"The case was moved here from {case.moved_from}. It is opened read-only, and its open.sql still names that path. {_make_yours(path)}")
     if case.outdated == OLDER:
@@ -491,9 +490,14 @@ def _read(path: Path) -> CaseFolder:
     from forensics.report.verify import notice
 
     opened = open_case(path)
-    if line := notice(opened, str(location(path))):
-        say(line)
+    _say_notice(notice(opened, str(location(path))))
     return opened
+
+
+def _say_notice(line: str) -> None:
+    """Print whose case it is, if that is not known yet; nothing if the line is empty."""
+    if line:
+        say(line)
 
 
 def _make_yours(case: Path) -> str:

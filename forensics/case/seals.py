@@ -70,7 +70,7 @@ def renewed(manifest: Mapping[str, Any], before: Mapping[str, Any] | None) -> di
 
 
 def is_first_look(manifest: Mapping[str, Any]) -> bool:
-    """Return True if this user has not been told the state of the case in this form yet; the next call returns False, if a mark can be stored."""
+    """Return True if this user has not seen the state of the case in this form yet; the next call returns False, if a mark can be stored."""
     folder = _folder() / "seen-cases"
     content = json.dumps({key: value for key, value in manifest.items() if key != "root"}, sort_keys=True, default=str)
     mark = folder / hashlib.sha256(content.encode()).hexdigest()[:32]

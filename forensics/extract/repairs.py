@@ -120,12 +120,11 @@ def separate(
     for row in (*ranges, *doubled):
         row.pop("doubled")
     unordered = _sort(of_events, others_too, summaries, ranges)
-    # Before midnight, times without a date are far ahead of those after it.
-    dated = [row for row in ranges if row["path"] not in undated]
-    others_of = [{k: v for k, v in row.items() if k != "runs"} for row in ranges if row["path"] in undated]
-    ranges, mended = wrong_times.mend([*of_events, *others_too], of_events, dated)
-    ranges += others_of
-    found = find([*of_events, *of_counted], summaries, zoned, frozenset(str(row["process_id"]) for row in others_of))
+    streams = [row for row in ranges if row["path"] in undated]
+    for row in streams:
+        row["runs"] = []  # before midnight, times without a date are far ahead of those after it
+    ranges, mended = wrong_times.mend([*of_events, *others_too], of_events, ranges)
+    found = find([*of_events, *of_counted], summaries, zoned, frozenset(str(row["process_id"]) for row in streams))
     if found:
         ranges = apply(found, (*of_events, *others_too), ranges)
     return [{**row, "gaps": silences(row["gaps"] or [])} for row in (*ranges, *mended, *doubled, *unordered)]

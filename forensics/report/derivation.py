@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
@@ -29,6 +29,7 @@ from forensics.inventory.source_options import SourceOptions
 from forensics.inventory.walk import FileFound, mark_of, walk
 from forensics.report import comparison
 from forensics.report.document import Block, Para, Tone
+from forensics.report.resources import and_more
 from forensics.report.verify import GROWN, SAME, Checked
 from forensics.scratch import PrivateFolder
 from forensics.wording.formats import count, shorten
@@ -237,7 +238,7 @@ class _Layout:
 def section(derived: Derived) -> tuple[str, list[Block], Tone]:
     """Return the result as blocks."""
     if derived.missing:
-        named = _some(derived.missing)
+        named = and_more(derived.missing, _NAMED + 1)
         blocks: list[Block] = [Para(f"Rows can be derived only from all of the evidence as it was ingested. {named} cannot be used; see above.")]
         return "Nothing was derived", blocks, "warn"
     differ = derived.differing
@@ -250,7 +251,9 @@ def section(derived: Derived) -> tuple[str, list[Block], Tone]:
     if derived.taken:
         blocks.append(Para(f"Not derived, but taken over from the case: {'; '.join(derived.taken)}."))
     if derived.foreign:
-        blocks.append(Para(f"The case does not know {count(len(derived.foreign), 'file')} below the named folders: {_some(derived.foreign)}."))
+        blocks.append(
+            Para(f"The case does not know {count(len(derived.foreign), 'file')} below the named folders: {and_more(derived.foreign, _NAMED + 1)}.")
+        )
     if not differ:
         return "The evidence gives the rows of the case", blocks, "good"
     if derived.version:
@@ -264,7 +267,7 @@ def _example(difference: comparison.Difference) -> str:
     """Return the columns in which two similar rows differ; or a row that only the case or only the evidence has."""
     for side, columns in zip(("case", "evidence"), difference.columns, strict=True):
         if columns:
-            return f"Only the {side} has the columns {_some(columns)}."
+            return f"Only the {side} has the columns {and_more(columns, _NAMED + 1)}."
     ours, theirs = ([json.loads(row) for row in rows] for rows in difference.samples)
     pairs = [(a, b, [c for c in sorted({*a, *b}) if a.get(c) != b.get(c)]) for a in ours for b in theirs]
     a, b, columns = min(pairs, key=lambda pair: len(pair[2]), default=({}, {}, []))
@@ -278,8 +281,3 @@ def _example(difference: comparison.Difference) -> str:
 
 def _value(value: object) -> str:
     return shorten(json.dumps(value, ensure_ascii=False), _LONGEST)
-
-
-def _some(names: Collection[str]) -> str:
-    first = list(names)[:_NAMED]
-    return ", ".join(first) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")

@@ -21,8 +21,8 @@ WITH start_or_work_line AS (
   -- Work: lines that a process prints only after it has started.
   WHERE category IN ('start', 'membership', 'assignment', 'task', 'connector', 'coordinator', 'broker_group')
     -- A start that failed is over, too: the next line of a start is that of another one.
-    OR event IN ('process_started', 'herder_starting', 'connect_start_failed') OR event = 'config_dumped' AND component IN ('DistributedConfig',
-    'StandaloneConfig')
+    OR event IN ('process_started', 'herder_starting', 'connect_start_failed')
+    OR event = 'config_dumped' AND component IN ('DistributedConfig', 'StandaloneConfig')
 ), line_sequence AS (
   SELECT *, lag(kind) OVER by_place AS last_kind,
     -- "Kafka Connect worker initializing" comes a moment before the line that every release prints. The run begins there.

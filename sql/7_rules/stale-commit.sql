@@ -6,7 +6,7 @@
 WITH consumer_thread AS (
   -- A framework reports the exception of its consumer without the group: it is that of the only consumer that prints in the same thread.
   SELECT process_id, instance, coalesce(thread, '-') AS thread, max(group_id) AS only_group, max(client_id) AS only_client,
-    -- kafka-python prints why its member is gone on its own, and does not repeat it with the commit.
+    -- kafka-python prints in a separate line why its member is gone, and does not repeat it with the commit.
     sort_array(collect_list(CASE WHEN message LIKE '%member_id was not recognized%' THEN unix_millis(ts) END)) AS refused_ms
   FROM placed_event WHERE group_id IS NOT NULL AND NOT client_kind <=> 'Worker' OR message LIKE '%member_id was not recognized%'
   GROUP BY process_id, instance, coalesce(thread, '-') HAVING count(DISTINCT group_id) = 1 AND count(DISTINCT client_id) <= 1
