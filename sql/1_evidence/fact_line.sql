@@ -3,8 +3,8 @@
 -- Grain: event_id
 -- This view is narrow and small so that its readers do not scan all events. If a reader needs another event, add it to the list below.
 CREATE OR REPLACE TEMPORARY VIEW fact_line (
-  event_id, kafka_cluster, process_id, instance, stream_pos, at_ms, level, event, message, group_id, client_kind, client_id, member_id, members,
-  group_instance_id,
+  event_id, kafka_cluster, process_id, instance, stream_pos, at_ms, level, event, message, thread, group_id, client_kind, client_id, member_id,
+  members, group_instance_id,
   task COMMENT 'Connect task',
   connector, broker_id, node_id, partition, replicas, replication_factor, required, brokers_alive, offset, config_offset,
   assigned_config_offset, worker_url, text,
@@ -13,10 +13,10 @@ CREATE OR REPLACE TEMPORARY VIEW fact_line (
   root_error
 )
 AS
-SELECT e.event_id, e.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.level, e.event, e.message, e.group_id,
-  e.client_kind, e.client_id, e.member_id, e.members, e.group_instance_id, e.task, e.connector, e.broker_id, e.node_id, e.partition, e.replicas,
-  e.replication_factor, e.required, e.brokers_alive, e.offset, e.config_offset, e.assigned_config_offset, e.worker_url, e.text, e.worker_group_id,
-  coalesce(e.error, e.cause, e.reason) AS said, e.root_error
+SELECT e.event_id, e.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix_millis(e.ts) AS at_ms, e.level, e.event, e.message, e.thread,
+  e.group_id, e.client_kind, e.client_id, e.member_id, e.members, e.group_instance_id, e.task, e.connector, e.broker_id, e.node_id, e.partition,
+  e.replicas, e.replication_factor, e.required, e.brokers_alive, e.offset, e.config_offset, e.assigned_config_offset, e.worker_url, e.text,
+  e.worker_group_id, coalesce(e.error, e.cause, e.reason) AS said, e.root_error
 FROM placed_event e
 -- Without the lines of members that cannot be distinguished.
 LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND (s.is_worker OR s.client = coalesce(e.client_id, e.task, e.thread, '-'))

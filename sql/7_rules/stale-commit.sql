@@ -11,12 +11,11 @@ WITH consumer_thread AS (
   FROM placed_event WHERE group_id IS NOT NULL AND NOT client_kind <=> 'Worker' OR message LIKE '%member_id was not recognized%'
   GROUP BY process_id, instance, coalesce(thread, '-') HAVING count(DISTINCT group_id) = 1 AND count(DISTINCT client_id) <= 1
 ), commit_line AS (
-  SELECT f.kafka_cluster, coalesce(f.group_id, t.only_group) AS group_id, f.process_id, f.instance, coalesce(f.client_id,
-    t.only_client) AS client_id, f.task,
-    f.at_ms, f.stream_pos, f.partition, f.offset, f.event_id, f.said, f.message,
+  SELECT f.kafka_cluster, coalesce(f.group_id, t.only_group) AS group_id, f.process_id, f.instance, coalesce(f.client_id, t.only_client) AS client_id,
+    f.task, f.at_ms, f.stream_pos, f.partition, f.offset, f.event_id, f.said, f.message,
     exists(coalesce(t.refused_ms, array()), x -> f.at_ms - x BETWEEN 0 AND loss_noticed_ms) AS is_refused
-  FROM fact_line f LEFT JOIN placed_event p ON p.event_id = f.event_id
-  LEFT JOIN consumer_thread t ON t.process_id = p.process_id AND t.instance = p.instance AND t.thread = coalesce(p.thread, '-')
+  FROM fact_line f
+  LEFT JOIN consumer_thread t ON t.process_id = f.process_id AND t.instance = f.instance AND t.thread = coalesce(f.thread, '-')
   WHERE f.event = 'commit_failed'
 ), failed_commit AS (
   SELECT f.kafka_cluster, f.group_id, f.process_id, f.instance, f.client_id, f.task, f.at_ms, f.stream_pos, f.partition, f.offset,
