@@ -10,6 +10,7 @@ The modules, in reading order:
     remote          a case in S3: its objects and their local copy
     view_files      loads the views of `sql/` and orders them
     query_parts     extracts common table expressions that a query reads several times
+    stated_sizes    compares what a file states about its content with its bytes on the disk
     sql_types       converts types between Arrow and SQL
     open_sql        generates the SQL that opens a case in any Spark
     materialise     computes views and writes their rows

@@ -26,6 +26,7 @@ The modules, in reading order:
     merged      merges the lines of all processes on one clock
     show        prints the raw lines behind an ID
     verify      checks that a case and its evidence are unchanged
+    derivation  derives a case again from its evidence and compares all rows
     stored      reads rows without an engine
     comparison  compares the rows of two cases
     completion  completes names and IDs in the shell
