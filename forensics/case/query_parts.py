@@ -6,16 +6,15 @@ expression that is computed first, and read as rows, is planned once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sqlglot.tokenizer_core import Token
 
 #: Keywords that an engine plans as more than one pass over the rows.
 _COSTLY = frozenset(("JOIN", "GROUP", "OVER", "DISTINCT", "UNION", "EXCEPT", "INTERSECT"))
+#: A string, a quoted name, a word, or one other character.
+_TOKEN = re.compile(r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|`[^`]*+`|\w++|[^\s\w]""", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -85,53 +84,40 @@ def _with(tables: list[_Table], words: tuple[str, ...], body: str) -> str:
 
 def _tables(query: str) -> tuple[list[_Table], _Table]:
     """Return the common table expressions at the beginning of a query, and the rest of the query."""
-    import sqlglot
-    from sqlglot import TokenType
-
-    tokens = sqlglot.tokenize(query, read="spark")
+    tokens = [token for token in _TOKEN.finditer(query) if token[0][0] not in "'\""]
     whole = _Table("", "", query, _words(tokens))
-    if not tokens or tokens[0].token_type is not TokenType.WITH or tokens[1].text.upper() == "RECURSIVE":
+    if not tokens or tokens[0][0].upper() != "WITH" or tokens[1][0].upper() == "RECURSIVE":
         return [], whole
     tables, at = [], 1
     while True:
         begin = at
-        opening = _next(tokens, at, TokenType.ALIAS) + 1
+        opening = next(n for n in range(at, len(tokens)) if tokens[n][0].upper() == "AS") + 1
         closing = _closing(tokens, opening)
-        head, body = query[tokens[begin].start : tokens[opening].start], query[tokens[opening].end + 1 : tokens[closing].start]
-        tables.append(_Table(tokens[begin].text.lower(), head, body, _words(tokens[opening + 1 : closing])))
+        head, body = query[tokens[begin].start() : tokens[opening].start()], query[tokens[opening].end() : tokens[closing].start()]
+        tables.append(_Table(tokens[begin][0].lower(), head, body, _words(tokens[opening + 1 : closing])))
         at = closing + 1
-        if tokens[at].token_type is not TokenType.COMMA:
-            return tables, _Table("", "", query[tokens[at].start :], _words(tokens[at:]))
+        if tokens[at][0] != ",":
+            return tables, _Table("", "", query[tokens[at].start() :], _words(tokens[at:]))
         at += 1
 
 
-def _words(tokens: list[Token]) -> tuple[str, ...]:
+def _words(tokens: list[re.Match[str]]) -> tuple[str, ...]:
     """Return names in lower case and SQL keywords in upper case, in order of appearance."""
     return tuple(_each_word(tokens))
 
 
-def _each_word(tokens: list[Token]) -> Iterator[str]:
-    from sqlglot import TokenType
-
+def _each_word(tokens: list[re.Match[str]]) -> Iterator[str]:
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):
-        if token.token_type is TokenType.STRING:
-            continue
-        if following is None or following.token_type is not TokenType.DOT:  # an alias before its column reads nothing
-            yield token.text.lower()
-        if (word := token.text.upper().partition(" ")[0]) in _COSTLY or word == "FROM":  # GROUP BY is one token
+        if following is None or following[0] != ".":  # an alias before its column reads nothing
+            yield token[0].lower()
+        if (word := token[0].upper()) in _COSTLY or word == "FROM":
             yield word
 
 
-def _next(tokens: list[Token], at: int, wanted: object) -> int:
-    return next(n for n in range(at, len(tokens)) if tokens[n].token_type is wanted)
-
-
-def _closing(tokens: list[Token], opening: int) -> int:
-    from sqlglot import TokenType
-
+def _closing(tokens: list[re.Match[str]], opening: int) -> int:
     depth = 0
     for n in range(opening, len(tokens)):
-        depth += (tokens[n].token_type is TokenType.L_PAREN) - (tokens[n].token_type is TokenType.R_PAREN)
+        depth += (tokens[n][0] == "(") - (tokens[n][0] == ")")
         if not depth:
             return n
     raise ValueError(f"no parenthesis closes {tokens[opening]}")
