@@ -17,9 +17,10 @@ import pyarrow.dataset
 
 from forensics.case.integrity import rows_in
 from forensics.case.open_sql import missing_columns
+from forensics.case.needs import Needs
 from forensics.case.query_parts import split
 from forensics.case.sql_types import arrow_type
-from forensics.case.view_files import View, rule_id, statements, thresholds, thresholds_sql, views
+from forensics.case.view_files import RULE_FINDING, View, gather, rule_id, statements, thresholds, thresholds_sql, views
 from forensics.causes.inputs import Inputs, Row
 from forensics.engines import other
 from forensics.engines.rows import may_be_null, types_of
@@ -95,10 +96,16 @@ class _Build:
         events: int,
         knobs: Mapping[str, int | None],
     ) -> None:
-        self._engine, self._target, self._parts, self._small = engine, target, parts, small
+        self._engine, self._tables, self._target, self._parts, self._small = engine, tables, target, parts, small
         self._keeps_all = small and events < _KEPT_EVENTS
         self._views = views()
         self._inputs = Inputs(lambda name: [rows_in(path) for path in tables.get(name, (target / name,))], knobs)
+        self._needs = Needs(self._rows_so_far)
+
+    def _rows_so_far(self, name: str) -> list[pyarrow.dataset.Dataset] | None:
+        """Return the rows of a table or of a view that was written here; None for others."""
+        paths = self._tables.get(name, (self._target / name,))
+        return [rows_in(path) for path in paths] if all(Path(path).exists() for path in paths) else None
 
     def run(self, progress: Callable[[str, int, int], None]) -> dict[str, str]:
         order = TopologicalSorter({name: [r for r in view.reads if r in self._views] for name, view in self._views.items()})
@@ -130,8 +137,12 @@ class _Build:
     def _compute(self, view: View) -> None:
         """Compute one view and register its rows for later views."""
         try:
+            if view.name == RULE_FINDING:
+                view = gather([self._views[rule] for rule in view.reads if self._needs.has_rows(rule)] or [self._views[view.reads[0]]])
             if view.computed:
                 self._keep_here(view, computed(view, self._inputs))
+            elif view.kept and (none := self._needs.empty(view.query)) is not None:
+                self._engine.keep_table(view.name, none, types_of(none.schema), self._target / view.name)
             elif view.kept:
                 self._keep(view)
             elif self._keeps_all:

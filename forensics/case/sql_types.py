@@ -8,9 +8,10 @@ import pyarrow as pa
 _SQL_TYPES = {
     "string": "STRING", "string_view": "STRING", "bool": "BOOLEAN", "int32": "INT", "int64": "BIGINT", "double": "DOUBLE",
 }  # fmt: skip
-#: The types that a computed view may declare, besides ARRAY and STRUCT.
+#: The types that a computed view may declare, besides ARRAY, MAP and STRUCT.
 _ARROW_TYPES = {
-    "STRING": pa.string(), "BOOLEAN": pa.bool_(), "INT": pa.int32(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(), "TIMESTAMP": pa.timestamp("us", "UTC"),
+    "STRING": pa.string(), "BOOLEAN": pa.bool_(), "INT": pa.int32(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(),
+    "TIMESTAMP": pa.timestamp("us", "UTC"), "TIMESTAMP_LTZ": pa.timestamp("us", "UTC"),
 }  # fmt: skip
 
 
@@ -41,10 +42,12 @@ def arrow_type(text: str) -> pa.DataType:
     outer, _, inner = text.strip().removesuffix(">").partition("<")
     if outer == "ARRAY" and inner:
         return pa.list_(arrow_type(inner))
+    if outer == "MAP" and inner:
+        return pa.map_(*map(arrow_type, _parts(inner)))
     if outer == "STRUCT" and inner:
-        return pa.struct([(name, arrow_type(kind)) for name, kind in (part.split(":", 1) for part in map(str.strip, _parts(inner)))])
+        return pa.struct([(name.strip("`"), arrow_type(kind)) for name, kind in (part.split(":", 1) for part in map(str.strip, _parts(inner)))])
     if outer not in _ARROW_TYPES or inner:
-        raise ValueError(f"{text} is none of ARRAY, STRUCT, {', '.join(_ARROW_TYPES)}")
+        raise ValueError(f"{text} is none of ARRAY, MAP, STRUCT, {', '.join(_ARROW_TYPES)}")
     return _ARROW_TYPES[outer]
 
 

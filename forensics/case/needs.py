@@ -1,0 +1,140 @@
+"""Look up which views cannot have rows in a case, so that no engine plans them.
+
+The condition of each view is derived from its SQL when the package is built (`scripts/make_needs.py`). It is a tree of ANDs and ORs whose leaves are facts
+about the rows that a build has so far: a relation has rows, a column has one of these values. It says only what is certain: a view whose condition holds may
+still have no rows, and a query that was changed since has no condition.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from hashlib import blake2b
+from threading import Lock
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+from pyarrow import types
+
+from forensics.case.sql_types import arrow_type
+from forensics.resources import sql_dir
+
+#: True, False, or a list: `and` and `or` of conditions; `rows` of a relation; `filled`, `has`, `like` of a relation, a column and what it must have.
+Condition = Any
+ALWAYS, NEVER = True, False
+#: File of the conditions, in `sql/`.
+STORED = "needs.json"
+
+
+def condition(kind: str, *parts: Condition) -> Condition:
+    """Return the `and` or the `or` of conditions, without parts that change nothing."""
+    decides = kind == "or"
+    found: dict[Condition, None] = {}
+    for part in parts:
+        for one in part[1:] if isinstance(part, tuple) and part[0] == kind else (part,):
+            if one is decides:
+                return decides
+            if one is not (not decides):
+                found[one] = None
+    # A column with a value belongs to a relation with rows.
+    filled = {one[1] for one in found if one[0] in ("has", "like", "filled")}
+    if kind == "and":
+        kept = [one for one in found if not (one[0] == "rows" and one[1] in filled)]
+        kept = [one for one in kept if not (one[0] == "or" and any(other in one[1:] for other in kept))]
+    else:
+        kept = [one for one in found if not (one[0] in ("has", "like", "filled") and ("rows", one[1]) in found)]
+        kept = [one for one in kept if not (one[0] == "and" and any(other in one[1:] for other in kept))]
+    return (kind, *kept) if len(kept) > 1 else kept[0] if kept else not decides
+
+
+def key(query: str) -> str:
+    """Return the key of a query in the stored file."""
+    return blake2b(query.encode(), digest_size=8).hexdigest()
+
+
+@cache
+def _stored() -> Mapping[str, Any]:
+    file = sql_dir() / STORED
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+
+
+class Needs:
+    """What is known of the rows that a build has so far.
+
+    Args:
+        dataset: returns the rows of a table or of a view built so far; None if its rows are not at hand.
+    """
+
+    def __init__(self, dataset: Callable[[str], Sequence[ds.Dataset] | None]) -> None:
+        self._dataset = dataset
+        self._values: dict[tuple[str, str], frozenset[Any] | None] = {}
+        self._counted: dict[str, bool] = {}
+        self._lock = Lock()
+
+    def empty(self, query: str) -> pa.Table | None:
+        """Return a table without rows, with the types of the query's columns, if the query certainly has no rows; otherwise None."""
+        found = _stored().get(key(query))
+        if found is None or self._holds(found["needs"]):
+            return None
+        return pa.schema([(name, arrow_type(kind)) for name, kind in found["types"].items()]).empty_table()
+
+    def has_rows(self, name: str) -> bool:
+        """Return False if a relation has no rows."""
+        with self._lock:
+            if name not in self._counted:
+                parts = self._dataset(name)
+                self._counted[name] = parts is None or any(part.count_rows() for part in parts)
+            return self._counted[name]
+
+    def _holds(self, wanted: Condition) -> bool:
+        if isinstance(wanted, bool):
+            return wanted
+        match wanted:
+            case ["and", *parts]:
+                return all(map(self._holds, parts))
+            case ["or", *parts]:
+                return any(map(self._holds, parts))
+            case ["rows", name]:
+                return self.has_rows(name)
+        kind, name, column, *values = wanted
+        if not self.has_rows(name):
+            return False
+        there = self._of(name, column)
+        if there is None:
+            return True
+        if kind == "filled":
+            return bool(there)
+        if kind == "like":
+            return any(re.fullmatch(values[0], text, re.DOTALL) for text in there if isinstance(text, str))
+        return any(value in there or not any(type(other) is type(value) for other in there) for value in values) if there else False
+
+    def _of(self, name: str, column: str) -> frozenset[Any] | None:
+        """Return the values of a column except NULL; None: not known."""
+        with self._lock:
+            if (name, column) not in self._values:
+                self._values[name, column] = _distinct(self._dataset(name), column)
+            return self._values[name, column]
+
+
+#: A column with more distinct values than this is not looked through.
+_MOST = 1_000
+
+
+def _distinct(parts: Sequence[ds.Dataset] | None, column: str) -> frozenset[Any] | None:
+    found: set[Any] = set()
+    for part in parts or ():
+        names = {name.lower(): name for name in part.schema.names}
+        if column not in names:
+            return None
+        kind = part.schema.field(names[column]).type
+        if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind) or types.is_boolean(kind)):
+            return None
+        for batch in part.to_batches(columns=[names[column]]):
+            found.update(pc.unique(batch.column(0)).to_pylist())
+            if len(found) > _MOST:
+                return None
+    return None if parts is None else frozenset(found - {None})
