@@ -1,16 +1,23 @@
 """Measure the size of the SQL, and hold it against the recorded size.
 
-    python bench/weight.py [CASE]
+    python bench/weight.py [--plans FOLDER] [--no-plans]
 
 Prints code tokens (without comments and COMMENT texts), JOINs, the longest chain of views that read each other, the most common table expressions in one file
-and, for a CASE, the operators that Spark plans for all its views. The exit code is 1 if a figure is more than 1 % above the last entry of `bench/weight.toml`.
-A figure may rise if the same commit adds an entry that gives the reason.
+and the operators that Spark plans for a first report on the small sample. They are counted in Spark's event log: in FOLDER, or in that of an ingest that this
+starts. The exit code is 1 if a figure is more than 1 % above the last entry of `bench/weight.toml`. A figure may rise if the same commit adds an entry that
+gives the reason.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
+import os
+import subprocess
 import sys
+import tempfile
 import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +29,7 @@ from forensics.case.view_files import views
 from forensics.resources import sql_dir
 
 RECORDED = Path(__file__).with_name("weight.toml")
+SAMPLE = Path(__file__).parent.parent / "sample_logs" / "split-brain-frozen-worker-3.9.1"
 #: A figure that is higher than this multiple of the recorded one has risen.
 TOLERANCE = 1.01
 
@@ -35,7 +43,7 @@ class Weight:
         joins: JOIN keywords.
         chain: number of views in the longest chain in which each reads the previous one.
         ctes: number of common table expressions in the file that has most.
-        operators: operators in Spark's plans of all views of the small sample; None: not counted.
+        operators: operators in Spark's plans of a first report on the small sample; None: not counted.
     """
 
     tokens: int
@@ -90,17 +98,60 @@ def risen(now: Weight, then: dict[str, Any]) -> list[str]:
     ]
 
 
+def operators(events: Iterable[str]) -> int:
+    """Count the operators in the plans of all queries of an event log; a part that is used again, and commands, are not counted."""
+    return sum(1 for line in events if '"sparkPlanInfo"' in line for name in _nodes(json.loads(line)["sparkPlanInfo"]) if not name.startswith(_UNCOUNTED))
+
+
+_UNCOUNTED = ("ReusedExchange", "Execute ", "Create", "Set", "Scan OneRowRelation", "WholeStageCodegen", "InputAdapter")
+
+
+def _nodes(plan: Mapping[str, Any]) -> Iterator[str]:
+    yield plan["nodeName"].strip()
+    for child in plan["children"]:
+        yield from _nodes(child)
+
+
+def planned(folder: Path) -> int:
+    """Count the operators in all event logs of a folder.
+
+    Raises:
+        ValueError: it has none.
+    """
+    files = [file for file in sorted(folder.iterdir()) if file.is_file()]
+    if not files:
+        raise ValueError(f"{folder} has no event log of Spark")
+    return sum(operators(file.read_text(encoding="utf-8").splitlines()) for file in files)
+
+
+def logged(folder: Path) -> dict[str, str]:
+    """Write Spark's settings for event logs in a folder; return the variables of a command that writes them to `folder/events`."""
+    (folder / "events").mkdir()
+    settings = {"enabled": "true", "dir": (folder / "events").as_uri(), "compress": "false", "rolling.enabled": "false"}
+    text = "".join(f"spark.eventLog.{name} {value}\n" for name, value in settings.items())
+    (folder / "spark-defaults.conf").write_text(text, encoding="utf-8")
+    return {"SPARK_CONF_DIR": str(folder), "FORENSICS_ENGINE": "spark"}
+
+
+def _planned_now() -> int:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        command = [sys.executable, "-m", "forensics", "ingest", "--case", str(folder / "case"), str(SAMPLE / "logs")]
+        subprocess.run(command, env=os.environ | logged(folder), check=True, stdout=subprocess.DEVNULL)  # noqa: S603
+        return planned(folder / "events")
+
+
 def main(arguments: list[str]) -> int:
     """Print the figures; return the exit code."""
-    operators = None
-    if arguments:
-        from plan_size import sizes
-
-        from forensics.case.folder import open_case
-        from forensics.engines import SPARK, engine
-
-        operators = sum(counted.total() for counted in sizes(engine(SPARK), open_case(Path(arguments[0]))).values())
-    now, last = weight(operators), recorded()[-1]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--plans", type=Path, metavar="FOLDER", help="folder of Spark's event logs of a first report on the sample")
+    parser.add_argument("--no-plans", action="store_true", help="leave out the operators")
+    parser.add_argument("--settings", type=Path, metavar="FOLDER", help="write Spark's settings for event logs to FOLDER, and stop")
+    given = parser.parse_args(arguments)
+    if given.settings:
+        logged(given.settings)
+        return 0
+    now, last = weight(None if given.no_plans else planned(given.plans) if given.plans else _planned_now()), recorded()[-1]
     for name, value in asdict(now).items():
         if value is not None:
             print(f"{name:10} {value:>9,}   recorded {last[name]:>9,}")

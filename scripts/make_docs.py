@@ -1,4 +1,6 @@
-"""Generate the pages of docs/ that have a source elsewhere (views from the SQL comments, events and captures from the catalogue), and the facts of patterns.
+"""Generate the pages of docs/ that have a source elsewhere (views from the SQL comments, events and captures from the catalogue).
+
+Also the facts of patterns (`parsers/patterns.json`) and the conditions of views (`sql/needs.json`).
 
 python scripts/make_docs.py          # or: make docs
 """
@@ -15,6 +17,7 @@ from os.path import commonprefix
 from pathlib import Path
 from typing import get_args
 
+import make_needs
 import typer
 from jinja2 import Environment, nodes
 
@@ -373,3 +376,6 @@ if __name__ == "__main__":
     facts = ROOT / "parsers" / STORED
     facts.write_text(to_store(event.pattern for event in patterns.load().events), encoding="utf-8")
     print(facts)
+    conditions = ROOT / "sql" / make_needs.needs.STORED
+    conditions.write_text(make_needs.content(), encoding="utf-8")
+    print(conditions)

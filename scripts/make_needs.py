@@ -32,23 +32,23 @@ from forensics.schema import TABLES, table_columns, table_schema
 
 #: Supported arguments by sqlglot's key of the expression. Ordering, naming and limiting rows never adds any.
 _CLAUSES = "with_ expressions hint distinct from_ laterals joins where group having qualify windows order limit offset"
-_OF_SETS = frozenset("with_ this expression distinct order limit offset".split())
+_OF_SETS = frozenset(["with_", "this", "expression", "distinct", "order", "limit", "offset"])
 _PARTS: Mapping[str, frozenset[str]] = {
     "select": frozenset(_CLAUSES.split()),
     **dict.fromkeys(("union", "except", "intersect"), _OF_SETS),
-    "subquery": frozenset("with_ this alias order limit offset".split()),
-    "table": frozenset("this alias hints".split()),
+    "subquery": frozenset(["with_", "this", "alias", "order", "limit", "offset"]),
+    "table": frozenset(["this", "alias", "hints"]),
     "with": frozenset(("expressions", "recursive")),
     "cte": frozenset(("this", "alias")),
-    "join": frozenset("this on side kind hint".split()),
+    "join": frozenset(["this", "on", "side", "kind", "hint"]),
     "star": frozenset(("except_",)),
     "column": frozenset(("this", "table")),
     "case": frozenset(("ifs", "default")),
     "if": frozenset(("this", "true")),
     "literal": frozenset(("this", "is_string")),
     **dict.fromkeys(("cast", "trycast"), frozenset(("this", "to"))),
-    "in": frozenset("this expressions query".split()),
-    "coalesce": frozenset("this expressions is_nvl is_null".split()),
+    "in": frozenset(["this", "expressions", "query"]),
+    "coalesce": frozenset(["this", "expressions", "is_nvl", "is_null"]),
     "alias": frozenset(("this", "alias")),
     "exists": frozenset(("this",)),
     "boolean": frozenset(("this",)),
@@ -57,7 +57,7 @@ _PARTS: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("and", "or", "eq", "like", "is"), frozenset(("this", "expression"))),
 }
 #: Functions that sqlglot parses as anonymous and that are not aggregates.
-_PER_ROW = frozenset({"timestamp_millis", "get", "map_entries", "array_union"})
+_PER_ROW = frozenset({"timestamp_millis", "get", "map_entries", "array_union", "arrays_overlap", "xxhash64"})
 
 
 @dataclass(frozen=True)
@@ -172,10 +172,7 @@ class _Reader:
                 found = Relation()
             elif part.args.get("recursive"):
                 # A recursion without a first row has no rows.
-                if isinstance(body, exp.Union):
-                    found = Relation(self.relation(body.this).alive)
-                else:
-                    found = Relation()
+                found = Relation(self.relation(body.this).alive) if isinstance(body, exp.Union) else Relation()
             else:
                 found = _renamed(self.relation(body), table)
             self._known[name] = found

@@ -9,6 +9,7 @@ The modules, in reading order:
     ingestion       reads evidence into a case
     remote          a case in S3: its objects and their local copy
     view_files      loads the views of `sql/` and orders them
+    needs           looks up which views cannot have rows
     query_parts     extracts common table expressions that a query reads several times
     stated_sizes    compares what a file states about its content with its bytes on the disk
     sql_types       converts types between Arrow and SQL

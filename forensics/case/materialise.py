@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.dataset
 
 from forensics.case.integrity import rows_in
-from forensics.case.open_sql import missing_columns
 from forensics.case.needs import Needs
+from forensics.case.open_sql import missing_columns
 from forensics.case.query_parts import split
 from forensics.case.sql_types import arrow_type
 from forensics.case.view_files import RULE_FINDING, View, gather, rule_id, statements, thresholds, thresholds_sql, views
@@ -137,12 +137,13 @@ class _Build:
     def _compute(self, view: View) -> None:
         """Compute one view and register its rows for later views."""
         try:
-            if view.name == RULE_FINDING:
-                view = gather([self._views[rule] for rule in view.reads if self._needs.has_rows(rule)] or [self._views[view.reads[0]]])
             if view.computed:
                 self._keep_here(view, computed(view, self._inputs))
             elif view.kept and (none := self._needs.empty(view.query)) is not None:
                 self._engine.keep_table(view.name, none, types_of(none.schema), self._target / view.name)
+            elif view.name == RULE_FINDING:
+                rules = [self._views[rule] for rule in view.reads if self._needs.has_rows(rule)]
+                self._keep(gather(rules) if rules else view)
             elif view.kept:
                 self._keep(view)
             elif self._keeps_all:

@@ -78,7 +78,7 @@ class Needs:
     def empty(self, query: str) -> pa.Table | None:
         """Return a table without rows, with the types of the query's columns, if the query certainly has no rows; otherwise None."""
         found = _stored().get(key(query))
-        if found is None or self._holds(found["needs"]):
+        if found is None or self.hold(found["needs"]):
             return None
         return pa.schema([(name, arrow_type(kind)) for name, kind in found["types"].items()]).empty_table()
 
@@ -90,14 +90,15 @@ class Needs:
                 self._counted[name] = parts is None or any(part.count_rows() for part in parts)
             return self._counted[name]
 
-    def _holds(self, wanted: Condition) -> bool:
+    def hold(self, wanted: Condition) -> bool:
+        """Return False if a condition certainly does not hold."""
         if isinstance(wanted, bool):
             return wanted
         match wanted:
             case ["and", *parts]:
-                return all(map(self._holds, parts))
+                return all(map(self.hold, parts))
             case ["or", *parts]:
-                return any(map(self._holds, parts))
+                return any(map(self.hold, parts))
             case ["rows", name]:
                 return self.has_rows(name)
         kind, name, column, *values = wanted

@@ -101,7 +101,7 @@ def test_a_record_without_a_row_keeps_two_lines_apart(between: str, newest_first
     uri = line("01:00:29,900", "Advertised URI: http://w1:8083/", f"{CONNECT}.rest.RestServer")
 
     def log(*texts: str) -> str:
-        text = [*lines("01:00:00", "01:10:00", every=1).splitlines(keepends=True)]
+        text = [*lines("01:00:00", "01:01:00", every=1).splitlines(keepends=True)]
         text[30:30] = texts
         return "".join(reversed(text) if newest_first else text)
 

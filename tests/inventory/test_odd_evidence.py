@@ -438,7 +438,7 @@ def test_a_little_that_would_be_very_much_is_cut(kind, tmp_path):
     assert "unpack it" in mine.note or mine.status == "unreadable"
 
 
-@pytest.mark.parametrize("kind", ["gz", "bz2", "xz", "zst"])
+@pytest.mark.parametrize("kind", ["gz", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("bz2", "xz", "zst"))])
 @pytest.mark.parametrize("before", [b"", TEXT, b"w1 | " + TEXT.replace(b"\n", b"\nw1 | ")], ids=["", "log", "wrapped log"])
 def test_short_lines_without_end_are_cut_in_proportion_to_what_they_shrink_to(before, kind, tmp_path):
     content = before + b"a\n" * 1_000_000

@@ -19,7 +19,7 @@ ROOT = os.environ.get("FORENSICS_RECORDINGS")
 FOUND = recordings(Path(ROOT)) if ROOT else []
 
 #: Some recordings of each kind, with all their logs, are `whole`; the others are `slow`.
-CHOSEN = ("3.9.1-worker_frozen", "2.3.0-worker_partitioned", "clean_skewed", "3.9.1-consumers_eager", "4.1.1-consumers_kip848", "connector_declared")
+CHOSEN = ("3.9.1-worker_frozen", "2.3.0-worker_partitioned", "4.1.1-consumers_kip848")
 GIVEN = [pytest.param(r, id=r.name, marks=() if any(name in r.name for name in CHOSEN) else pytest.mark.slow) for r in FOUND]
 
 pytestmark = [

@@ -91,6 +91,11 @@ def shortened(records: Sequence[Line]) -> list[str]:
 RECORDS = chosen()
 
 
+def some(of: Sequence[Any]) -> list[Any]:
+    """Return every fourth in the fast tests, all in the slow ones."""
+    return [pytest.param(x, id=str(x), marks=[] if i % 4 == 0 else [pytest.mark.slow]) for i, x in enumerate(of)]
+
+
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory) -> list[dict[str, Any]]:
     family = next(f for f in families() if f.line)
@@ -148,7 +153,7 @@ def differences(family: Family, got: Sequence[dict[str, Any]], want: Sequence[di
     return found + [("invented", g["event"], g["message"][:150]) for g in rest if family.logger or not g["event"].startswith("other_")]
 
 
-@pytest.mark.parametrize("family", families(), ids=str)
+@pytest.mark.parametrize("family", some(families()))
 def test_a_layout_changes_no_event(family, plain, tmp_path):
     reading = read_as(family, RECORDS, tmp_path)
     assert differences(family, reading.events, plain) == []
@@ -172,11 +177,6 @@ EXCERPTS = [
 def plain_excerpts(tmp_path_factory) -> list[list[dict[str, Any]]]:
     family = next(f for f in families() if f.line)
     return [read_as(family, records, tmp_path_factory.mktemp("plain")).events for records in EXCERPTS]
-
-
-def some(of: Sequence[Any]) -> list[Any]:
-    """Return every third in the fast tests, all in the slow ones."""
-    return [pytest.param(x, id=str(x), marks=[] if i % 3 == 0 else [pytest.mark.slow]) for i, x in enumerate(of)]
 
 
 @pytest.mark.parametrize("family", some(families()))

@@ -177,7 +177,7 @@ OTHER_VIEWS = {"source_file", "config_value", "setting", "clock_bound"}
 
 @pytest.mark.whole
 @pytest.mark.engine
-@pytest.mark.parametrize("name", marked([name for name in EVIDENCE if name not in SOME or name == SOME[-1]], {"split-brain-frozen-worker-3.9.1"}))
+@pytest.mark.parametrize("name", marked([name for name in EVIDENCE if name not in SOME or name == SOME[-1]], {"producer-fenced-4.3.1"}))
 def test_all_views_of_a_copy_tell_the_same(name: str, copies, tmp_path: Path, any_engine) -> None:
     source, copy, file = copies(name)
     mapped = read_mapping(file)

@@ -195,7 +195,7 @@ def test_a_secret_is_found_among_few_texts_and_among_many_the_first_time_and_aga
     expected = among_many.to_pylist()[: len(said)]
     assert expected != said
     for _ in range(2):
-        assert [scrubbed([pa.array([text])])[0].to_pylist()[0] for text in said] == expected
+        assert [scrubbed([pa.array([text])])[0].to_pylist()[0] for text in said[::4]] == expected[::4]
         assert scrubbed([pa.array(said)])[0].to_pylist() == expected
 
 
@@ -213,7 +213,7 @@ PUMPED = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("pump", PUMPED)
+@pytest.mark.parametrize("pump", [pump if n % 4 == 0 else pytest.param(pump, marks=pytest.mark.slow) for n, pump in enumerate(PUMPED)])
 def test_time_grows_with_the_text_and_not_with_its_square(pump: str) -> None:
     def seconds(size: int) -> float:
         text = "password=x " + pump * (size // len(pump))

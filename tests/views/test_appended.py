@@ -46,7 +46,7 @@ def said(case: Case) -> tuple[Counter[tuple[object, ...]], set[object]]:
 @pytest.mark.parametrize(
     ("sample", "first", "second", "hours"),
     [
-        pytest.param("split-brain-frozen-worker-3.9.1", "w3/connect.log", "w2/connect.log", 1, marks=pytest.mark.whole),
+        pytest.param("split-brain-frozen-worker-3.9.1", "w3/connect.log", "w2/connect.log", 1, marks=pytest.mark.slow),
         pytest.param("split-brain-frozen-worker-3.9.1", "w1/connect.log", "w2/connect.log", 0, marks=pytest.mark.slow),
         pytest.param("session-timeouts-consumers-3.9.1", "c1/consumer.log", "c2/consumer.log", 0, marks=pytest.mark.slow),
     ],
@@ -101,7 +101,7 @@ def test_a_log_that_is_there_twice_is_read_once(any_engine, sample_case, tmp_pat
     assert longer.endswith("is left out, with the 1 line that only the copy has")
 
 
-@pytest.mark.whole
+@pytest.mark.slow
 @pytest.mark.engine
 def test_rotated_files_in_a_shells_order_and_one_of_them_twice_say_what_the_log_says(sample_case, tmp_path):
     """`cat connect.log*`: the newest first, and .10 and .11 before .2."""
@@ -129,7 +129,7 @@ def test_rotated_files_in_a_shells_order_and_one_of_them_twice_say_what_the_log_
     assert more == {"parts_out_of_order", "lines_repeated"}
 
 
-@pytest.mark.whole
+@pytest.mark.slow
 @pytest.mark.engine
 def test_logs_that_hold_lines_twice_say_what_they_say_once(sample_case, tmp_path):
     """A logger with two appenders in one log, a shipper that tried again in the others."""

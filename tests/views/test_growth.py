@@ -122,7 +122,7 @@ def test_views_take_time_in_proportion_to_the_log(name: str, any_engine: Engine,
     assert total[2] - total[0] < MAX_GROWTH * max(total[1] - total[0], NOTHING), total
 
 
-@pytest.mark.whole
+@pytest.mark.slow
 @pytest.mark.parametrize("write", [owners, _owners_apart], ids=["one log", "logs apart"])
 def test_of_a_crowd_of_owners_a_few_are_compared_with_all(write: Callable[[Path, int], None], any_engine: Engine, tmp_path: Path):
     write(tmp_path / "logs", 12)
@@ -138,7 +138,7 @@ def test_of_a_crowd_of_owners_a_few_are_compared_with_all(write: Callable[[Path,
     assert sum(row["facts"]["pairs"] for row in said) >= left_out
 
 
-@pytest.mark.whole
+@pytest.mark.slow
 def test_owners_below_the_limit_are_all_compared(any_engine: Engine, tmp_path: Path):
     owners(tmp_path / "logs", 12)
     tables = _build(any_engine, tmp_path)

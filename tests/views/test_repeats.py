@@ -13,7 +13,7 @@ from written_logs import case_of
 from forensics.report import brief, content, model, text
 from forensics.report.names import Names
 
-pytestmark = [pytest.mark.engine, pytest.mark.whole]
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

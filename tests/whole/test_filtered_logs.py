@@ -82,6 +82,7 @@ def test_no_recording_looks_like_a_selection() -> None:
 VIEWS = ("filtered_log", "shared_log", "open_rebalance", "rule_assigned_not_working", "rule_clock_skew", "coverage", "generation", "split_brain")
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_grep_of_a_whole_case_proves_nothing_by_what_it_lacks(tmp_path: Path) -> None:
     case = case_of(grep("rebalanc", logs_of(FROZEN)), tmp_path, VIEWS)
@@ -116,6 +117,7 @@ def test_a_whole_case_is_no_selection(tmp_path: Path) -> None:
     assert rows(case_of(logs_of(FROZEN), tmp_path, ("filtered_log",)), "filtered_log") == []
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_a_mix_of_logs_shows_no_clock_that_was_set(tmp_path: Path) -> None:
     case = case_of({"all.txt": "".join(grep("rebalanc", logs_of(FROZEN)).values())}, tmp_path, VIEWS)

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import pytest
-from plan_size import sizes
-from weight import Weight, recorded, risen, weight
+import json
 
-from forensics.engines import SPARK, engine
+from weight import Weight, operators, recorded, risen, weight
 
 
 def test_the_sql_is_not_larger_than_recorded() -> None:
     assert not risen(weight(), recorded()[-1]), "make it smaller, or add an entry with the reason to bench/weight.toml"
 
 
-@pytest.mark.spark
-@pytest.mark.whole
-def test_spark_does_not_plan_more_operators_than_recorded(spark, sample_case, capsys: pytest.CaptureFixture[str]) -> None:
-    del spark  # the session that the tests share
-    case = sample_case("split-brain-frozen-worker-3.9.1")
-    operators = sum(counted.total() for counted in sizes(engine(SPARK), case).values())
-    with capsys.disabled():
-        print(f"\noperators that Spark plans for all views of the sample: {operators:,}")
-    assert not risen(weight(operators), recorded()[-1]), "make it smaller, or add an entry with the reason to bench/weight.toml"
+def test_operators_are_counted_in_the_plans_that_spark_logs() -> None:
+    def node(name: str, *children: object) -> dict[str, object]:
+        return {"nodeName": name, "children": list(children)}
+
+    plans = [node("Sort", node("SortMergeJoin", node("Scan parquet "), node("ReusedExchange"))), node("Execute CreateViewCommand")]
+    events = [json.dumps({"Event": "SparkListenerSQLExecutionStart", "sparkPlanInfo": plan}) for plan in plans]
+    assert operators([json.dumps({"Event": "SparkListenerJobStart"}), *events]) == 3
 
 
 def test_every_rise_that_is_recorded_has_a_reason() -> None:
