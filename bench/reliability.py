@@ -24,6 +24,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from growth import STEPS, Kept
+
 ROOT = Path(__file__).resolve().parent.parent
 FIGURES, GROWTH, PAGE = Path(__file__).with_name("reliability.json"), Path(__file__).with_name("growth.json"), ROOT / "docs" / "reliability.md"
 BEGIN, END = "<!-- Made by `make reliability`; do not edit up to the end mark. -->\n", "<!-- End of what `make reliability` made. -->\n"
@@ -141,15 +143,19 @@ def rendered(figures: dict[str, Any], growth: Sequence[dict[str, Any]]) -> str:
             )
     if growth:
         lines += [
-            "", "Growth: how much more processor time and memory twice as many of a kind take, without the start of a command (2 is in proportion to the logs, 4 is",
-            "quadratic; the larger factor of two doublings; –: too little to be measured). `python bench/growth.py` measures it.", "",
-            "| kind | numbers | ingest and all views: time | memory | report: time | memory | page: time | memory | date |", "|---|---|---|---|---|---|---|---|---|",
+            "", "Growth: processor time, in seconds, and memory at its peak, in MB, for n, 2n and 4n of a kind, each with the start of its command. Times: how many times as much",
+            "4n takes as n, without the start (4 is in proportion, 16 is quadratic; the largest of the six columns). `python bench/growth.py` measures it.", "",
+            f"| kind | numbers | logs, MB | {' | '.join(f'{step}: s | MB' for step in STEPS.values())} | times | date |", f"|{'---|' * (5 + 2 * len(STEPS))}",
         ]  # fmt: skip
         for kind in growth:
-            numbers = ", ".join(f"{size['n']:,}" for size in kind["sizes"])
-            factors = (kind["factors"].get(f"{step}_{field}", []) for step in ("build", "report", "page") for field in ("cpu", "peak"))
-            cells = [f"{max(known):.2f}" if (known := [f for f in found if f is not None]) else "–" for found in factors]
-            lines.append(f"| {kind['kind']} | {numbers} | {' | '.join(cells)} | {kind['date']} |")
+            cells = [", ".join(f"{size['n']:,}" for size in kind["sizes"]), ", ".join(f"{size['bytes'] / 1e6:.1f}" for size in kind["sizes"])]
+            for step in STEPS:
+                cells += [
+                    ", ".join(f"{size[step]['cpu']:.0f}" for size in kind["sizes"]),
+                    ", ".join(f"{size[step]['peak'] / 1e6:,.0f}" for size in kind["sizes"]),
+                ]
+            known = [found[-1] for found in kind["factors"].values() if found[-1] is not None]
+            lines.append(f"| {kind['kind']} | {' | '.join(cells)} | {f'{max(known):.1f}' if known else '–'} | {kind['date']} |")
     return "\n".join(lines) + "\n"
 
 
@@ -163,7 +169,7 @@ def page(text: str, section: str) -> str:
 def recorded() -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the figures of all parts, and those of growth; empty where nothing was measured."""
     figures = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
-    return figures, json.loads(GROWTH.read_text(encoding="utf-8"))["kinds"] if GROWTH.exists() else []
+    return figures, Kept(GROWTH).kinds
 
 
 def main() -> None:

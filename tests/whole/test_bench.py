@@ -90,12 +90,13 @@ def test_many_processes_are_clusters_of_their_own(tmp_path: Path) -> None:
 
 def test_growth_is_measured_without_the_start() -> None:
     def taking(cpu: float) -> dict[str, Any]:
-        return {"n": 1, **{step: {"cpu": 20 + cpu, "peak": 5e8 + 1e7 * cpu} for step in growth.STEPS}}
+        return {"n": cpu, **{step: {"cpu": 20 + cpu, "peak": 5e8 + 1e7 * cpu} for step in growth.STEPS}}
 
-    start, linear, quadratic = taking(0), [taking(cpu) for cpu in (10, 20, 40)], [taking(cpu) for cpu in (10, 40, 160)]
-    assert growth.factors(start, linear)["build_cpu"] == [2, 2]
-    assert growth.factors(start, quadratic)["build_cpu"] == [4, 4]
-    assert growth.factors(start, [taking(0.1), taking(0.2), taking(0.3)])["page_cpu"] == [None, None]
+    start, linear = taking(0), [taking(cpu) for cpu in (10, 20, 40)]
+    quadratic = [{**taking(cpu), "n": n} for n, cpu in ((1, 10), (2, 40), (4, 160))]
+    assert growth.factors(start, linear)["build_cpu"] == [2, 2, 4]
+    assert growth.factors(start, quadratic)["build_cpu"] == [4, 4, 16]
+    assert growth.factors(start, [taking(0.1), taking(0.2), taking(0.3)])["page_cpu"] == [None, None, None]
     wrong = growth.too_large([{"kind": "owners", "sizes": quadratic, "factors": growth.factors(start, quadratic)}])
     assert any(line.startswith("owners, build cpu: 4.0") for line in wrong)
 
@@ -106,6 +107,22 @@ def test_logs_of_each_kind_grow_in_proportion(tmp_path: Path) -> None:
         assert 1.8 < many / few < 2.2, name
 
 
+def test_the_figures_of_a_run_that_was_stopped_are_kept(tmp_path: Path) -> None:
+    known = growth.Kept(tmp_path / "growth.json")
+    known.begun = {"owners, 2, sail": {"n": 2}, "a few lines, 2, sail": {"n": 2}}
+    known.write()
+    assert growth.Kept(known.file).begun == known.begun
+    known.end({"kind": "owners", "sizes": []})
+    assert [*growth.Kept(known.file).begun] == ["a few lines, 2, sail"]
+    assert growth.Kept(known.file).kinds == [{"kind": "owners", "sizes": []}]
+
+
+def test_recorded_growth_is_in_proportion() -> None:
+    kinds = growth.Kept(growth.FIGURES).kinds
+    assert [kind["kind"] for kind in kinds] == [*growth.KINDS]
+    assert growth.too_large(kinds) == []
+
+
 def test_the_page_on_reliability_has_the_recorded_figures() -> None:
     text = reliability.PAGE.read_text(encoding="utf-8")
     assert text == reliability.page(text, reliability.rendered(*reliability.recorded()))
@@ -114,14 +131,11 @@ def test_the_page_on_reliability_has_the_recorded_figures() -> None:
 
 def test_what_did_not_hold_is_named_on_the_page() -> None:
     part = {"what": "kills", "tests": 2, "skipped": 1, "failed": ["test_kills::a"], "inputs": 1_200, "found": ["x"], "date": "2026-11-28"}
-    kind = {
-        "kind": "owners",
-        "sizes": [{"n": 600}, {"n": 1_200}],
-        "factors": {"build_cpu": [2.1, 1.9], "page_peak": [None, None]},
-        "date": "2026-11-27",
-    }
+    sizes = [{"n": n, "bytes": n * 1_000, **{step: {"cpu": n / 100, "peak": n * 1e6} for step in growth.STEPS}} for n in (600, 1_200, 2_400)]
+    kind = {"kind": "owners", "sizes": sizes, "factors": {"build_cpu": [2.1, 1.9, 4.2], "page_peak": [None, None, None]}, "date": "2026-11-27"}
     section = reliability.rendered({"kills": part}, [kind])
     assert "| kills | 1,200 | 2 (1 skipped) | all but 1: test_kills::a | x | 2026-11-28 |" in section
-    assert "| owners | 600, 1,200 | 2.10 | – | – | – | – | – | 2026-11-27 |" in section
+    figures = " | 6, 12, 24 | 600, 1,200, 2,400" * 3
+    assert f"| owners | 600, 1,200, 2,400 | 0.6, 1.2, 2.4{figures} | 4.2 | 2026-11-27 |" in section
     assert reliability.page(reliability.page("by hand\n", section), "other\n").startswith("by hand\n")
     assert "kills" not in reliability.page(reliability.page("by hand\n", section), "other\n")
