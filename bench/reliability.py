@@ -3,7 +3,7 @@
     python bench/reliability.py [--parts archives kills ...] [--render]
 
 A part is a few tests. Each test tries one input, unless it records how many (`record_property("inputs", n)`). If FORENSICS_ATTACKS names a folder, each of
-its files and folders is also read by a command of its own. Figures of other parts stay as they are, each with its date. Growth is measured by
+its files and folders is also read, reported and redacted, each by a command of its own. Figures of other parts stay as they are, each with its date. Growth is measured by
 bench/growth.py; only its figures are read here. The exit code is 1 if something did not hold.
 """
 
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,8 +30,10 @@ ROOT = Path(__file__).resolve().parent.parent
 FIGURES, GROWTH, PAGE = Path(__file__).with_name("reliability.json"), Path(__file__).with_name("growth.json"), ROOT / "docs" / "reliability.md"
 BEGIN, END = "<!-- Made by `make reliability`; do not edit up to the end mark. -->\n", "<!-- End of what `make reliability` made. -->\n"
 ATTACKS = "FORENSICS_ATTACKS"
-#: A command that reads an input of others ends within this many seconds of processor time.
-MOST_SECONDS = 60
+#: A command that reads an input of others takes at most this many seconds of processor time more than it takes for a log of one line.
+MOST_SECONDS = 20
+_LINE = "[2026-11-21 07:51:21,404] INFO [Consumer clientId=a, groupId=g] (Re-)joining group (org.apache.kafka.clients.consumer.internals.ConsumerCoordinator)\n"
+_REFUSED = 3
 #: What is no input by itself: scripts that make inputs, and lists that tests read.
 _SCRIPTS = (".sh", ".py", ".txt")
 
@@ -105,27 +107,53 @@ def _inputs(case: ElementTree.Element) -> int:
 
 
 def attacked(folder: Path) -> dict[str, Any]:
-    """Let `ingest` read each input of a folder; return how each ended."""
-    wrong, slowest, inputs = [], 0.0, sorted(p for p in folder.iterdir() if p.suffix not in _SCRIPTS)
+    """Let commands of their own read, report and redact each input of a folder; return how each ended."""
+    wrong, slowest, refused, inputs = [], 0.0, 0, sorted(p for p in folder.iterdir() if p.suffix not in _SCRIPTS)
     began = time.monotonic()
+    with tempfile.TemporaryDirectory() as made:
+        ordinary = Path(made, "consumer.log")
+        ordinary.write_text(_LINE, encoding="utf-8")
+        usual = {command: run.seconds for command, run in _commands(ordinary)}
     for path in inputs:
-        with tempfile.TemporaryDirectory() as case:
+        for command, run in _commands(path):
+            took = run.seconds - usual[command]
+            slowest, refused = max(slowest, took), refused + (run.code == _REFUSED)
+            if run.code not in (0, _REFUSED) or not run.said.strip() or "Traceback" in run.said or took > MOST_SECONDS:
+                wrong.append(f"{path.name}, {command}: exit code {run.code}, {took:.0f} s")
+    return {
+        "what": "inputs of earlier attacks: `ingest`, `report` and `redact`, each a command of its own", "tests": 3 * len(inputs), "skipped": 0, "failed": wrong,
+        "inputs": len(inputs), "found": [
+            f"{refused} commands refused something, the others read all", f"at most {slowest:.0f} s of processor time more than a log of one line takes",
+        ],
+        "seconds": round(time.monotonic() - began, 1), "date": f"{datetime.now(UTC):%Y-%m-%d}",
+    }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a command ended: its exit code (None if it had to be stopped), all that it said, and its processor time in seconds."""
+
+    code: int | None
+    said: str
+    seconds: float
+
+
+def _commands(path: Path) -> Iterator[tuple[str, Run]]:
+    """Run each command that reads evidence on an input, in a folder of its own."""
+    with tempfile.TemporaryDirectory() as made:
+        for command in (
+            ["ingest", str(path), "--case", f"{made}/case"], ["report", "--case", f"{made}/case", "-o", f"{made}/page.html"], ["redact", str(path), f"{made}/copy"],
+        ):  # fmt: skip
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            command = [sys.executable, "-m", "forensics", "ingest", str(path), "--case", f"{case}/case"]
+            whole = [sys.executable, "-m", "forensics", *command]
             try:
-                done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20 * MOST_SECONDS)
+                done = subprocess.run(whole, capture_output=True, text=True, check=False, timeout=20 * MOST_SECONDS)
             except subprocess.TimeoutExpired:
-                wrong.append(f"{path.name}: does not end")
+                yield command[0], Run(None, "", 0)
                 continue
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        slowest = max(slowest, took)
-        if done.returncode not in (0, 3) or "Traceback" in done.stderr or took > MOST_SECONDS:
-            wrong.append(f"{path.name}: exit code {done.returncode}, {took:.0f} s")
-    return {
-        "what": "inputs of earlier attacks, each by a command of its own", "tests": len(inputs), "skipped": 0, "failed": wrong, "inputs": len(inputs),
-        "found": [f"at most {slowest:.0f} s of processor time"], "seconds": round(time.monotonic() - began, 1), "date": f"{datetime.now(UTC):%Y-%m-%d}",
-    }  # fmt: skip
+            took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            yield command[0], Run(done.returncode, done.stdout + done.stderr, took)
 
 
 def rendered(figures: dict[str, Any], growth: Sequence[dict[str, Any]]) -> str:

@@ -34,6 +34,7 @@ _NARROW = "Narrow it: fewer joins, a condition on time or group."
 #: Memory that the process may use. Spark's JVM is a process of its own, which has a limit of its own.
 MEMORY_BYTES = 1_500_000_000
 _WATCHED_SECONDS = 0.05
+_STATM = Path("/proc/self/statm")
 
 
 class Queries:
@@ -116,9 +117,11 @@ class Queries:
 
 
 def _used(pid: int) -> int:
-    """Return the memory that a process uses, in bytes; 0 where the system has no `/proc`."""
+    """Return the memory that a process uses, in bytes; 0 if the system has neither `/proc` nor `ps`, as on Windows."""
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        if _STATM.exists():
+            return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int(subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, check=False).stdout) * 1024  # noqa: S607
     except (OSError, ValueError, IndexError):
         return 0
 

@@ -26,7 +26,7 @@ from forensics.resources import RULES, sql_dir
 if TYPE_CHECKING:
     from forensics.wording.facts import Yields
 
-_HEADER = re.compile(r"^--\s*(Reads|Grain|Kept|Words|Public|Computed):\s*(.+?)\s*$", re.MULTILINE)
+_HEADER = re.compile(r"^--\s*(Reads|Grain|Kept|Words|Public|Computed):[^\S\n]*+(.*\S)", re.MULTILINE)
 _CREATE = re.compile(r"CREATE OR REPLACE TEMPORARY VIEW\s+(\w+)", re.IGNORECASE)
 #: The comment of a column or a view. It may span lines, because Spark does not concatenate literals there.
 _TEXT = re.compile(r"\bCOMMENT '(?:[^']|'')*'")
@@ -232,7 +232,7 @@ def _parse(name: str, folder: str, sql: str) -> View:
     view_name = "rule_" + name.replace("-", "_") if folder == RULES else name
     if folder == RULES:
         sql = _created(view_name, sql)
-    sql = _TEXT.sub(lambda text: re.sub(r"\s*\n\s*", " ", text[0]), sql)
+    sql = _TEXT.sub(lambda text: " ".join(line.strip() for line in text[0].split("\n") if line.strip()), sql)
     created = _CREATE.search(sql)
     if created is None or created.group(1) != view_name:
         raise ForensicsError(

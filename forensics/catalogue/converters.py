@@ -25,7 +25,7 @@ _PYTHON_PARTITION = regex.compile(r"TopicPartition\(topic=u?'([^']*)',\ partitio
 _SLASH_PARTITION = regex.compile(r"^([A-Za-z0-9._-]+)/(\d+)$")
 _QUOTED_TOPIC = regex.compile(r"`([^`]+)`: ([\d, ]*)")
 _GO_PARTITION = regex.compile(r"\{topic:([^\s{}]++) partition:(\d+)\}")
-_PARTITION_AT = regex.compile(r"([A-Za-z0-9._-]+)\[([0-9]+)\]@")  # confluent-kafka-go: partition and offset
+_PARTITION_AT = regex.compile(r"(?<![A-Za-z0-9._-])([A-Za-z0-9._-]++)\[([0-9]+)\]@")  # confluent-kafka-go: partition and offset
 _BROD_TOPIC = regex.compile(r"^[^\S\n]*+([A-Za-z0-9._-]++):[^\S\n]*+$|^[^\S\n]*+partition=(\d++)\b", regex.MULTILINE)
 _NUMBER = regex.compile(r"\d+")
 _TASK_ENDS = regex.compile(r"[-_]\d+$")

@@ -19,9 +19,9 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _DECLARE = re.compile(
-    r"\s*DECLARE\s+(?:OR\s+REPLACE\s+)?(?:VARIABLE\s+)?(?P<name>\w+)\s+(?P<type>\w+)\s+(?:DEFAULT|=)\s*(?P<value>.+?)\s*", re.IGNORECASE | re.DOTALL
+    r"\s*DECLARE\s+(?:OR\s+REPLACE\s+)?(?:VARIABLE\s+)?(?P<name>\w+)\s+(?P<type>\w+)\s+(?:DEFAULT|=)(?P<value>.+)", re.IGNORECASE | re.DOTALL
 )
-_SET = re.compile(r"\s*SET\s+(?:VAR|VARIABLE)\s+(?P<name>\w+)\s*=\s*(?P<value>.+?)\s*", re.IGNORECASE | re.DOTALL)
+_SET = re.compile(r"\s*SET\s+(?:VAR|VARIABLE)\s+(?P<name>\w+)\s*=(?P<value>.+)", re.IGNORECASE | re.DOTALL)
 _SCANNED = re.compile(
     r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|(?P<slow>\bcollect_set\(|\bmax\((?=struct\())|[()]""", re.DOTALL | re.IGNORECASE
 )
@@ -38,11 +38,11 @@ class Variables:
     def take(self, statement: str) -> bool:
         """Execute a statement that declares or sets a variable; return whether it was one."""
         if found := _DECLARE.fullmatch(statement):
-            self._values[found["name"].lower()] = found["type"], found["value"]
+            self._values[found["name"].lower()] = found["type"], found["value"].strip()
             return True
         found = _SET.fullmatch(statement)
         if found and found["name"].lower() in self._values:
-            self._values[found["name"].lower()] = self._values[found["name"].lower()][0], found["value"]
+            self._values[found["name"].lower()] = self._values[found["name"].lower()][0], found["value"].strip()
             return True
         return False
 

@@ -34,7 +34,7 @@ _URL = re.compile(r"s3[an]?:/+(?P<bucket>[^/]+)/*(?P<key>.*)", re.DOTALL)
 _RANGE = 4 << 20
 _ATTEMPTS = 3
 _CONNECT_SECONDS = 5.0
-_CODE = re.compile(r"AWS Error (?P<code>\w+) during \w+ operation: (?P<message>.*?)(?: \(Request ID: [^)]*\))?$", re.DOTALL)
+_CODE = re.compile(r"AWS Error (?P<code>\w+) during \w+ operation: (?P<message>.*?)(?: \(Request ID: [^()]{0,200}\))?$", re.DOTALL)
 _CURL = re.compile(r"curlCode: \d{1,4}, [^;\n]{0,200}; Details: ")
 _DENIED = {
     "ACCESS_DENIED",

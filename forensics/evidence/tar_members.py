@@ -20,7 +20,7 @@ _MAX_SIZE = 1 << 63
 _LONG_NAME, _LONG_LINK, _PAX, _GLOBAL_PAX, _SPARSE = b"L", b"K", b"xX", b"g", b"S"
 #: Types that have data: files and unknown types. Links, devices and folders have none.
 _FILES, _WITHOUT_DATA = b"0\0" + b"7" + _SPARSE, b"123456"
-_OCTAL = re.compile(rb"[ \0]*([0-7]*)[ \0]*")
+_OCTAL = re.compile(rb"[ \0]*+([0-7]*+)[ \0]*")
 _NUMBER = re.compile(rb"[0-9]{1,20}")
 _RECORD = re.compile(rb"([0-9]{1,7}) ")
 _STRUCT, _IN_HEADER, _IN_EXTENSION = 24, 4, 21

@@ -36,7 +36,7 @@ _LEVEL = "|".join(
 )
 _PACKAGES = r"(?:org|kafka|io|com|net|state|aiokafka|logstash)\.[A-Za-z0-9_.$-]*[A-Za-z0-9_$]"
 _CLASS = rf"(?:[.A-Za-z_$][A-Za-z0-9_$.-]*\.[A-Z][A-Za-z0-9_$]*|{_PACKAGES})"
-_SIMPLE = r"[A-Z][A-Za-z0-9_$]*[a-z][A-Za-z0-9_$]*"
+_SIMPLE = r"[A-Z](?=[A-Z0-9_$]*+[a-z])[A-Za-z0-9_$]*+"
 _ZONE = rf" ?(?:{ZONES})"
 _HALF = "[ \u202f][AaPp][Mm]"
 _CLOCK = r"[0-9]{2}:[0-9]{2}:[0-9]{2}"

@@ -24,7 +24,7 @@ from forensics.snapshots.detection import GROUPS, PROPERTIES, TOPICS
 from forensics.snapshots.observation import Observation
 
 _PROPERTY = re.compile(r"(?P<before>\s*)(?P<key>[^\s=:#!]+)(?P<equals>\s*[=:]\s*|\s+)(?P<value>.*)")
-_LITERAL = re.compile(r'"(?P<text>(?:[^"\\]|\\.)*)"(?P<colon>\s*:(?!:))?')
+_LITERAL = re.compile(r'(?<!\\)"(?P<text>(?:[^"\\]|\\.)*+)"(?P<colon>\s*:(?!:))?')
 _TOKEN = re.compile(r"\S+")
 _PARTS = re.compile(r"[^\s,;=\[\](){}\"':]+")
 _MEMBER = re.compile(r"(?P<before>^\{|,)(?P<member>[^=,{}]+)=(?P<assigned>\[[^\[\]]*\](?::[0-9A-F]*)?|[0-9A-F]*)(?=,|\}$)")

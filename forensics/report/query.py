@@ -43,7 +43,7 @@ _FIX = f"For SQL that you trust, `--unrestricted` runs it as it is: {UNRESTRICTE
 #: Messages of Sail, and how they are reported to the reader.
 _SAIL = (
     (
-        re.compile(r'attribute ObjectName\(\[(?:.*, )?Identifier\("([^"]*)"\)\]\) is missing from the schema: cannot resolve attribute'),
+        re.compile(r'attribute ObjectName\(\[[^\]\n]{0,2000}Identifier\("([^"]{0,200})"\)\]\) is missing from the schema: cannot resolve attribute'),
         r"there is no column `\1`",
     ),
     (re.compile(r"found (\S+)(?: at [0-9:]+)? expected something else.*"), r"SQL syntax error at `\1`"),

@@ -25,13 +25,13 @@ _OTHER = re.compile(
     r"Dumping |(?:Log s|S)tarting offset: |baseOffset: |Found \d+ invalid bytes|Mismatches in|Non-(?:con)?secutive offsets|  (?:\d+ is followed|Index)"
 )
 _TIME = re.compile(r"\b(?:CreateTime|LogAppendTime): (-?\d+)")
-_KEY = re.compile(r" key: (.*?)(?: payload: (.*))?$")
+_KEY = re.compile(r" key: (.*?)(?: payload: (.*))?$", re.DOTALL)
 _COMMIT = re.compile(
-    r"offset_commit::group=(?P<group>.*),partition=(?P<partition>.+-\d+)$|offset::(?P<old_group>.*):(?P<topic>[^:]+):(?P<number>\d+)$"
+    r"offset_commit::group=(?P<group>.*),partition=(?P<partition>[^,]+-\d+)$|offset::(?P<old_group>.*):(?P<topic>[^:]+):(?P<number>\d+)$"
 )
 _COMMITTED = re.compile(r"(?:offset=)?(-?\d+)(?:[,:].*)?$")
-_OLD_METADATA = re.compile(r"(?P<type>[^:]*):(?P<protocol>.*?):(?P<generation>-?\d+):(?P<assignment>\{.*\})$", re.DOTALL)
-_MEMBER = re.compile(r"(?:^\{|,)(?P<member>[^=,{}]+)=(?P<assigned>\[[^\]]*\](?::[0-9A-F]*)?|[0-9A-F]*)(?=,|\}$)")
+_OLD_METADATA = re.compile(r"(?P<type>[^:]*):(?P<protocol>[^{}]*?):(?P<generation>-?\d+):(?P<assignment>\{.*\})$", re.DOTALL)
+_MEMBER = re.compile(r"(?:^\{|,)(?P<member>[^=,{}]+)=(?P<assigned>\[[^\[\]]*\](?::[0-9A-F]*)?|[0-9A-F]*)(?=,|\}$)")
 _DELETED = {"<DELETE>", "null", None}
 _LEADING_ZEROS = 7
 #: Kinds of records, by the type of their key.

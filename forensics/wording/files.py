@@ -25,7 +25,7 @@ _OTHERS = {"releases", "see", "code", "example", "parts", "level", "cause", "lin
 _CASE = ("headline", "explanation", "advice")
 #: What a case of a rule says of the damage that it shows: a row of the impact on the first screen. `what` is required.
 IMPACT = ("what", "who", "lasted", "consequence")
-_INCLUDE = re.compile(r'(?:\s*\{%-|\{%)\s*include\s+"(?:([\w-]+)/)?(\w+)"\s*(?:-%\}\s*|%\})')
+_INCLUDE = re.compile(r'(?:(?<!\s)\s*+\{%-|\{%)\s*include\s+"(?:([\w-]+)/)?(\w+)"\s*(?:-%\}\s*|%\})')
 
 #: A part by its file and its name.
 Part = tuple[str, str]

@@ -32,7 +32,7 @@ WITH placement_line AS (
   SELECT kafka_cluster, try_cast(split(placed, ' -> ')[0] AS INT), split(regexp_extract(placed, '[(]([0-9, ]+)[)]', 1), ', *'),
     size(split(regexp_extract(placed, '[(]([0-9, ]+)[)]', 1), ', *')), at_ms, event_id
   FROM fact_line
-  LATERAL VIEW explode(regexp_extract_all(message, '([0-9]+ -> [A-Za-z]+[(][0-9, ]+[)])', 1)) p AS placed
+  LATERAL VIEW explode(regexp_extract_all(message, '([0-9]{1,9} -> [A-Za-z]+[(][0-9, ]+[)])', 1)) p AS placed
   WHERE event = 'offsets_topic_created' AND replication_factor IS NULL
 ), topic_placement AS (
   SELECT kafka_cluster, min(replication_factor) AS replication_factor, min(at_ms) AS created_ms,

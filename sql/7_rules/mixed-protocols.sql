@@ -6,7 +6,7 @@ WITH clock_lead AS (
   -- The assignors that each consumer offers, by their classes' names; KIP-848 consumers offer none.
   SELECT c.kafka_cluster, s.group_id, s.process_id, s.client_id, s.event_id, s.at_ms,
     CASE WHEN lower(s.group_protocol) = 'consumer' THEN 'consumer' ELSE 'classic' END AS protocol,
-    CASE WHEN NOT lower(s.group_protocol) <=> 'consumer' THEN regexp_extract_all(s.strategy, '([A-Za-z0-9_$]+)\\s*[,\\]]', 1) END AS assignors
+    CASE WHEN NOT lower(s.group_protocol) <=> 'consumer' THEN regexp_extract_all(s.strategy, '([A-Za-z0-9_$]{1,200})\\s*[,\\]]', 1) END AS assignors
   FROM (
     SELECT process_id, instance, event_id, max(unix_millis(ts)) AS at_ms, max(CASE WHEN key = 'group.id' THEN value END) AS group_id,
       max(CASE WHEN key = 'client.id' THEN value END) AS client_id, max(CASE WHEN key = 'partition.assignment.strategy' THEN value END) AS strategy,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -320,8 +321,15 @@ def test_a_query_that_never_ends_is_ended_and_the_next_one_runs(ask: Ask, refuse
     assert "there is no column `nothing`" in refused("sql", statement="SELECT nothing + 1 FROM finding")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no ps")
+def test_the_memory_of_a_process_is_known_without_proc(monkeypatch) -> None:
+    monkeypatch.setattr(queries, "_STATM", Path("/nowhere"))
+    assert 10_000_000 < queries._used(os.getpid()) < 20_000_000_000
+    assert queries._used(-1) == 0
+
+
 @pytest.mark.engine
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not say how much memory a process uses")
+@pytest.mark.skipif(os.name == "nt", reason="nothing limits the memory on Windows")
 def test_a_query_that_needs_too_much_memory_is_ended_and_the_next_one_runs(ask: Ask, refused: Ask, monkeypatch) -> None:
     assert '{"n": 1}' in ask("sql", statement="SELECT count(*) * 0 + 1 AS n FROM ownership AS o CROSS JOIN (SELECT 1) AS t")
     monkeypatch.setattr(queries, "MEMORY_BYTES", 600_000_000)

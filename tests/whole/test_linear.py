@@ -185,7 +185,7 @@ BY_HAND = {
     "records.layout_inference:_month_first": [],  # below, as all that are inferred
     "records.layout_inference:_bracket": [("match", re.compile(r" *\]"))],
     "records.layouts:compiled": [("match", re.compile(head)) for head in _HEADS],
-    "records.layouts:_alternation": [("match", re.compile(re.sub(r"\(\?P<\w+>", "(", "|".join(f"{head}()" for head in _HEADS))))],
+    "records.layouts:_alternation": [],  # one head after the other, each of which is pumped alone
     "records.nearest_layout:nearest": [],  # for a line's first characters
     "records.timestamps:__init__": [("fullmatch", TimeFormat(name)._regex) for name in sorted(_FORMATS)],
     "redact.text:_TASK_THREAD": [("fullmatch", text._TASK_THREAD)],  # by the name of a loop's variable
@@ -209,6 +209,7 @@ BY_HAND = {
 }
 #: Expressions over the product's own texts.
 OWN = {
+    "case.view_files:_DECLARATION": "packaged views, each of which declares one view",
     "case.view_files:thresholds_sql": "the packaged thresholds",
     "redact.records:_prefix": "text before the last closing bracket, where each match ends at the next one",
 }
