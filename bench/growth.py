@@ -316,8 +316,8 @@ def main() -> None:
         return known.begun[key]
 
     for name in options.kinds:
+        sizes = [size(name, int(KINDS[name][0] * options.scale) * times) for times in (4, 2, 1)][::-1]  # the largest shows trouble first
         start = size(START, 2)
-        sizes = [size(name, int(KINDS[name][0] * options.scale) * times) for times in (1, 2, 4)]
         what = (KINDS[name][1].__doc__ or "").strip()
         of = {"kind": name, "what": what, "engine": options.engine, "start": start, "sizes": sizes, "factors": factors(start, sizes)}
         of |= {

@@ -73,7 +73,7 @@ PARTS = {
     ),
     "publication": Part("kills at each step of a publication", ["tests/case/test_kills.py"]),
     "kills": Part(
-        "kills of an ingest into a case", ["tests/engines/test_ending.py::test_a_killed_ingest_leaves_the_old_case_or_the_new_one"], "whole",
+        "kills of an ingest into a case", ["tests/engines/test_ending.py::test_a_killed_ingest_leaves_the_old_case_or_the_new_one"], "slow",
     ),
     "interrupts": Part("Ctrl-C, and `timeout -s INT` where it is ignored", ["tests/engines/test_ending.py"]),
     "leftovers": Part("temporary files of killed commands", ["tests/whole/test_hostile.py"]),

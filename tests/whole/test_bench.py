@@ -119,7 +119,7 @@ def test_the_figures_of_a_run_that_was_stopped_are_kept(tmp_path: Path) -> None:
 
 def test_recorded_growth_is_in_proportion() -> None:
     kinds = growth.Kept(growth.FIGURES).kinds
-    assert [kind["kind"] for kind in kinds] == [*growth.KINDS]
+    assert {kind["kind"] for kind in kinds} <= growth.KINDS.keys()
     assert growth.too_large(kinds) == []
 
 
