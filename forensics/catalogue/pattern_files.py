@@ -23,7 +23,7 @@ KEYS = {
 }  # fmt: skip
 
 _NAME = regex.compile(r"[a-z][a-z0-9_]*")
-_LOGGER = regex.compile(r"[A-Za-z_][\w]*(?:[.$][A-Za-z_]\w*)*\$?")
+_LOGGER = regex.compile(r"[A-Za-z_][\w]*(?:[.$][A-Za-z_]\w*+)*+\$?")
 _RELEASE = r"\d+\.\d+\.\d+(?:\.\d+)?"
 _KAFKA = regex.compile(rf"{_RELEASE}\.\.(?:{_RELEASE})?(?:,\ {_RELEASE}\.\.(?:{_RELEASE})?)*")
 

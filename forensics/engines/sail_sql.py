@@ -14,6 +14,7 @@ _TOKEN = re.compile(
     | \bparquet \s* \. \s* `(?P<path> (?: [^`] | `` )+ )`
     | `(?: [^`] | `` )*`
     | (?P<comment> --[^\n]* | /\*.*?\*/ )
+    | (?: /\* | ['"`] ) .*  # without an end
     | (?<! [\w.] ) (?P<word> [A-Za-z_]\w* ) (?! \w | \s*\( )
     """,
     re.VERBOSE | re.DOTALL,
