@@ -122,7 +122,7 @@ _VALUE = regex.compile(
 #: The rest of a value with blanks: to the end of the line or clause, or only as far as no sentence continues, if the first word may be the whole secret.
 _REST_OF_LINE = regex.compile(rf"(?: [\ \t]{{1,4}} (?! {_NEXT_KEY} | --?\w ) (?! [\[(]\S ) {_PART}++ )++", regex.VERBOSE)
 _REST = regex.compile(rf"(?: [\ ] (?! {_NEXT_KEY} | [\-\[({{|>\#] | {_PROSE} | [A-Za-z]*\b[(.:] ) {_PART}++ )++", regex.VERBOSE)
-_LINE_START = re.compile(r"(?:^|\n)[\s#!]*(?:export |set |- )?\Z")
+_LINE_START = re.compile(r"(?:^|\n)(?:[^\S\n]|[#!])*+(?:export |set |- )?\Z")
 #: A value in a printed Java map ends before the next key, or with the map.
 _IN_MAP = regex.compile(r"[^\n]{1,400}?(?=,\ [\w.\-]{1,200}+=|[)}\]]++(?:[\s,;]|$))")
 #: Keys of pairs in which the name of a setting and its value are separate.
