@@ -100,7 +100,9 @@ def risen(now: Weight, then: dict[str, Any]) -> list[str]:
 
 def operators(events: Iterable[str]) -> int:
     """Count the operators in the plans of all queries of an event log; a part that is used again, and commands, are not counted."""
-    return sum(1 for line in events if '"sparkPlanInfo"' in line for name in _nodes(json.loads(line)["sparkPlanInfo"]) if not name.startswith(_UNCOUNTED))
+    return sum(
+        1 for line in events if '"sparkPlanInfo"' in line for name in _nodes(json.loads(line)["sparkPlanInfo"]) if not name.startswith(_UNCOUNTED)
+    )
 
 
 _UNCOUNTED = ("ReusedExchange", "Execute ", "Create", "Set", "Scan OneRowRelation", "WholeStageCodegen", "InputAdapter")

@@ -42,8 +42,8 @@ def arrow_type(text: str) -> pa.DataType:
     outer, _, inner = text.strip().removesuffix(">").partition("<")
     if outer == "ARRAY" and inner:
         return pa.list_(arrow_type(inner))
-    if outer == "MAP" and inner:
-        return pa.map_(*map(arrow_type, _parts(inner)))
+    if outer == "MAP" and len(parts := _parts(inner)) == 2:
+        return pa.map_(*map(arrow_type, parts))
     if outer == "STRUCT" and inner:
         return pa.struct([(name.strip("`"), arrow_type(kind)) for name, kind in (part.split(":", 1) for part in map(str.strip, _parts(inner)))])
     if outer not in _ARROW_TYPES or inner:
