@@ -281,6 +281,7 @@ def test_the_stored_conditions_are_those_of_the_sql() -> None:
 
 
 @pytest.mark.engine
+@pytest.mark.whole
 def test_the_stored_types_are_those_of_the_engine(any_engine) -> None:
     del any_engine
     found = make_needs.types()
@@ -302,7 +303,7 @@ def test_the_engine_finds_no_rows_in_a_view_that_was_not_planned(sample: str, sa
 
 
 @pytest.mark.engine
-@pytest.mark.whole
+@pytest.mark.slow
 def test_a_build_that_leaves_views_out_gives_the_columns_of_one_that_does_not(any_engine, sample_case, tmp_path, monkeypatch) -> None:
     """Also the types: `open.sql` and a later version read both."""
     case = sample_case("producer-fenced-4.3.1")
