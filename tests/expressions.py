@@ -101,7 +101,7 @@ def of_modules(by_hand: Mapping[str, Sequence[tuple[str, Any]]], unpumped: Mappi
                 found.append(Expression(where, library.compile(pattern, _flags(call, module)), methods))
             except (NameError, AttributeError, TypeError) as e:
                 unknown.append(f"{where} ({place}, {e})")
-    assert unknown == [], "sample patterns are needed in BY_HAND for these expressions"
+    assert unknown == [], f"sample patterns are needed in BY_HAND for these expressions: {unknown}"
     assert set(by_hand) | set(unpumped) == used, f"entries without a call: {(set(by_hand) | set(unpumped)) - used}"
     return list({(e.pattern.pattern, e.pattern.flags, e.methods): e for e in reversed(found)}.values())[::-1]
 

@@ -21,6 +21,7 @@ from layout_families import families
 from test_layout_families import RECORDS
 
 from forensics import redaction
+from forensics.case import needs
 from forensics.catalogue import converters, prefixes
 from forensics.catalogue.linear import linear_form
 from forensics.catalogue.pattern_files import EventPattern
@@ -41,6 +42,7 @@ from forensics.records.timestamps import NAMED, TimeFormat
 from forensics.redact import text
 from forensics.redact.pseudonyms import Pseudonyms
 from forensics.redact.vocabulary import vocabulary_of
+from forensics.resources import sql_dir
 
 LAYOUTS = packaged()
 SIZE = 1_500
@@ -166,8 +168,19 @@ class AtEnd:
         return self.compiled.search(text[-self.characters :])
 
 
+def _likes(stored: object) -> set[str]:
+    """Return the expressions in the stored conditions of views: forms of LIKE."""
+    if isinstance(stored, dict):
+        return {x for part in stored.values() for x in _likes(part)}
+    if isinstance(stored, list):
+        own = {str(stored[3])} if stored[:1] == ["like"] else set()
+        return own | {x for part in stored for x in _likes(part)}
+    return set()
+
+
 #: Expressions that are only known in a running program, by the call that compiles them: all of them, or samples.
 BY_HAND = {
+    "case.needs:hold": [("fullmatch", re.compile(like, re.DOTALL)) for like in sorted(_likes(json.loads((sql_dir() / needs.STORED).read_text())))],
     "catalogue.patterns:compiled": [],  # below
     "catalogue.plans:_compiled_quickly": [],  # for at most LONG_MESSAGE characters
     "catalogue.patterns:beginnings": [("finditer", re.compile(r"joined\ group|left\ group"))],
@@ -205,6 +218,7 @@ BY_HAND = {
             )
         ),
     ],
+    "redaction:_LOOKS_RANDOM": [("match", redaction._LOOKS_RANDOM)],  # called on one of two expressions
     "redaction:shapes": [x for s in redaction.shapes() for x in (("search", re.compile(s.sieve)), ("sub", s.pattern))],
 }
 #: Expressions over the product's own texts.
