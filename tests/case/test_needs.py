@@ -289,8 +289,8 @@ def test_the_stored_types_are_those_of_the_engine(any_engine) -> None:
 
 
 @pytest.mark.engine
-@pytest.mark.whole
-@pytest.mark.parametrize("sample", [names()[0], *(pytest.param(name, marks=pytest.mark.slow) for name in names()[1:])])
+@pytest.mark.slow
+@pytest.mark.parametrize("sample", names())
 def test_the_engine_finds_no_rows_in_a_view_that_was_not_planned(sample: str, sample_case, any_engine) -> None:
     case = sample_case(sample)
     for statement in open_sql.opening(case.tables(), case.views(), {}):

@@ -60,8 +60,11 @@ def told(counts: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     # Statements differ by sample; ends of lines do so in none, and lines are counted, or all kept, of workers alone.
     ("sample", "ends", "keep_all"),
-    [*((name, b"\n", False) for name in LOGS), (LOGS[1], b"\r\n", False), (LOGS[0], b"\n", True)],
-    ids=[*LOGS, "CRLF", "all kept"],
+    [
+        *(pytest.param(name, b"\n", False, id=name, marks=[pytest.mark.slow] if n else []) for n, name in enumerate(LOGS)),
+        pytest.param(LOGS[1], b"\r\n", False, id="CRLF"),
+        pytest.param(LOGS[0], b"\n", True, id="all kept", marks=pytest.mark.slow),
+    ],
 )
 def test_what_is_said_often_is_read_as_what_is_said_once(
     sample: str, ends: bytes, keep_all: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -92,7 +95,7 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", ["Spring", *(pytest.param(name, marks=pytest.mark.slow) for name in LAYOUTS if name != "Spring")])
 def test_what_is_said_often_in_another_layout_is_read_as_what_is_said_once(layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kafkas = re.compile(rb"(?m)^\[(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d),(\d{3})\] ([A-Z]+) (.*) \(([\w.$]+)(?::(\d+))?\)\r?$")
     for number, log in enumerate(sorted((SAMPLES / LOGS[0]).rglob("*.log"))[:3]):
