@@ -17,6 +17,8 @@ Value = str | int | float | list[str] | dict[str, list[str]] | dict[str, str]
 _INT64 = (-(2**63), 2**63 - 1)
 _LONGEST_INT = 20
 _LONGEST_BLANK = 64
+#: The end of a name that was cut off.
+_CUT = ("...", "…")
 _BLANKED = regex.compile(r"[<\[({]?(?:\.{2,}|…+|\*{2,}|[xX]{3,}|[xX]{2,}(?:-[xX]{2,})+|(?i:redacted|masked|anonymi[sz]ed))[>\])}]?")
 #: First characters of texts that may be blanked or missing; most names are ruled out by their first character.
 _BEGINS_BLANK = frozenset("<[({.…*xXrRmMaA")
@@ -42,8 +44,10 @@ _BYTES_MEMBER = regex.compile(r"memberId='([^']*)', assignment=\[([-\d, ]*)\]")
 
 
 def to_string(text: str) -> str | None:
-    """Return the text; None for Java's missing value, and for a name that was blanked, because equal blanks are not equal names."""
-    return None if text in _SINGULAR_NULLS or is_blanked(text) else text
+    """Return the text; None for Java's missing value, and for a name that was blanked or cut off, because equal blanks or beginnings are not equal names."""
+    if text in _SINGULAR_NULLS or is_blanked(text):
+        return None
+    return None if text.endswith(_CUT) and " " not in text else text
 
 
 def is_blanked(text: str) -> bool:
@@ -66,7 +70,7 @@ def to_double(text: str) -> float | None:
 
 def to_list(text: str) -> list[str] | None:
     """Return the items of `[a, b]`, `Set(a, b)`, `{a, b}` or `a, b`, in order; partitions as Python prints them become `topic-number`."""
-    if text == "null":
+    if text == "null" or text.endswith(_CUT):  # the other items are unknown
         return None
     if "TopicPartition(topic=" in text:
         return [f"{found[1]}-{found[2]}" for found in _PYTHON_PARTITION.finditer(text)]
@@ -86,6 +90,8 @@ def to_partitions(text: str) -> list[str] | None:
     """Return partitions as `topic-number`, even if a client prints `{topic:t partition:0}`, "`t`: 0, 1", `topic/0`, `topic [0]`, `map[topic:[0 1]]`, `topic[0 1]`, `[topic[0]@17]`, `{topic=[0, 1]}`, `{"topic":[0,1]}` or lines of them."""
     if "\n" in text:
         return _listed(text)
+    if text.endswith(_CUT):
+        return None
     if quoted := _QUOTED_TOPIC.fullmatch(text):
         return [f"{quoted[1]}-{n}" for n in _NUMBER.findall(quoted[2])]
     if "{topic:" in text:
@@ -153,7 +159,7 @@ def to_config(text: str) -> dict[str, str]:
     for line in text.split("\n"):
         if line[:1] == "\t" or line[:2] == "  ":
             key, equals, value = line.lstrip().partition(" =")
-            if equals and " " not in key:
+            if equals and " " not in key and not value.endswith(_CUT):
                 found[key] = _hidden(key, value.strip())
     return found
 

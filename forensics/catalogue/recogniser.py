@@ -30,7 +30,7 @@ _WORD = regex.compile(r"[A-Za-z]{1,15}[.!]?|(?i:shutting\ down|starting\ up)[.!]
 #: A blank line: Spring prints one before each stack trace.
 _BLANK_LINE = regex.compile(r"\n[ \t]*(?=\n)")
 #: The rest of a logger after the message if the line was truncated within the logger.
-_CUT_LOGGER = regex.compile(r"\ \((?:|or?|org(?:\.[\w.$]*(?::\d*)?)?|ka?|kafk?|kafka(?:\.[\w.$]*(?::\d*)?)?)$", regex.MULTILINE)
+_CUT_LOGGER = regex.compile(r"\ \((?:|or?|org(?:\.[\w.$]*(?::\d*)?)?|ka?|kafk?|kafka(?:\.[\w.$]*(?::\d*)?)?)(?:\.{2,3}|…)?$", regex.MULTILINE)
 _COLUMN = regex.compile(r"\[(?:\[[^\[\]]{0,80}\]|[^\[\]]){0,80}\]:?\ ")
 _MAX_CACHED = 20_000
 _LONGEST_CACHED = 400
@@ -387,7 +387,12 @@ class Recogniser:
             outer = outer.rpartition("$")[0]
             if simple_name(outer) in self.interesting_loggers:
                 return simple_name(outer)
-        return name
+        return name if name in self.interesting_loggers or not logger.startswith(self._kafka.packages) else self._before_method(name)
+
+    def _before_method(self, name: str) -> str:
+        """Return the class at the beginning of a name if its method follows without a separator, which a paste has lost."""
+        ends = [i for i in range(len(name) - 1, 0, -1) if name[i].islower() and name[:i] in self.interesting_loggers]
+        return name[: ends[0]] if ends else name
 
 
 _LIVE: dict[str, Recogniser] = {}

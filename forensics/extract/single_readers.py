@@ -107,7 +107,7 @@ class WrappedReader(_SingleReader):
 
     def __init__(self, reader: RecordReader, zone: Zone) -> None:
         self._reader, self._zone = reader, zone
-        self._assembler, self._between = Assembler(reader), Between()
+        self._assembler, self._between = Assembler(reader), Between(joined=reader.profile.joined)
         super().__init__(in_order=True)
         #: Time and content of the last record of each process.
         self._last: dict[str | None, tuple[object, ...]] = {}

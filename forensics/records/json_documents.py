@@ -20,9 +20,11 @@ Path = tuple[str, ...]
 LIST = "[]"
 #: Loki's answers: objects with `stream`, the labels, and `values`, pairs of a time and a line.
 _LABELS, _PAIRS = "stream", ("values", LIST)
+#: OpenTelemetry's documents: objects with `resource`, the attributes of a process, and its records two lists below.
+_RESOURCE, _OF_RESOURCE, _BODY = "resource", ("scopeLogs", LIST, "logRecords", LIST), "body"
 #: Keys under which stores put the record itself, next to their own metadata.
 _HOLDING = ("_source", "fields", "attributes", "message")
-_HOLDS = re.compile(r'"(?:_source|fields|attributes|message)"\s{0,20}:\s{0,20}\{')
+_HOLDS = re.compile(r'"(?:_source|fields|attributes|message|body)"\s{0,20}:\s{0,20}\{')
 #: Maximum depth, and number of places, to search for a record.
 _DEEPEST = 8
 _MAX_TRIALS = 2_000
@@ -124,6 +126,8 @@ class Document:
     def __init__(self, stream: Readable, path: Path, keys: JsonKeys, longest: int) -> None:
         self._stream, self._path, self._keys, self._longest = stream, path, keys, longest
         self._pairs = path[-2:] == _PAIRS
+        # Depth of the objects with labels for several records, and their key.
+        self._labelled = (len(path) - 1, _LABELS) if self._pairs else (len(path) - 3, _RESOURCE) if path[-4:] == _OF_RESOURCE else (-1, "")
         # The buffered text, its position in the whole, the line at a position in it, and whether nothing follows.
         self._text, self._base, self._line, self._counted, self._ended = "", 0, 1, 0, False
         self._last = "\n"
@@ -138,7 +142,7 @@ class Document:
     def elements(self, outside: Path = ()) -> Iterator[Element]:
         """Yield the records, in order; `outside` is the path at which the text begins."""
         place, labels, at = _Place(outside), dict[str, Any](), 0
-        depth = len(self._path)
+        depth, labelled = len(self._path), self._labelled
         while True:
             token = _TOKEN.search(self._text, at)
             if token is None:
@@ -162,14 +166,20 @@ class Document:
                 if at:
                     continue
                 at = begin + 1
-            elif kind == "{" and self._pairs and here == depth - 1 and place.path[-1] == _LABELS:
+            elif kind == "{" and (here, place.path[-1] if place.path else "") == labelled:
                 begin = self._fill(begin)
                 found, at, _ = _decoded(self._text, begin)
-                labels = {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
+                labels = (
+                    _attributes(found)
+                    if not self._pairs
+                    else {k: v for k, v in found.items() if isinstance(v, str)}
+                    if isinstance(found, dict)
+                    else {}
+                )
                 if at:
                     continue
                 at = begin + 1
-            elif kind == "}" and here == depth - 1:
+            elif kind == "}" and here == labelled[0]:
                 labels = {}
             place.step(kind)
             if len(place.path) > _MAX_OPEN:
@@ -311,6 +321,13 @@ def _is_pair(found: Any) -> bool:  # noqa: ANN401  (JSON)
     return isinstance(found, list) and 2 <= len(found) <= 3 and _NANOSECONDS.fullmatch(str(found[0])) is not None and isinstance(found[1], str)
 
 
+def _attributes(found: Any) -> dict[str, str]:  # noqa: ANN401  (JSON)
+    """Return OpenTelemetry's attributes, a list of keys and values, by key."""
+    given = found.get("attributes") if isinstance(found, dict) else None
+    pairs = ((x.get("key"), x.get("value")) for x in given if isinstance(x, dict)) if isinstance(given, list) else ()
+    return {k: v["stringValue"] for k, v in pairs if isinstance(k, str) and isinstance(v, dict) and isinstance(v.get("stringValue"), str)}
+
+
 def _is_record(found: Mapping[str, Any] | None, keys: JsonKeys) -> bool:
     return found is not None and keys.get("message", found) is not None and any(keys.get(k, found) is not None for k in ("time", "level", "logger"))
 
@@ -326,6 +343,11 @@ def _inner(found: Any, keys: JsonKeys, labels: Mapping[str, Any] | None = None) 
         return None
     if not isinstance(found, dict):
         return None
+    body = found.get(_BODY)
+    if isinstance(body, dict) and isinstance(body.get("stringValue"), str):
+        time = found.get("timeUnixNano") or found.get("observedTimeUnixNano")
+        level = {"level": found["severityText"]} if found.get("severityText") else {}
+        return {**(labels or {}), **_attributes(found), **level, "timestamp": str(time) if time else None, "message": body["stringValue"]}
     for key in _HOLDING:
         held = found.get(key)
         if isinstance(held, dict):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -29,7 +29,17 @@ from forensics.records.layouts import (
     read_json_as_far,
     strip_colours,
 )
-from forensics.records.line_reader import Assembler, PlacedRecord, Profile, RecordReader, decode, read_records
+from forensics.records.line_reader import (
+    Assembler,
+    PlacedRecord,
+    Profile,
+    RecordReader,
+    begins_record,
+    decode,
+    has_joined_records,
+    joined_records,
+    read_records,
+)
 from forensics.records.timestamps import SECOND, Moment, day_of, offset_name
 
 #: Size of the part at a file's beginning that is examined.
@@ -97,7 +107,9 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
     raw_lines = sample.split(b"\n")
     if len(sample) >= SAMPLE_BYTES and len(raw_lines) > 1:
         raw_lines.pop()
-    lines = [t for t in (decode(raw) for raw in (*raw_lines[: _MAX_LINES - _MAX_LAST], *tail.split(b"\n")[1:][-_MAX_LAST:])) if t.strip()]
+    examined = [*raw_lines[: _MAX_LINES - _MAX_LAST], *tail.split(b"\n")[1:][-_MAX_LAST:]]
+    joined = _are_joined(examined)
+    lines = [t for t in map(decode, _records_in(examined) if joined else examined) if t.strip()]
     colours = has_colours(lines)
     if colours:
         lines = [strip_colours(t) for t in lines]
@@ -118,13 +130,25 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
     profile = _timed_by_collector(profile, looked, lines, layouts, fail) or _with_learned(profile, looked, lines, layouts, fail)
     if profile.wrappers:  # a line of the collector itself may come later than the sample
         headings = tuple(sorted({*headings, *(h.name for h in layouts.headings if h.alone)}))
-    profile = replace(profile, headings=headings, colours=colours, entities=entities, lines=len(lines), folded=_folded_at(profile, lines, layouts))
+    profile = replace(profile, headings=headings, colours=colours, entities=entities, lines=len(lines), joined=joined)
+    most, are_whole = _longest(profile, lines, layouts)
+    profile = replace(profile, cut=most) if are_whole else replace(profile, folded=most)
     filtered = filtered_by(raw_lines, profile.wrappers)
     profile = replace(profile, filtered=filtered, literal=common_literal(lines) if filtered else "")
     profile = replace(profile, collected=_has_no_dates(profile, lines, layouts))
     if changed:
         profile = _dated(profile, lines, layouts, changed)
     return replace(profile, newest_first=_newest_first(_times(lines[:_MAX_TIMES], RecordReader(layouts, profile))))
+
+
+def _are_joined(lines: Sequence[bytes]) -> bool:
+    """Return True if the line breaks between records were lost in many lines."""
+    return sum(map(has_joined_records, lines)) > _FEW * sum(map(begins_record, lines))
+
+
+def _records_in(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the records in lines of several ones, and the other lines."""
+    return (part for line in lines for _, part in joined_records(line))
 
 
 def _headings(lines: Sequence[str], layouts: Layouts) -> tuple[str, ...]:
@@ -147,7 +171,7 @@ def _as_lines(sample: bytes, path: Path, keys: JsonKeys, begin: Path = ()) -> by
 
 def _with_learned(profile: Profile, looked: _LayoutScore, lines: Sequence[str], layouts: Layouts, fail: Failed | None) -> Profile:
     """Add layouts inferred from the lines if the described ones leave much unexplained; `looked` is their score for some of the lines."""
-    programs = _programs(lines, layouts) if looked.share > _HARDLY and not profile.untimed else None
+    programs = _programs(lines, layouts, profile.wrappers) if looked.share > _HARDLY and not profile.untimed else None
     if programs is not None and len(programs[1]) > 1:
         return _with_each_learned(profile, *programs, lines, layouts, fail)
     reader = RecordReader(layouts, profile)
@@ -179,11 +203,14 @@ def _with_learned(profile: Profile, looked: _LayoutScore, lines: Sequence[str], 
     return _messages_only(best[0], lines)
 
 
-def _programs(lines: Sequence[str], layouts: Layouts) -> tuple[Wrapper, list[list[str]]] | None:
+def _programs(lines: Sequence[str], layouts: Layouts, wrappers: Sequence[str]) -> tuple[Wrapper, list[list[str]]] | None:
     """Return the wrapper that names the program of nearly each line, and the lines of each program without it; None if the lines have none.
 
-    A layout is learned for each of them: one that is learned from all lines takes the name of a program for a logger.
+    A collector's time after the name, one of the `wrappers` of the file, is not part of a program's line either. A layout is learned for each of them: one that is learned from all lines takes the name of a program for a logger.
     """
+    times = [
+        layouts.compiled(w.head) for w in layouts.wrappers if w.name in wrappers and w.time and not (w.bare or w.weak or "(?P<source>" in w.head)
+    ]
     for wrapper in layouts.wrappers:
         if wrapper.bare or wrapper.words or "(?P<source>" not in wrapper.head:
             continue
@@ -191,7 +218,9 @@ def _programs(lines: Sequence[str], layouts: Layouts) -> tuple[Wrapper, list[lis
         for text in lines:
             match = layouts.compiled(wrapper.head).match(text)
             if match and match["source"]:
-                by.setdefault(match["source"], []).append(text[match.end() :])
+                rest = text[match.end() :]
+                beside = next((found for time in times if (found := time.match(rest))), None)
+                by.setdefault(match["source"], []).append(rest[beside.end() :] if beside else rest)
         named = sum(map(len, by.values()))
         if named > _NEARLY * len(lines) and len(by) <= max(_FEWEST_NAMES, _FEW * named) and not any(map(_NO_PROGRAM.fullmatch, by)):
             return wrapper, list(by.values())
@@ -229,19 +258,22 @@ def _timed_by_collector(profile: Profile, looked: _LayoutScore, lines: Sequence[
     return found if score.collected and score.share <= _FEW else None
 
 
-def _folded_at(profile: Profile, lines: Sequence[str], layouts: Layouts) -> int:
-    """Return the length at which all longer lines were broken, 0 if they were not.
+def _longest(profile: Profile, lines: Sequence[str], layouts: Layouts) -> tuple[int, bool]:
+    """Return the length at which all longer lines were broken or cut off, 0 if they were not, and whether they were cut off.
 
-    Many different lines have that length, none is longer, and few of the lines after them begin a record.
+    Many different lines have that length, and none is longer. If few of the lines after them begin a record, these are the rests of broken lines;
+    if most do, the rests are lost.
     """
     most = max(map(len, lines), default=0)
     full = [i for i, text in enumerate(lines[:-1]) if len(text) == most]
     different = {_DIGIT.sub("0", lines[i]) for i in full}  # a repeated long message does not count
     if most < _NARROWEST or len(different) < _FEWEST_FOLDED or profile.wrappers or profile.json:
-        return 0
+        return 0, False
     reader = RecordReader(layouts, profile)
     starting = sum(reader.start(reader.unwrap(lines[i + 1])) is not None for i in full)
-    return most if starting <= _FEW * len(full) else 0
+    if starting <= _FEW * len(full):
+        return most, False
+    return (most, True) if starting > _MOSTLY * len(full) else (0, False)
 
 
 def _has_no_dates(profile: Profile, lines: Sequence[str], layouts: Layouts) -> bool:
@@ -365,8 +397,11 @@ def ends_of(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) -> tup
     """Return the first time at the beginning of a file and the last at its end; the reverse for a file with its newest lines first."""
     head, tail = _both_as_lines(head, tail, layouts, profile)
     reader = RecordReader(layouts, profile)
-    first = _times((decode(raw) for raw in head.split(b"\n")[:_MAX_LINES]), reader, most=1)
-    last = _times((decode(raw) for raw in reversed(tail.split(b"\n")[1:])), reader, most=1) or first
+    firsts, lasts = head.split(b"\n")[:_MAX_LINES], tail.split(b"\n")[0 if profile.joined else 1 :]
+    if profile.joined:
+        firsts, lasts = list(_records_in(firsts)), list(_records_in(lasts))
+    first = _times(map(decode, firsts), reader, most=1)
+    last = _times(map(decode, reversed(lasts)), reader, most=1) or first
     ends = (first[0] if first else None, last[0] if last else None)
     return ends[::-1] if profile.newest_first else ends
 

@@ -34,6 +34,9 @@ MIN_ZERO_RUN = 16
 ZERO_RUN = bytes(MIN_ZERO_RUN)
 _ZERO_RUNS = re.compile(rb"\0{%d,}" % MIN_ZERO_RUN)
 _NESTED_WRAPPERS = 3
+_LOOKS = rb"\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?(?:Z|[+-][0-9]{2}:?[0-9]{2})?\]?[ |]{1,3}(?:\[[^\[\]]{0,80}\][ |]{0,3}){0,4}(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"
+#: The beginning of a record, and one within a line: a paste may have lost the line break before it.
+_BEGINS_RECORD, _WITHIN_LINE = re.compile(_LOOKS), re.compile(rb"(?:(?<=[^ \t] )|(?<=\)))(?=%b)" % _LOOKS)
 #: Docker's json-file driver splits lines that are longer than 16 KiB; only the last part ends with a line break.
 _DOCKER_PART = 16 * 1024
 #: It also splits multi-byte characters, which are then replaced by others.
@@ -63,6 +66,8 @@ class Profile:
         zero_runs: True if it contains zero bytes in place of text.
         document: path of the records if it is a JSON document; see `json_documents`.
         folded: number of characters after which longer lines were broken and continue in the next line; 0 if they were not.
+        cut: number of characters after which longer lines were cut off, so that the last word is a part of one; 0 if they were not.
+        joined: True if lines contain several records, because the line breaks between them were lost.
         collected: True if its lines have no time, or no date, and get that of their collector.
         headings: names of the headings that name the file of the lines below them.
         filtered: sign that its lines are a selection, such as `grep` makes: `separators`, `line_numbers` or `values`; empty if there is none.
@@ -85,6 +90,8 @@ class Profile:
     zero_runs: bool = False
     document: tuple[str, ...] | None = None
     folded: int = 0
+    cut: int = 0
+    joined: bool = False
     collected: bool = False
     headings: tuple[str, ...] = ()
     filtered: str = ""
@@ -108,6 +115,8 @@ class Profile:
             or self.entities
             or self.zero_runs
             or self.folded
+            or self.cut
+            or self.joined
             or self.headings
             or self.is_table
             or self.document is not None
@@ -216,6 +225,10 @@ class RecordReader:
         """Remove what collectors and pastes put before a line."""
         line = self.profile.clean(line)
         found = Line(line)
+        if self.profile.joined:
+            found.text = line.rstrip(" ")  # before the next record
+        if 0 < self.profile.cut == len(line) and not line.endswith(("...", "…")):
+            found.text = f"{line}…"  # the last word is a part of one
         found.unended = 0 < self.profile.folded == len(line)
         self._take_all_off(found)
         if self.profile.json in ("wrapper", "both") and found.text.startswith("{"):
@@ -632,13 +645,25 @@ class Assembler:
 
 
 class Between:
-    """The text between runs of zero bytes, line by line. No record continues across such a run, so it ends the open records."""
+    """The text between runs of zero bytes, line by line. No record continues across such a run, so it ends the open records.
 
-    def __init__(self) -> None:
-        self._cut = False
+    Args:
+        joined: True if a line may contain several records, each of which is then a part of it.
+    """
+
+    def __init__(self, *, joined: bool = False) -> None:
+        self._cut, self._joined = False, joined
 
     def split(self, raw: bytes) -> Iterator[tuple[int, bytes, bool]]:
         """Yield each written part of a line: its position, its bytes, and whether a run of zero bytes precedes it."""
+        for at, part, cut in self._written(raw):
+            if not self._joined:
+                yield at, part, cut
+                continue
+            for place, one in joined_records(part):
+                yield at + place, one, cut and not place
+
+    def _written(self, raw: bytes) -> Iterator[tuple[int, bytes, bool]]:
         if not self._cut and ZERO_RUN not in raw:
             yield 0, raw, False
             return
@@ -691,9 +716,28 @@ class TextLine(NamedTuple):
         return "".join([*line, self.raw[end - self.offset :].decode("latin-1").rstrip("\r\n")])
 
 
-def text_lines(lines: Iterable[bytes]) -> Iterator[TextLine]:
-    """Yield the lines of a text with their parts."""
-    between, at = Between(), 0
+def begins_record(line: bytes) -> bool:
+    """Return True if a line begins with a time and a level."""
+    return _BEGINS_RECORD.match(line) is not None
+
+
+def has_joined_records(line: bytes) -> bool:
+    """Return True if a line begins with a record and contains another one."""
+    return begins_record(line) and _WITHIN_LINE.search(line) is not None
+
+
+def joined_records(line: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield position and bytes of each record in a line of records whose line breaks were lost, and of the text before the first."""
+    begin = 0
+    for found in _WITHIN_LINE.finditer(line):
+        yield begin, line[begin : found.start()]
+        begin = found.start()
+    yield begin, line[begin:]
+
+
+def text_lines(lines: Iterable[bytes], *, joined: bool = False) -> Iterator[TextLine]:
+    """Yield the lines of a text with their parts; see `Between`."""
+    between, at = Between(joined=joined), 0
     for raw in lines:
         yield TextLine(at, raw, [(at + place, part, cut) for place, part, cut in between.split(raw)])
         at += len(raw)
@@ -726,7 +770,7 @@ def read_records(
         Records by their first byte.
     """
     done: list[PlacedRecord] = []
-    for found in records_in(text_lines(_lines(content)), reader):
+    for found in records_in(text_lines(_lines(content), joined=reader.profile.joined), reader):
         if isinstance(found, PlacedRecord):
             done.append(found)
         elif not found.fits:

@@ -311,7 +311,7 @@ class _Redaction:
         if evidence.format.kind == LOG:
             reader = self._reader(evidence)
             known = self._known[evidence.path] = bytearray()
-            for found in records_in(text_lines(_Lines(stream)), reader):
+            for found in records_in(text_lines(_Lines(stream), joined=reader.profile.joined), reader):
                 if isinstance(found, PlacedRecord):
                     known.append(_collected(collector, reader, found.lines))
         else:
