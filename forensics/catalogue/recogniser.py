@@ -125,6 +125,11 @@ class Recogniser:
         return frozenset(simple_name(logger) for event in self.catalogue.events for logger in event.loggers)
 
     @cached_property
+    def _named_loggers(self) -> frozenset[str]:
+        """Return all loggers that a block names, with their packages."""
+        return frozenset(logger for event in self.catalogue.events for logger in event.loggers)
+
+    @cached_property
     def _blocks_of(self) -> dict[str, list[EventPattern]]:
         """Return the blocks of each logger, by its simple class name."""
         found: dict[str, list[EventPattern]] = {}
@@ -387,12 +392,13 @@ class Recogniser:
             outer = outer.rpartition("$")[0]
             if simple_name(outer) in self.interesting_loggers:
                 return simple_name(outer)
-        return name if name in self.interesting_loggers or not logger.startswith(self._kafka.packages) else self._before_method(name)
+        return name if name in self.interesting_loggers or not logger.startswith(self._kafka.packages) else self._before_method(logger)
 
-    def _before_method(self, name: str) -> str:
-        """Return the class at the beginning of a name if its method follows without a separator, which a paste has lost."""
-        ends = [i for i in range(len(name) - 1, 0, -1) if name[i].islower() and name[:i] in self.interesting_loggers]
-        return name[: ends[0]] if ends else name
+    def _before_method(self, logger: str) -> str:
+        """Return the class at the beginning of a logger if its method follows without a separator, which a paste has lost."""
+        begin = logger.rfind(".") + 1
+        ends = (i for i in range(len(logger) - 1, begin, -1) if logger[i].islower() and logger[:i] in self._named_loggers)
+        return simple_name(logger[: next(ends, len(logger))])
 
 
 _LIVE: dict[str, Recogniser] = {}

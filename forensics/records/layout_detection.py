@@ -185,8 +185,9 @@ def _with_learned(profile: Profile, looked: _LayoutScore, lines: Sequence[str], 
         return profile
     best = profile, described.points
     tried: set[tuple[Layout, ...]] = set()
-    # The collector's text is not part of a layout.
-    unwrapped = programs[1] if programs else (lines, *(_unwrapped(lines, w, layouts) for w in layouts.wrappers))
+    # The collector's text is not part of a layout: with its time before them, settings and stack traces would be records.
+    timed = any(w.time for w in layouts.wrappers if w.name in profile.wrappers)
+    unwrapped = programs[1] if programs else (*(() if timed else (lines,)), *(_unwrapped(lines, w, layouts) for w in layouts.wrappers))
     others = (bare,) if profile.untimed and bare != lines else unwrapped
     for text in (described.unnamed, *others):
         learned = infer(text, fail=fail) if text else ()

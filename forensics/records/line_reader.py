@@ -34,7 +34,7 @@ MIN_ZERO_RUN = 16
 ZERO_RUN = bytes(MIN_ZERO_RUN)
 _ZERO_RUNS = re.compile(rb"\0{%d,}" % MIN_ZERO_RUN)
 _NESTED_WRAPPERS = 3
-_LOOKS = rb"\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?(?:Z|[+-][0-9]{2}:?[0-9]{2})?\]?[ |]{1,3}(?:\[[^\[\]]{0,80}\][ |]{0,3}){0,4}(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"
+_LOOKS = rb"\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?(?:Z|[+-][0-9]{2}:?[0-9]{2})?\]?[ |]{1,3}(?:\[(?![0-9]{4}-)[^\[\]]{0,80}\][ |]{0,3}){0,4}(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"
 #: The beginning of a record, and one within a line: a paste may have lost the line break before it.
 _BEGINS_RECORD, _WITHIN_LINE = re.compile(_LOOKS), re.compile(rb"(?:(?<=[^ \t] )|(?<=\)))(?=%b)" % _LOOKS)
 #: Docker's json-file driver splits lines that are longer than 16 KiB; only the last part ends with a line break.
