@@ -23,6 +23,9 @@ from rendering import render
 from forensics.catalogue.patterns import load, simple_name
 from forensics.catalogue.recogniser import Recogniser
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from lab.shapes import SHAPES  # noqa: E402
+
 
 @dataclass
 class Outcome:
@@ -130,7 +133,29 @@ def report(outcome: Outcome, outside: Sequence[Statement]) -> str:
     lines += [f"- {x}" for x in unknown_lines(outcome)] or ["Nothing."]
     lines += ["", "## Classes not examined", "", "The program ignores the lines of these classes.", ""]
     lines.append(", ".join(sorted({simple_name(s.loggers[0]) for s in outside})) + ".")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *shapes()]) + "\n"
+
+
+#: What a shape loses, in the words of the page.
+LOSES = {
+    "records": "records that are not in it", "values": "names and values that are cut off or masked", "message": "the rests of messages",
+    "line": "lines of the source, and so some releases", "logger": "loggers", "time": "times", "date": "dates; they are taken from the file's modification time",
+}  # fmt: skip
+
+
+def shapes() -> list[str]:
+    """Return the table of the shapes in which the laboratory rewrites logs."""
+    lines = [
+        "", "## Shapes of the same logs", "",
+        "`lab/shapes.py` rewrites logs of several processes into the shapes in which people send them. `tests/lab/test_shapes.py` compares what is read from them with what is",
+        "read from the plain logs: processes, times, events, captures and messages of the six samples. Where a shape loses something, the difference is in that direction only.", "",
+        "| shape | what is read |", "|---|---|",
+    ]  # fmt: skip
+    for shape in SHAPES:
+        lost = [LOSES[what] for what in shape.loses if what in LOSES]
+        lost += [f"times finer than {shape.resolution_ms // 1000} s"] if shape.resolution_ms > 1 else []
+        lines.append(f"| {shape.name} | {'the same, without ' + ', '.join(lost) if lost else 'the same'} |")
+    return lines
 
 
 def unknown_lines(outcome: Outcome) -> list[str]:
