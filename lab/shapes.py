@@ -290,8 +290,8 @@ At line:1 char:1
 + ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
     + CategoryInfo          : NotSpecified: (Defaulted conta...nit (init):String) [], RemoteException
     + FullyQualifiedErrorId : NativeCommandError
- 
-"""  # noqa: W291, W293  (as PowerShell prints it)
+\x20
+"""
 
 
 def _powershell_error(logs: Logs, random: Random) -> Files:
@@ -548,14 +548,14 @@ def _shortened(logs: Logs, random: Random) -> Files:
 
 _MEMBER = r"[A-Za-z0-9._:-]+-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 #: Words after `group` that are not its name.
-_NO_NAME = "is|has|coordinator|due|in|with|protocol|after|to|because|metadata|instance|epoch|type|for|and|but|state|from|rebalance|membership|upgraded|downgraded|during|at"
+_NO_NAME = "is|has|assignment|instanceid|now|coordinator|due|in|with|protocol|after|to|because|metadata|instance|epoch|type|for|and|but|state|from|rebalance|membership|upgraded|downgraded|during|at"
 
 
 def _masking(mask: str, *kinds: str) -> Callable[[str], str]:
     """Return what replaces names of members, hosts, groups and clients by a mask."""
     patterns = {
         "member": (_MEMBER, mask),
-        "host": (r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?=[:/),]|$)", mask),
+        "host": (r"(?m)(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?=[:/),]|$)", mask),
         "group": (rf"(\bgroupId=|\b[Gg]roup )(?!(?:{_NO_NAME})\b)([A-Za-z0-9._-]+)", rf"\g<1>{mask}"),
         "client": (r"(\bclientId=|\bclient id )[^\s,\])]+", rf"\g<1>{mask}"),
     }

@@ -83,7 +83,7 @@ def parse_prefix(head: str, words: KafkaWords | None = None) -> tuple[Captures, 
 
 
 def _captures(prefix: Prefix, found: regex.Match[str]) -> Captures:
-    groups = {k: v for k, v in found.groupdict().items() if v is not None}
+    groups = {k: v for k, v in found.groupdict().items() if v is not None and not is_blanked(v)}
     pairs = groups.pop("pairs", "")
     numbers = {k: to_int(groups.pop(k)) for k in prefix.numbers & groups.keys()}
     captures = _with_task(groups) | {k: number for k, number in numbers.items() if number is not None}

@@ -52,11 +52,14 @@ def differences(shape: Shape, got: Sequence[Row], want: Sequence[Row], hosts: Se
         host = _host_of(g, hosts)
         names[host].add(g["process_id"])
         near = rest[host, g["event"]]
+        general = g["event"].startswith("other_") and bool({"logger", "message"} & set(shape.loses))  # what is left is of any of several messages
         faults = [list(_faults(shape, g, w)) for w in near]
         best = min(range(len(near)), key=lambda i: len(faults[i]), default=None)
         if best is None:
-            if not ("logger" in shape.loses and g["event"].startswith("other_")):  # a message whose logger is lost is of any of several
+            if not general:
                 found.append(("invented", host, g["event"], str(g.get("ts")), g["message"][:200]))
+            continue
+        if faults[best] and general:
             continue
         del near[best]
         if faults[best]:
@@ -78,12 +81,18 @@ def _names(file: str) -> set[str]:
     return {file, "kafkaServer.out" if file == "server.log" else file.replace(".log", ".out")}
 
 
-def _once(rows: Sequence[Row]) -> list[Row]:
-    return list({(r["process_id"], r["ts"], r["event"], r["message"]): r for r in rows}.values())
+def _once(rows: Sequence[Row], shape: Shape) -> list[Row]:
+    second = timedelta(milliseconds=shape.resolution_ms)
+    return list(
+        {
+            (r["process_id"].partition("/")[0], (r["ts"] - datetime.min.replace(tzinfo=UTC)) // second, r["event"], r["message"]): r for r in rows
+        }.values()
+    )
 
 
 def _host_of(row: Row, hosts: Sequence[str]) -> str:
-    return next((h for h in hosts if re.search(rf"(?<![A-Za-z0-9]){re.escape(h)}(?![A-Za-z0-9])", row["process_id"])), row["process_id"])
+    process = row["process_id"]
+    return next((h for h in hosts if re.search(rf"(?<![A-Za-z0-9]){re.escape(h)}(?![A-Za-z0-9])", process)), process)
 
 
 def _faults(shape: Shape, g: Row, w: Row) -> Iterator[object]:
@@ -110,13 +119,15 @@ def _faults(shape: Shape, g: Row, w: Row) -> Iterator[object]:
             yield "blank taken for a name", name, a
         if name in _BESIDE or a == b or (name == "releases" and "line" in loses):  # the line in the source shows the release
             continue
+        if name == "config" and "records" in loses:  # the settings of the next dump follow if its first line is missing
+            continue
         if name == "logger":
             if not (a and b and a.rpartition(".")[2] == b.rpartition(".")[2]) and not (a is None and "logger" in loses):
                 yield name, a, b
         elif a is None:
             if name == "source_line" and "line" not in loses or name != "source_line" and "values" not in loses:
                 yield name, a, b
-        elif not ("values" in loses and _part(a, b)):
+        elif not ({"values", "records"} & set(loses) and _part(a, b)):
             yield name, a, b
 
 
@@ -158,19 +169,31 @@ def check(shape: Shape, folder: Path, most: int | None, tmp_path: Path) -> None:
     if shape.mask:  # a masked name is a name like any other, if the mask is one
         want = [{k: _masked(v, shape.mask) if k not in PLACE else v for k, v in w.items()} for w in want]
     shaped = read_files(shape.render(logs, Random(7)), tmp_path / "shaped", changed)
-    got = shaped.events
+    got = [r for r in shaped.events if "process_id" in r]  # a file that holds nothing but settings is no log
     if "once" in shape.loses:  # an ingest recognises copies by all rows of two streams
         assert {p.partition("/")[2] for p in (r["process_id"] for r in got)} <= {p for files in logs.values() for p in _names(files[0].file)}
-        got = _once([{**r, "process_id": r["process_id"].partition("/")[0]} for r in got])
-    if shape.mask:  # records that differ only in a masked name are the same record twice
-        got, want = _once(got), _once(want)
+        got = [{**r, "process_id": r["process_id"].partition("/")[0]} for r in got]
+    if (
+        shape.mask or shape.resolution_ms > 1 or "once" in shape.loses
+    ):  # records that differ only in a masked name, or within a second, are the same record twice
+        got, want = _once(got, shape), _once(want, shape)
     faults = differences(shape, got, want, list(logs))
     assert not faults, f"{len(faults)} of {len(want)}: {Counter(f[0] for f in faults)}\n" + "\n".join(map(str, faults[:12]))
 
 
-#: Every shape with a third of the samples by default, and with the others where whole cases are tested.
+#: Without their logger, "State transition from ..." of a Streams client and of a Streams thread are the same message.
+_SAME = pytest.mark.xfail(reason="the logger is cut off, so a client's state is read as a thread's", strict=False)
+
+
+def _marks(shape: Shape, folder: Path, *marks: pytest.MarkDecorator) -> list[pytest.MarkDecorator]:
+    return [*marks, *([_SAME] if {"logger", "message"} <= set(shape.loses) and "streams" in folder.parent.name else [])]
+
+
+#: Each shape with one sample by default, and with the others in the slow tests.
 PAIRS = [
-    pytest.param(shape, folder, id=f"{shape}-{folder.parent.name}", marks=[] if (i + j) % 3 == 0 else [pytest.mark.whole])
+    pytest.param(
+        shape, folder, id=f"{shape}-{folder.parent.name}", marks=_marks(shape, folder, *([] if (i + j) % len(SAMPLES) == 0 else [pytest.mark.slow]))
+    )
     for i, shape in enumerate(SHAPES)
     for j, folder in enumerate(SAMPLES)
 ]
@@ -182,7 +205,9 @@ def test_a_shape_changes_no_row(shape: Shape, folder: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("folder", [*SAMPLES, *RECORDINGS], ids=lambda p: p.parent.name)
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize(
+    ("shape", "folder"),
+    [pytest.param(s, f, id=f"{s}-{f.parent.name}", marks=_marks(s, f)) for s in SHAPES for f in [*SAMPLES, *RECORDINGS]],
+)
 def test_a_shape_of_a_whole_recording_changes_no_row(shape: Shape, folder: Path, tmp_path: Path) -> None:
     check(shape, folder, None, tmp_path)
