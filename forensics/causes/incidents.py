@@ -42,6 +42,7 @@ class _Effects:
         served_ms: a broker served its clients again at this time.
         is_stopped: True if the broker was stopped in order.
         is_worker: True if a worker, and no consumer, left at its poll timeout.
+        is_unanswered: True if it is a worker that could not start because no broker answered.
     """
 
     finding_ids: list[str] = field(default_factory=list)
@@ -56,6 +57,7 @@ class _Effects:
     served_ms: int | None = None
     is_stopped: bool = False
     is_worker: bool = False
+    is_unanswered: bool = False
     witness: list[str] = field(default_factory=list)
 
 
@@ -127,6 +129,7 @@ def _effect(alike: Sequence[Row]) -> _Effects:
         is_taken_over=any(facts.get("new_broker_id") is not None and it["code"] in ("broker_down", "moved") for it, facts in outages),
         served_ms=greatest(*(facts.get("served_at_ms") for _, facts in outages)),
         is_worker={it["code"] for it in alike if it["rule"] == "poll-timeout"} == {"worker"},
+        is_unanswered={it["code"] for it, _ in outages} == {"worker_without_broker"},
         is_stopped=bool(down) and all(how == "stopped" for how in down),
         witness=events_of((it["witness"] for it in alike), 24),
     )
@@ -332,6 +335,7 @@ def _facts(it: _Incident, state: IncidentState | None) -> dict[str, Any]:
         "is_taken_over": it.effects.is_taken_over if it.rule is None else False,
         "is_stopped": it.effects.is_stopped if it.rule is None else False,
         "is_worker": it.effects.is_worker,
+        "is_unanswered": it.effects.is_unanswered,
         "is_broker": _BROKER.fullmatch(it.subject or "") is not None,
         "lost_count": sum(len(part["member_ids"] or ()) for part in it.parts),
         "began_at_ms": it.began_at_ms,

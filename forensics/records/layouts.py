@@ -33,6 +33,8 @@ _MARKDOWN = r"(?:[`*]{1,3}|</[a-z]+>)?"
 _COLOUR = re.compile(r"\[[0-9]{1,2}(?:;[0-9]{1,3})*m")
 #: Terminal sequences; a paste may have lost their escape character, or show it as ^[.
 _ANSI = re.compile(rf"\x1b\[[0-9;]*[A-Za-z]|(?:\^\[|\u241b)?{_COLOUR.pattern}")
+#: What a terminal echoes of Ctrl-C, before the next line of the program that it stops.
+_INTERRUPTED = ("^C[", "^C2", "^C^C")
 #: HTML's special characters, as entities and as they are.
 _ENTITY, _RAW = re.compile("&(?:quot|amp|lt|gt|apos|nbsp|#39|#34|#x27|#x2F);"), re.compile("[<>&]")
 #: A key and its value in an object whose inner quotation marks are not escaped.
@@ -321,12 +323,17 @@ def _alternation(heads: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def has_colours(lines: Sequence[str]) -> bool:
-    """Return True if lines have ANSI sequences; without their escape characters, only if many have."""
-    return any("\x1b[" in t for t in lines) or sum(bool(_COLOUR.search(t)) for t in lines) > sum(t[:1] not in " \t" for t in lines) // 4
+    """Return True if lines have ANSI sequences, or a terminal's echo of Ctrl-C; without their escape characters, only if many have."""
+    return (
+        any("\x1b[" in t or t.startswith(_INTERRUPTED) for t in lines)
+        or sum(bool(_COLOUR.search(t)) for t in lines) > sum(t[:1] not in " \t" for t in lines) // 4
+    )
 
 
 def strip_colours(line: str) -> str:
-    """Return the line without ANSI sequences."""
+    """Return the line without ANSI sequences and the echo of Ctrl-C before it."""
+    if line.startswith(_INTERRUPTED):
+        line = line.lstrip("^C")
     return _ANSI.sub("", line) if "\x1b" in line or "m" in line else line
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
@@ -165,8 +166,18 @@ def rebalances(report: Report, names: Names, clock: Clock) -> list[str]:
     return [
         "; ".join(parts)
         for g in sorted(report.groups, key=lambda g: -len(g["generations"]))[:_GROUPS_NAMED]
-        if (parts := list(_reasons(g, names, clock)))
+        if (parts := [*_reasons(g, names, clock), *_empty(report, g, clock)])
     ]
+
+
+def _empty(report: Report, group: Row, clock: Clock) -> Iterator[str]:
+    """Yield how long a group had no members: the longest time, and how many more there were."""
+    found = [(e["to_ts"] - e["from_ts"], e) for e in report.empty_groups if e["group_id"] == group["group_id"]]
+    if found:
+        longest, e = max(found, key=lambda one: one[0])
+        more = f", the longest of {len(found)} such times" if len(found) > 1 else ""
+        least = "at least " if e["is_open"] else ""
+        yield f"nobody was in {group['group_id']} for {least}{span(longest / timedelta(milliseconds=1), up=False if e['is_open'] else None)} from {clock.at(e['from_ts'])} on{more}"
 
 
 def _reasons(group: Row, names: Names, clock: Clock) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
@@ -116,6 +116,7 @@ class Report:
         groups_named: groups that only single lines name, if the logs show no generation, member, ownership or finding of any group.
         errors: the errors of the group protocol that members printed, with `known` (its meaning), `said`, `times` and the first line, the most
             frequent first, if no incident and no finding above a note reports them.
+        empty_groups: times in which a group had no members, if no finding above a note reports them.
         zone: the reader's zone for times in texts; the rows are in UTC.
     """
 
@@ -134,6 +135,7 @@ class Report:
     examined: Row = field(default_factory=dict)
     groups_named: list[str] = field(default_factory=list)
     errors: list[Row] = field(default_factory=list)
+    empty_groups: list[Row] = field(default_factory=list)
     zone: tzinfo = UTC
 
     @cached_property
@@ -194,8 +196,8 @@ def read(case: CaseLike, filters: Filters) -> Report:
     if not report.groups:
         lines = (rows_in(path).to_table(columns=["group_id"], filter=_selected(report))["group_id"] for path in case.table_paths("event_row"))
         report = replace(report, groups_named=sorted({g for line in lines for g in line.unique().to_pylist()}))
-    if not report.examined["examined"] and not any(f["severity"] != "note" for f in (*report.findings, *report.incidents)):
-        report = replace(report, errors=_errors(case))
+    if not any(f["severity"] != "note" for f in (*report.findings, *report.incidents)):
+        report = replace(report, empty_groups=list(_empty_groups(case, report)), errors=[] if report.examined["examined"] else _errors(case))
     return report
 
 
@@ -206,6 +208,22 @@ def _selected(report: Report) -> pc.Expression:
     if since:
         condition &= pc.field("ts") >= since
     return condition & (pc.field("ts") <= until) if until else condition
+
+
+def _empty_groups(case: CaseLike, report: Report) -> Iterator[Row]:
+    """Yield from when a group had no members, by its coordinator's log, and until when: its next generation, or the first request to join if that is the last line."""
+    columns = ["group_id", "generation", "process_id", "ts"]
+    for path in case.table_paths("event_row"):
+        for row in pylist(rows_in(path).to_table(columns=columns, filter=(pc.field("event") == "group_emptied") & _selected(report))):
+            for group in report.groups:
+                if group["group_id"] != row["group_id"] or row["ts"] is None or row["generation"] is None:
+                    continue
+                mine = [g for g in group["generations"] if g["coordinator"] == row["process_id"] and g["generation"] == row["generation"] + 1]
+                ends = [(g["stabilized_ts"], False) for g in mine]
+                ends += [(o["began_ts"], True) for o in group["open_rebalance"] if o["coordinator"] == row["process_id"]]
+                if after := [(ts, is_open) for ts, is_open in ends if ts and ts >= row["ts"]]:
+                    ts, is_open = min(after)
+                    yield {"group_id": row["group_id"], "from_ts": row["ts"], "to_ts": ts, "is_open": is_open}
 
 
 def _errors(case: CaseLike) -> list[Row]:

@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from places import FIELD
+from facts import FOLDER, LIST, Compared, compare, mark, reports
+from places import ROOT
+from posted import with_section
 
-import forensics
-from forensics.engines import SAIL
-
-FOLDER = FIELD / "reports"
-REPORTS: list[dict[str, Any]] = tomllib.loads((FIELD / "reports.toml").read_text(encoding="utf-8"))["report"]
+REPORTS = reports()
 CHECKS = ("screen", "never", "rows")
 #: These are `whole`, the others `slow`: a case of each takes some seconds. They cover the kinds of programs, layouts and states.
 CHOSEN = {
@@ -52,21 +50,25 @@ def test_each_excerpt_has_facts() -> None:
 
 @pytest.mark.parametrize("report", GIVEN)
 def test_facts(report: dict[str, Any], tmp_path: Path) -> None:
-    forensics.ingest([FOLDER / report["file"]], tmp_path / "case", engine=SAIL)
-    case = forensics.open_case(tmp_path / "case", engine=SAIL)
-    screen = " ".join(case.report().text().split())
-    compared = [f for f in report["facts"] if not f.get("by_eye")]
+    screen, found = compare(report, tmp_path)
     changed = [
-        f"{'no longer right' if 'wrong' not in fact else 'right now: remove `wrong`'}: {fact['says']}"
-        for fact in compared
-        if _holds(case, screen, fact) == ("wrong" in fact)
+        f"{'no longer right' if 'wrong' not in c.fact else 'right now: remove `wrong`'}: {c.fact['says']}"
+        for c in found
+        if not c.fact.get("by_eye") and c.holds == ("wrong" in c.fact)
     ]
     assert not changed, "\n".join([*changed, screen])
 
 
-def _holds(case: forensics.Case, screen: str, fact: dict[str, Any]) -> bool:
-    if "screen" in fact:
-        return re.search(fact["screen"], screen) is not None
-    if "never" in fact:
-        return re.search(fact["never"], screen) is None
-    return [list(row.values()) for row in case.sql(fact["rows"])] == fact["gives"]
+def test_the_page_on_accuracy_has_the_share_of_facts() -> None:
+    page = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    assert with_section(page) == page
+
+
+def test_a_fact_is_marked_where_its_check_fails_and_not_where_it_holds() -> None:
+    text = LIST.read_text(encoding="utf-8")
+    first, second = REPORTS[0]["facts"][:2]
+    file = REPORTS[0]["file"]
+    marked = mark(text, [(file, Compared(first, holds=False)), (file, Compared(second, holds=True))])
+    now = tomllib.loads(marked)["report"][0]["facts"]
+    assert [f.get("wrong") for f in now[:2]] == ["missing", None]
+    assert mark(marked, [(file, Compared(now[0], holds=True))]) == text

@@ -71,3 +71,8 @@ def test_another_program_changes_no_record(other: str, collector: str, rounds: i
     assert len(read) == 2 * rounds
     assert all(logger == "kafka.coordinator.group.GroupCoordinator" for _, _, logger, _ in read)
     assert _records(both) == read
+
+
+def test_the_echo_of_ctrl_c_before_a_record_is_not_part_of_it() -> None:
+    record = BROKER[0].format(n=4, ms=0)
+    assert _records(f"^C{record}\n{BROKER[1].format(n=5, ms=0)}\n")[0] == _records(f"{record}\n")[0]

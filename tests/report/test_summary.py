@@ -441,3 +441,16 @@ def test_errors_that_no_finding_explains_are_listed_though_they_are_notes() -> N
     written = flat(screen(views))
     assert [f"error {n}" in written for n in range(6)] == [True] * 4 + [False] * 2
     assert "and 2 more: `forensics report --full`" in written
+
+
+def test_a_group_without_members_is_named_with_its_time_if_nothing_else_is_wrong() -> None:
+    report = made(rows() | {"ownership": [], "split_brain": [], "finding": [], "incident": []})
+    assert "nobody was in" not in flat(text.as_text(content.first_screen(report), 100))
+    gaps = [
+        {"group_id": "connect-cluster", "from_ts": at(20), "to_ts": at(29.968), "is_open": False},
+        {"group_id": "connect-cluster", "from_ts": at(40), "to_ts": at(41), "is_open": True},
+    ]
+    written = flat(text.as_text(content.first_screen(replace(report, empty_groups=gaps)), 100))
+    assert "nobody was in connect-cluster for 9.97 s from 10:00:20.000 on, the longest of 2 such times" in written
+    least = flat(text.as_text(content.first_screen(replace(report, empty_groups=gaps[1:])), 100))
+    assert "nobody was in connect-cluster for at least 1.00 s from 10:00:40.000 on" in least

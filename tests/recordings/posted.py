@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The section of `docs/accuracy.md` on logs that people posted; `python tests/recordings/posted.py docs/accuracy.md` writes it into the page."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+
+REPORTS = Path(__file__).resolve().parents[1] / "field" / "reports.toml"
+_TITLE, _NEXT = "## On logs that people posted", "## How to reproduce it"
+
+
+def posted_lines() -> list[str]:
+    """Return the section."""
+    reports = tomllib.loads(REPORTS.read_text(encoding="utf-8"))["report"]
+    facts = [fact for report in reports for fact in report["facts"]]
+    before, wrong = sum(f["right_before"] for f in facts), [f["wrong"] for f in facts if "wrong" in f]
+    return [
+        _TITLE,
+        "",
+        f"`tests/field/` has {len(reports)} excerpts of logs that people posted in public, and {len(facts)} facts: what their lines prove, and what no report may say of them.",
+        "The facts were written before this program read the excerpts. Each excerpt is analysed alone, and its first screen and its views are compared with its facts.",
+        f"{before} of {len(facts)} facts were right at the first comparison, {len(facts) - len(wrong)} are now; {wrong.count('missing')} are missing, and",
+        f"{wrong.count('false')} are contradicted. `PYTHONPATH=. python tests/field/facts.py` compares them again.",
+        "",
+    ]
+
+
+def with_section(page: str) -> str:
+    """Return the page with the section of today."""
+    before, _, rest = page.partition(_TITLE if _TITLE in page else _NEXT)
+    return before + "\n".join(posted_lines()) + "\n" + _NEXT + (rest.partition(_NEXT)[2] if _TITLE in page else rest)
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1])
+    target.write_text(with_section(target.read_text(encoding="utf-8")), encoding="utf-8")
