@@ -69,6 +69,8 @@ _HALF_A_DAY = 12 * 3600 * SECOND
 _FEWEST_FILES = 2
 #: No terminal from which a log is copied is narrower; and this many lines of equal length are not a coincidence.
 _NARROWEST, _FEWEST_FOLDED = 60, 8
+#: Last characters of a line that was cut off, which differ from those of others.
+_END = 12
 #: Names before records are few, or few in relation to the number of records.
 _FEWEST_NAMES = 6
 #: Share of the lines that have the name of their program before them, in the output of several programs; a few are the collector's own.
@@ -263,7 +265,7 @@ def _longest(profile: Profile, lines: Sequence[str], layouts: Layouts) -> tuple[
     """Return the length at which all longer lines were broken or cut off, 0 if they were not, and whether they were cut off.
 
     Many different lines have that length, and none is longer. If few of the lines after them begin a record, these are the rests of broken lines;
-    if most do, the rests are lost.
+    if most do, and the lines end in many ways, as whole ones do not, the rests are lost.
     """
     most = max(map(len, lines), default=0)
     full = [i for i, text in enumerate(lines[:-1]) if len(text) == most]
@@ -274,7 +276,8 @@ def _longest(profile: Profile, lines: Sequence[str], layouts: Layouts) -> tuple[
     starting = sum(reader.start(reader.unwrap(lines[i + 1])) is not None for i in full)
     if starting <= _FEW * len(full):
         return most, False
-    return (most, True) if starting > _MOSTLY * len(full) else (0, False)
+    ends = {text[-_END:] for text in different}
+    return (most, True) if starting > _MOSTLY * len(full) and len(ends) >= _FEWEST_FOLDED else (0, False)
 
 
 def _has_no_dates(profile: Profile, lines: Sequence[str], layouts: Layouts) -> bool:

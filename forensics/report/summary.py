@@ -178,18 +178,24 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
         return f"{first.incident['severity'].upper()}: {shorten(first.headline, _LONGEST_TITLE)}{outcome}", _TONES[first.incident["severity"]]
     if is_without_kafka(report):
         return "SPLIT BRAIN NOT EXAMINED" if report.errors else "NO KAFKA LOGS FOUND", "warn"
+    undecided = sum(s["verdict"] == "undecided" for s in report.split_brain)
+    if (graver := _graver(report)) and (_is_not_examined(report) or not undecided):
+        return f"{graver[0]['severity'].upper()}: {shorten(graver[0]['headline'], _LONGEST_TITLE)}", _TONES[graver[0]["severity"]]
     if _is_not_examined(report):
         absent = sorted(short_member(c["process_id"].removeprefix("member ")) for c in missing_members(report))
         return f"SPLIT BRAIN NOT EXAMINED{': no log of ' * bool(absent)}{and_more(absent, 3) if absent else ''}", "warn"
-    if undecided := sum(s["verdict"] == "undecided" for s in report.split_brain):
+    if undecided:
         return f"SPLIT BRAIN UNDECIDED for {count(undecided, 'pair')} of owners", "warn"
-    if graver := [f for f in report.findings if f["severity"] != "note"]:
-        return f"{graver[0]['severity'].upper()}: {shorten(graver[0]['headline'], _LONGEST_TITLE)}", _TONES[graver[0]["severity"]]
     if lost := lost_logs(report):
         return f"NO INCIDENT SHOWN, and none excluded: lines of {and_more(lost, 3)} are lost", "warn"
     if verdict.limits_of(report):
         return "NO INCIDENT FOUND, but evidence is incomplete", "warn"
     return "NO INCIDENT FOUND", "good"
+
+
+def _graver(report: Report) -> list[Row]:
+    """Return the findings above a note, the most severe first."""
+    return [f for f in report.findings if f["severity"] != "note"]
 
 
 def _is_not_examined(report: Report) -> bool:
@@ -221,7 +227,11 @@ def scope(report: Report, names: Names, shown_stories: Sequence[Story]) -> str:
     when = f", {lo.astimezone(report.zone):%-d %b %Y} {between(lo, hi, report.zone)} {zone_names(report)}" if lo else ""
     text = f"{and_more(groups, 3) or 'no group'}{when} ({', '.join(read) or 'no process'})"
     # The title has these already.
-    is_in_title = any(s["verdict"] == "proved" and s["kind"] == "work" for s in report.split_brain) or not shown_stories and _is_not_examined(report)
+    is_in_title = (
+        any(s["verdict"] == "proved" and s["kind"] == "work" for s in report.split_brain)
+        or not (shown_stories or _graver(report))
+        and _is_not_examined(report)
+    )
     return text if is_in_title else f"{text}. {verdict.title(report)[0]}"
 
 

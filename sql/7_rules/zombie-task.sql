@@ -1,5 +1,5 @@
 -- One row per task that was asked to stop and did not.
--- Reads: task_line, clock_offset, split_brain, process_life, holding
+-- Reads: task_line, fact_line, clock_offset, split_brain, process_life, holding
 -- A thread whose client left or closed before the worker abandoned it can no longer read or write, so that is a note.
 WITH failed_stop AS (
   -- A task that ends as an orphan had been abandoned before, even if the log begins after that.
@@ -24,12 +24,14 @@ SELECT CASE WHEN NOT f.is_orphan AND h.work_stop_hi_ms <= f.failed_ms THEN 'note
   CASE WHEN f.is_orphan THEN 'orphan_ended' WHEN h.work_stop_hi_ms <= f.failed_ms THEN 'client_left_before'
     WHEN h.stop_how IS NOT NULL THEN 'ended_later' ELSE 'never_ended' END AS code,
   struct(f.resource AS task, f.process_id, f.instance, h.stop_asked_ms AS asked_at_ms, f.failed_ms AS given_up_at_ms,
-    CASE WHEN h.last_sign_ms > f.failed_ms THEN h.last_sign_ms END AS last_sign_at_ms, h.stop_how) AS facts,
+    CASE WHEN h.last_sign_ms > f.failed_ms THEN h.last_sign_ms END AS last_sign_at_ms, h.stop_how,
+    regexp_replace(coalesce(e.root_error, e.said), '^([a-z0-9_]+[.])+', '') AS error) AS facts,
   array(named_struct('role', 'asked to stop', 'event_id', h.stop_asked_id), named_struct('role',
     CASE WHEN f.is_orphan THEN 'the abandoned task ends' ELSE 'the worker gives up on it' END, 'event_id', f.failed_id),
     named_struct('role', 'last sign of life', 'event_id', h.last_sign_id), named_struct('role', 'ended', 'event_id', h.stop_id)) AS proof
 FROM failed_stop f
 LEFT JOIN holding h ON h.process_id = f.process_id AND h.resource_kind = 'task' AND h.resource = f.resource
   AND h.owner = concat_ws('/', f.instance, f.life)
+LEFT JOIN fact_line e ON e.event_id = f.failed_id
 JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
 LEFT JOIN proved_work b ON b.ownership_id = h.ownership_id

@@ -454,3 +454,12 @@ def test_a_group_without_members_is_named_with_its_time_if_nothing_else_is_wrong
     assert "nobody was in connect-cluster for 9.97 s from 10:00:20.000 on, the longest of 2 such times" in written
     least = flat(text.as_text(content.first_screen(replace(report, empty_groups=gaps[1:])), 100))
     assert "nobody was in connect-cluster for at least 1.00 s from 10:00:40.000 on" in least
+
+
+def test_a_warning_without_an_incident_is_the_title_even_if_no_ownership_is_known() -> None:
+    views = rows() | {"ownership": [], "split_brain": [], "incident": []}
+    assert flat(screen(views | {"finding": []})).startswith("SPLIT BRAIN NOT EXAMINED")
+    died = finding("streams-thread-lost", "warning", incident_id=None, headline="1 error killed stream threads of app")
+    written = flat(screen(views | {"finding": [died]}))
+    assert written.startswith("WARNING: 1 error killed stream threads of app")
+    assert "Split brain: NOT EXAMINED" in written
