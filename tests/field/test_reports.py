@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from facts import FOLDER, LIST, Compared, compare, mark, reports
 from places import ROOT
 from posted import with_section
+from posted_facts import FOLDER, LIST, Compared, compare, mark, reports
 
 REPORTS = reports()
 CHECKS = ("screen", "never", "rows")

@@ -22,7 +22,7 @@ def posted_lines() -> list[str]:
         f"`tests/field/` has {len(reports)} excerpts of logs that people posted in public, and {len(facts)} facts: what their lines prove, and what no report may say of them.",
         "The facts were written before this program read the excerpts. Each excerpt is analysed alone, and its first screen and its views are compared with its facts.",
         f"{before} of {len(facts)} facts were right at the first comparison, {len(facts) - len(wrong)} are now; {wrong.count('missing')} are missing, and",
-        f"{wrong.count('false')} are contradicted. `PYTHONPATH=. python tests/field/facts.py` compares them again.",
+        f"{wrong.count('false')} are contradicted. `PYTHONPATH=. python tests/field/posted_facts.py` compares them again.",
         "",
     ]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the lines of logs that people posted in public prove, compared with what the first screen and the views say of them.
 
-`PYTHONPATH=. python tests/field/facts.py [FILE...] [--mark] [--cases DIR]` prints each fact and whether the program says so. `--mark` sets `wrong` in
+`PYTHONPATH=. python tests/field/posted_facts.py [FILE...] [--mark] [--cases DIR]` prints each fact and whether the program says so. `--mark` sets `wrong` in
 `reports.toml` accordingly; `--cases` keeps the cases and the first screens.
 """
 
