@@ -20,7 +20,8 @@ def posted_lines() -> list[str]:
         _TITLE,
         "",
         f"`tests/field/` has {len(reports)} excerpts of logs that people posted in public, and {len(facts)} facts: what their lines prove, and what no report may say of them.",
-        "The facts were written before this program read the excerpts. Each excerpt is analysed alone, and its first screen and its views are compared with its facts.",
+        "The facts were written before this program read the excerpts. The first screen and the views of a case are compared with them, "
+        f"for {sum(r.get('alone', True) for r in reports)} excerpts in a case of each alone, for the others in an earlier state in one case of many.",
         f"{before} of {len(facts)} facts were right at the first comparison, {len(facts) - len(wrong)} are now; {wrong.count('missing')} are missing, and",
         f"{wrong.count('false')} are contradicted. `PYTHONPATH=. python tests/field/posted_facts.py` compares them again.",
         "",
