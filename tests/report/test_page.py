@@ -564,6 +564,9 @@ def test_reports_take_linear_time(make: Callable[[int], dict[str, list[dict]]], 
     gc.disable()  # its share of the time depends on the tests before
     try:
         few, many = took(number), took(4 * number)
+        if any(many[name] > 6 * few[name] for name in many):  # on a busy machine one measurement may be several times as long
+            again = took(4 * number)
+            many = {name: min(many[name], again[name]) for name in many}
     finally:
         gc.enable()
     # Parts of less than a second are too short to compare: what is not yet in the processor's cache decides.
