@@ -1,6 +1,6 @@
 """Measure the size of the SQL, and hold it against the recorded size.
 
-    python bench/weight.py [--plans FOLDER] [--no-plans]
+    python bench/weight.py [--plans FOLDER]
 
 Prints code tokens (without comments and COMMENT texts), JOINs, the longest chain of views that read each other, the most common table expressions in one file
 and the operators that Spark plans for a first report on the small sample. They are counted in Spark's event log: in FOLDER, or in that of an ingest that this
@@ -147,13 +147,12 @@ def main(arguments: list[str]) -> int:
     """Print the figures; return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--plans", type=Path, metavar="FOLDER", help="folder of Spark's event logs of a first report on the sample")
-    parser.add_argument("--no-plans", action="store_true", help="leave out the operators")
     parser.add_argument("--settings", type=Path, metavar="FOLDER", help="write Spark's settings for event logs to FOLDER, and stop")
     given = parser.parse_args(arguments)
     if given.settings:
         logged(given.settings)
         return 0
-    now, last = weight(None if given.no_plans else planned(given.plans) if given.plans else _planned_now()), recorded()[-1]
+    now, last = weight(planned(given.plans) if given.plans else _planned_now()), recorded()[-1]
     for name, value in asdict(now).items():
         if value is not None:
             print(f"{name:10} {value:>9,}   recorded {last[name]:>9,}")

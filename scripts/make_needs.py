@@ -23,12 +23,36 @@ from sqlglot import exp
 
 from forensics.case import materialise, needs
 from forensics.case.integrity import rows_in
-from forensics.case.needs import ALWAYS, NEVER, STORED, Condition, condition
+from forensics.case.needs import STORED, Condition
 from forensics.case.sql_types import sql_type
 from forensics.case.view_files import View, views
 from forensics.engines import engine
 from forensics.resources import sql_dir
 from forensics.schema import TABLES, table_columns, table_schema
+
+ALWAYS, NEVER = True, False
+
+
+def condition(kind: str, *parts: Condition) -> Condition:
+    """Return the `and` or the `or` of conditions, without parts that change nothing."""
+    decides = kind == "or"
+    found: dict[Condition, None] = {}
+    for part in parts:
+        for one in part[1:] if isinstance(part, tuple) and part[0] == kind else (part,):
+            if one is decides:
+                return decides
+            if one is not (not decides):
+                found[one] = None
+    # A column with a value belongs to a relation with rows.
+    filled = {one[1] for one in found if one[0] in ("has", "like", "filled")}
+    if kind == "and":
+        kept = [one for one in found if not (one[0] == "rows" and one[1] in filled)]
+        kept = [one for one in kept if not (one[0] == "or" and any(other in one[1:] for other in kept))]
+    else:
+        kept = [one for one in found if not (one[0] in ("has", "like", "filled") and ("rows", one[1]) in found)]
+        kept = [one for one in kept if not (one[0] == "and" and any(other in one[1:] for other in kept))]
+    return (kind, *kept) if len(kept) > 1 else kept[0] if kept else not decides
+
 
 #: Supported arguments by sqlglot's key of the expression. Ordering, naming and limiting rows never adds any.
 _CLAUSES = "with_ expressions hint distinct from_ laterals joins where group having qualify windows order limit offset"
@@ -85,31 +109,20 @@ class Relation:
 
     Attributes:
         alive: the condition under which it can have rows.
-        values: what its columns can be, in their order; a column that is not here can be anything.
-        columns: all of its columns in their order; None: unknown.
+        values: what each of its columns can be, in their order; empty: its columns are unknown.
     """
 
     alive: Condition = ALWAYS
     values: Mapping[str, Values] = field(default_factory=dict)
-    columns: tuple[str, ...] | None = None
-
-    def of(self, name: str) -> Values:
-        return self.values.get(name)
-
-    def has(self, name: str) -> bool | None:
-        """Return whether it has a column; None: unknown."""
-        return name in self.columns if self.columns is not None else True if name in self.values else None
 
     def only(self, when: Condition) -> Relation:
         """Return it as the side of a join, which has rows only under a condition."""
-        guarded = {name: values and tuple(replace(v, when=condition("and", v.when, when)) for v in values) for name, values in self.values.items()}
-        return replace(self, values=guarded)
+        return replace(self, values={name: _guarded(values, when) for name, values in self.values.items()})
 
 
 def stored(name: str, columns: Sequence[str]) -> Relation:
     """Return a relation whose rows a build has."""
-    names = tuple(c.lower() for c in columns)
-    return Relation(("rows", name), {c: (Choice(ALWAYS, column=(name, c)),) for c in names}, names)
+    return Relation(("rows", name), {c: (Choice(ALWAYS, column=(name, c)),) for c in map(str.lower, columns)})
 
 
 def needs_of(query: str, known: Mapping[str, Relation]) -> Condition:
@@ -185,27 +198,16 @@ class _Reader:
             alive = condition("and", alive, scope.may(where.this))
         if _always_has_a_row(query):
             alive = ALWAYS
-        values: dict[str, Values] = {}
-        columns: list[str] | None = []
+        columns: list[tuple[str, Values]] = []
         for shown in query.expressions:
-            if shown.is_star:
-                if not all(map(_is_supported, shown.find_all(exp.Star))):
-                    return Relation(alive)
-                left_out = {e.name.lower() for star in shown.find_all(exp.Star) for e in star.args.get("except_") or ()}
-                more = scope.star(shown)
-                if more is None:
-                    return Relation(alive)
-                for name, found in more:
-                    if name not in left_out:
-                        values[name] = found
-                        columns.append(name)
-                continue
-            name = shown.alias_or_name.lower()
-            columns.append(name)
-            values[name] = scope.possible(shown)
-        if len(set(columns)) < len(columns) or "" in columns:
-            return Relation(alive)
-        return Relation(alive, values, tuple(columns))
+            if not shown.is_star:
+                columns.append((shown.alias_or_name.lower(), scope.possible(shown)))
+            elif (more := scope.star(shown)) is not None:
+                columns += more
+            else:
+                return Relation(alive)
+        values = dict(columns)
+        return Relation(alive, {} if len(values) < len(columns) or "" in values else values)
 
     def _sources(self, query: exp.Select, scope: _Scope) -> Condition:
         """Add a SELECT's sources to its scope; return the condition under which their join can have rows."""
@@ -261,14 +263,13 @@ class _Scope:
 
     def star(self, part: exp.Expr) -> list[tuple[str, Values]] | None:
         """Return the columns of `*` or `alias.*`; None: unknown."""
+        stars = list(part.find_all(exp.Star))
         alias = part.table.lower() if isinstance(part, exp.Column) else ""
-        found: list[tuple[str, Values]] = []
-        for name, known in self._sources.items():
-            if name == alias or not alias:
-                if known.columns is None:
-                    return None
-                found += [(column, known.of(column)) for column in known.columns]
-        return found
+        meant = [known.values for name, known in self._sources.items() if name == alias or not alias]
+        if not all(map(_is_supported, stars)) or not all(meant):
+            return None
+        left_out = {e.name.lower() for star in stars for e in star.args.get("except_") or ()}
+        return [(name, found) for values in meant for name, found in values.items() if name not in left_out]
 
     def possible(self, part: exp.Expr | None) -> Values:
         """Return what an expression can be, apart from NULL."""
@@ -297,10 +298,10 @@ class _Scope:
     def _column(self, part: exp.Column) -> Values:
         name, alias = part.name.lower(), part.table.lower()
         if alias:
-            return self._sources[alias].of(name) if alias in self._sources else None
+            return self._sources[alias].values.get(name) if alias in self._sources else None
         # A column without an alias belongs to exactly one source; otherwise the query would be invalid.
-        owners = [known for known in self._sources.values() if known.has(name)]
-        return owners[0].of(name) if len(owners) == 1 else None
+        owners = [known.values for known in self._sources.values() if name in known.values]
+        return owners[0][name] if len(owners) == 1 else None
 
     def may(self, part: exp.Expr) -> Condition:
         """Return when the condition can be true for a row."""
@@ -336,8 +337,7 @@ class _Scope:
         found = self.possible(part.this)
         if query := part.args.get("query"):
             inner = self._reader.relation(query)
-            first = inner.of(inner.columns[0]) if inner.columns else None
-            return condition("and", inner.alive, _meet(found, first))
+            return condition("and", inner.alive, _meet(found, next(iter(inner.values.values()), None)))
         return condition("or", *(_meet(found, self.possible(value)) for value in part.expressions))
 
     def _may_be_like(self, part: exp.Like) -> Condition:
@@ -394,12 +394,10 @@ def _equal(x: Choice, y: Choice) -> Condition:
 def _union_of(a: Relation, b: Relation) -> Relation:
     """Combine the two sides of a UNION: columns take the first side's names and match by position."""
     alive = condition("or", a.alive, b.alive)
-    if a.columns is None or b.columns is None or len(a.columns) != len(b.columns):
+    if len(a.values) != len(b.values):
         return Relation(alive)
-    values = {
-        name: _any_of([_guarded(a.of(name), a.alive), _guarded(b.of(other), b.alive)]) for name, other in zip(a.columns, b.columns, strict=True)
-    }
-    return Relation(alive, values, a.columns)
+    both = zip(a.values.items(), b.values.values(), strict=True)
+    return Relation(alive, {name: _any_of([_guarded(mine, a.alive), _guarded(other, b.alive)]) for (name, mine), other in both})
 
 
 def _renamed(found: Relation, part: exp.Expr) -> Relation:
@@ -413,9 +411,7 @@ def _renamed(found: Relation, part: exp.Expr) -> Relation:
 
 def renamed(found: Relation, names: Sequence[str]) -> Relation:
     """Return a relation with other names for all of its columns."""
-    if found.columns is None or len(found.columns) != len(names):
-        return Relation(found.alive)
-    return Relation(found.alive, {name: found.of(old) for old, name in zip(found.columns, names, strict=True)}, tuple(names))
+    return Relation(found.alive, dict(zip(names, found.values.values(), strict=True)) if len(found.values) == len(names) else {})
 
 
 def _like(pattern: str) -> str:
@@ -461,7 +457,7 @@ def conditions() -> dict[str, Condition]:
 def _declared(found: Relation, view: View) -> Relation:
     """Return what is known of a view that is not stored, by the names that it declares."""
     declared = [name.lower() for name in view.columns]
-    return found if not declared or found.columns is None or sorted(found.columns) == sorted(declared) else renamed(found, declared)
+    return found if not declared or sorted(found.values) == sorted(declared) else renamed(found, declared)
 
 
 def types() -> dict[str, dict[str, str]]:

@@ -96,16 +96,14 @@ class _Build:
         events: int,
         knobs: Mapping[str, int | None],
     ) -> None:
-        self._engine, self._tables, self._target, self._parts, self._small = engine, tables, target, parts, small
+        self._engine, self._target, self._parts, self._small = engine, target, parts, small
         self._keeps_all = small and events < _KEPT_EVENTS
         self._views = views()
-        self._inputs = Inputs(lambda name: [rows_in(path) for path in tables.get(name, (target / name,))], knobs)
-        self._needs = Needs(self._rows_so_far)
 
-    def _rows_so_far(self, name: str) -> list[pyarrow.dataset.Dataset] | None:
-        """Return the rows of a table or of a view that was written here; None for others."""
-        paths = self._tables.get(name, (self._target / name,))
-        return [rows_in(path) for path in paths] if all(Path(path).exists() for path in paths) else None
+        def so_far(name: str) -> list[pyarrow.dataset.Dataset]:
+            return [rows_in(path) for path in tables.get(name, (target / name,))]
+
+        self._inputs, self._needs = Inputs(so_far, knobs), Needs(so_far)
 
     def run(self, progress: Callable[[str, int, int], None]) -> dict[str, str]:
         order = TopologicalSorter({name: [r for r in view.reads if r in self._views] for name, view in self._views.items()})

@@ -25,30 +25,8 @@ from forensics.resources import sql_dir
 
 #: True, False, or a list: `and` and `or` of conditions; `rows` of a relation; `filled`, `has`, `like` of a relation, a column and what it must have.
 Condition = Any
-ALWAYS, NEVER = True, False
 #: File of the conditions, in `sql/`.
 STORED = "needs.json"
-
-
-def condition(kind: str, *parts: Condition) -> Condition:
-    """Return the `and` or the `or` of conditions, without parts that change nothing."""
-    decides = kind == "or"
-    found: dict[Condition, None] = {}
-    for part in parts:
-        for one in part[1:] if isinstance(part, tuple) and part[0] == kind else (part,):
-            if one is decides:
-                return decides
-            if one is not (not decides):
-                found[one] = None
-    # A column with a value belongs to a relation with rows.
-    filled = {one[1] for one in found if one[0] in ("has", "like", "filled")}
-    if kind == "and":
-        kept = [one for one in found if not (one[0] == "rows" and one[1] in filled)]
-        kept = [one for one in kept if not (one[0] == "or" and any(other in one[1:] for other in kept))]
-    else:
-        kept = [one for one in found if not (one[0] in ("has", "like", "filled") and ("rows", one[1]) in found)]
-        kept = [one for one in kept if not (one[0] == "and" and any(other in one[1:] for other in kept))]
-    return (kind, *kept) if len(kept) > 1 else kept[0] if kept else not decides
 
 
 def key(query: str) -> str:
@@ -66,10 +44,10 @@ class Needs:
     """What is known of the rows that a build has so far.
 
     Args:
-        dataset: returns the rows of a table or of a view built so far; None if its rows are not at hand.
+        dataset: returns the rows of a table, or of a view built so far.
     """
 
-    def __init__(self, dataset: Callable[[str], Sequence[ds.Dataset] | None]) -> None:
+    def __init__(self, dataset: Callable[[str], Sequence[ds.Dataset]]) -> None:
         self._dataset = dataset
         self._values: dict[tuple[str, str], frozenset[Any] | None] = {}
         self._counted: dict[str, bool] = {}
@@ -86,32 +64,30 @@ class Needs:
         """Return False if a relation has no rows."""
         with self._lock:
             if name not in self._counted:
-                parts = self._dataset(name)
-                self._counted[name] = parts is None or any(part.count_rows() for part in parts)
+                self._counted[name] = any(part.count_rows() for part in self._dataset(name))
             return self._counted[name]
 
     def hold(self, wanted: Condition) -> bool:
         """Return False if a condition certainly does not hold."""
-        if isinstance(wanted, bool):
-            return wanted
         match wanted:
+            case bool():
+                return wanted
             case ["and", *parts]:
                 return all(map(self.hold, parts))
             case ["or", *parts]:
                 return any(map(self.hold, parts))
             case ["rows", name]:
                 return self.has_rows(name)
-        kind, name, column, *values = wanted
-        if not self.has_rows(name):
-            return False
-        there = self._of(name, column)
+        kind, name, column, *value = wanted
+        there = self._of(name, column) if self.has_rows(name) else frozenset()
         if there is None:
             return True
         if kind == "filled":
             return bool(there)
         if kind == "like":
-            return any(re.fullmatch(values[0], text, re.DOTALL) for text in there if isinstance(text, str))
-        return any(value in there or not any(type(other) is type(value) for other in there) for value in values) if there else False
+            return any(re.fullmatch(value[0], text, re.DOTALL) for text in there if isinstance(text, str))
+        # Values of another type are cast before they are compared.
+        return value[0] in there or any(type(other) is not type(value[0]) for other in there)
 
     def _of(self, name: str, column: str) -> frozenset[Any] | None:
         """Return the values of a column except NULL; None: not known."""
@@ -125,9 +101,9 @@ class Needs:
 _MOST = 1_000
 
 
-def _distinct(parts: Sequence[ds.Dataset] | None, column: str) -> frozenset[Any] | None:
+def _distinct(parts: Sequence[ds.Dataset], column: str) -> frozenset[Any] | None:
     found: set[Any] = set()
-    for part in parts or ():
+    for part in parts:
         names = {name.lower(): name for name in part.schema.names}
         if column not in names:
             return None
@@ -138,4 +114,4 @@ def _distinct(parts: Sequence[ds.Dataset] | None, column: str) -> frozenset[Any]
             found.update(pc.unique(batch.column(0)).to_pylist())
             if len(found) > _MOST:
                 return None
-    return None if parts is None else frozenset(found - {None})
+    return frozenset(found - {None})

@@ -169,13 +169,7 @@ class Document:
             elif kind == "{" and (here, place.path[-1] if place.path else "") == labelled:
                 begin = self._fill(begin)
                 found, at, _ = _decoded(self._text, begin)
-                labels = (
-                    _attributes(found)
-                    if not self._pairs
-                    else {k: v for k, v in found.items() if isinstance(v, str)}
-                    if isinstance(found, dict)
-                    else {}
-                )
+                labels = _labels(found) if self._pairs else _attributes(found)
                 if at:
                     continue
                 at = begin + 1
@@ -319,6 +313,11 @@ def _balanced(text: str, begin: int, most: int) -> int:
 def _is_pair(found: Any) -> bool:  # noqa: ANN401  (JSON)
     """Return True for a pair of a time in nanoseconds and a line."""
     return isinstance(found, list) and 2 <= len(found) <= 3 and _NANOSECONDS.fullmatch(str(found[0])) is not None and isinstance(found[1], str)
+
+
+def _labels(found: Any) -> dict[str, str]:  # noqa: ANN401  (JSON)
+    """Return Loki's labels by name."""
+    return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
 
 
 def _attributes(found: Any) -> dict[str, str]:  # noqa: ANN401  (JSON)

@@ -14,10 +14,10 @@ import pytest
 from expect_samples import names
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from make_needs import Relation, needs_of, stored
+from make_needs import Relation, condition, needs_of, stored
 
 from forensics.case import materialise, needs, open_sql
-from forensics.case.needs import Needs, condition
+from forensics.case.needs import Needs
 from forensics.case.sql_types import sql_type
 from forensics.case.view_files import views
 from forensics.resources import sql_dir
@@ -33,7 +33,7 @@ KNOWN = {name: stored(name, table.column_names) for name, table in ROWS.items()}
 
 def holds(wanted: object, rows: Mapping[str, pa.Table]) -> bool:
     """Return whether a condition, as it is stored, holds for these rows."""
-    return Needs(lambda name: [ds.dataset(rows[name])] if name in rows else None).hold(json.loads(json.dumps(wanted)))
+    return Needs(lambda name: [ds.dataset(rows[name])]).hold(json.loads(json.dumps(wanted)))
 
 
 def is_empty(sql: str) -> bool:

@@ -82,11 +82,6 @@ def _says(line: str) -> object:
     return tomllib.loads(f"fact = {line.strip().rstrip(',')}")["fact"]["says"] if line.startswith("  {") else None
 
 
-def right(found: Sequence[dict[str, Any]], flag: str) -> int:
-    """Return how many facts are right: `right_before`, or today (`wrong` is absent)."""
-    return sum(fact["right_before"] if flag == "right_before" else "wrong" not in fact for r in found for fact in r["facts"])
-
-
 def main(args: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", help="excerpts; all if none is named")
