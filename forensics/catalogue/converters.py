@@ -29,6 +29,10 @@ _QUOTED_TOPIC = regex.compile(r"`([^`]+)`: ([\d, ]*)")
 _GO_PARTITION = regex.compile(r"\{topic:([^\s{}]++) partition:(\d+)\}")
 _PARTITION_AT = regex.compile(r"(?<![A-Za-z0-9._-])([A-Za-z0-9._-]++)\[([0-9]+)\]@")  # confluent-kafka-go: partition and offset
 _BROD_TOPIC = regex.compile(r"^[^\S\n]*+([A-Za-z0-9._-]++):[^\S\n]*+$|^[^\S\n]*+partition=(\d++)\b", regex.MULTILINE)
+#: A row of the table in which Faust prints a topic and its partitions; the frame is drawn in Unicode, in ASCII, or in the letters of a terminal.
+_FAUST_ROW = regex.compile(r"^[^\S\n]*+[x|\u2502][ ]++([A-Za-z0-9._-]++)[ ]++[x|\u2502][ ]++\{([0-9, -]++)\}[ ]++[x|\u2502]", regex.MULTILINE)
+_RANGE = regex.compile(r"(\d++)(?:-(\d++))?")
+_LONGEST_RANGE = 10_000
 _NUMBER = regex.compile(r"\d+")
 _TASK_ENDS = regex.compile(r"[-_]\d+$")
 _TOPIC_NUMBERS = regex.compile(r'"?([A-Za-z0-9._-]+)"?[:=]?\ ?\[([\d,\ ]*)\]')
@@ -121,13 +125,22 @@ def to_tasks(text: str) -> list[str] | None:
 
 
 def _listed(text: str) -> list[str]:
-    """Return partitions as brod lists them: a line with the topic, then a line for each partition."""
-    found, topic = [], ""
+    """Return partitions as brod lists them (a line with the topic, then a line for each partition), or as Faust does: a table of topics and ranges."""
+    found, topic = (
+        [f"{name}-{n}" for name, ranges in _FAUST_ROW.findall(text) for first, last in _RANGE.findall(ranges) for n in _numbers(first, last)],
+        "",
+    )
     for name, number in _BROD_TOPIC.findall(text):
         topic = name or topic
         if number and topic:
             found.append(f"{topic}-{number}")
     return found
+
+
+def _numbers(first: str, last: str) -> range:
+    """Return the partitions of a range; only its first if its length is absurd."""
+    begin, end = int(first[:9]), int((last or first)[:9])
+    return range(begin, (end if end - begin < _LONGEST_RANGE else begin) + 1)
 
 
 def to_map(text: str) -> dict[str, list[str]] | None:

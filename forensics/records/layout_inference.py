@@ -56,6 +56,7 @@ _TIMES: tuple[tuple[str, str], ...] = (
     (r"[0-9]{2} [A-Z][a-z]{2} [0-9]{4} " + _CLOCK, "dd MMM yyyy HH:mm:ss"),
     (r"[0-9]{2}/[A-Z][a-z]{2}/[0-9]{4}:" + _CLOCK, "dd/MMM/yyyy:HH:mm:ss"),
     (r"[A-Z][a-z]{2} [0-9]{1,2}, [0-9]{4} @ " + _CLOCK, "MMM d, yyyy @ HH:mm:ss"),
+    (r"[A-Z][a-z]{2,8} [0-9]{1,2}(?:st|nd|rd|th) [0-9]{4}, " + _CLOCK, "MMMM do yyyy, HH:mm:ss"),
     (r"[A-Z][a-z]{2} [0-9]{1,2}, [0-9]{4} [0-9]{1,2}:[0-9]{2}:[0-9]{2}", "MMM d, yyyy H:mm:ss"),
     (r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4} [0-9]{1,2}:[0-9]{2}:[0-9]{2}", "d/M/yyyy H:mm:ss"),
     (r"1[0-9]{12}(?![0-9A-Za-z.])", "epoch"),

@@ -175,6 +175,8 @@ def _field(letters: str) -> str:
         return f"(?P<z>{_ZONE})"
     if letter == "E":
         return "[A-Za-z]{3,9}"
+    if letter == "o":  # the ending of an ordinal number, as in moment.js
+        return "(?:st|nd|rd|th)"
     raise UsageError(
         f"Unknown letters `{letters}` in a time format.", fix="Use the letters of Java's SimpleDateFormat, for example yyyy-MM-dd HH:mm:ss,SSS."
     )

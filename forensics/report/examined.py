@@ -37,8 +37,8 @@ _WHY = {
     "no_records": "No line of the {files}{read} has a known layout: describe it with `--layout`; `forensics sql source_file` lists the files. "
     "For messages without their times and loggers: `forensics explain - < FILE`.",
     "not_kafka": "None of the {records} in {files}{read} is from a logger of Kafka. `forensics explain - < FILE` also finds messages inside other text.",
-    "no_group_lines": "Kafka or its clients wrote these logs, but none of the {records} names a group together with a generation or an assignment: the loggers "
-    "that write them were off, their level was too high, the names are masked, or such lines are not in this part of the logs.",
+    "no_group_lines": "Kafka or its clients wrote these logs, but none of the {records} shows, in a known form, that a member joined a group or was assigned "
+    "anything: the loggers that write this were off, their level was too high, the names are masked, or such lines are not in this part of the logs.",
     "no_coordinator": "No group formed in these logs: members waited for a coordinator and found none (see Findings), so none of them got an assignment.",
     "cut_lines": f"The lines of these logs are truncated, and what remains does not show assignments or running tasks. {UNCUT}",
     "brokers_only": "The logs are brokers' logs. They show when groups rebalanced, but not the assignments: these are in the logs of Connect workers "
@@ -46,7 +46,7 @@ _WHY = {
     "filtered": "These logs look like grep output, in which a missing line proves nothing. Send the whole files.",
     "several_members": "One log contains lines of several members, which cannot be distinguished. Keep the log of each process in its own file.",
     "no_info": "The logs name tasks, workers or consumers, but contain none of Kafka's INFO lines about tasks and assignments.",
-    "no_assignments": "The logs name groups, but show neither assignments nor running tasks.",
+    "no_assignments": "The logs name groups, but do not show which member held what, and for how long.",
     "nothing_assigned": "The assignments in these logs are empty: the members whose logs are here were given no task, connector or partition.",
     "share_groups": "All groups in these logs are share groups (KIP-932): their members share each partition by design, so no partition has a single owner.",
     "no_signs": "The logs show assignments, but no task, connector or consumer that then worked: they end too early, or begin too late.",

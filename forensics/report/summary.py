@@ -353,13 +353,13 @@ def unsettled(report: Report, names: Names, shown_stories: Sequence[Story], cloc
     undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]
     rows: list[tuple[str, str]] = []
     if is_without_kafka(report):
-        return [Heading(3, ""), Table(_LABELLED, (*_errors(report), ("Read", why_not_examined(report)), ("Expected", f"{EXPECTED}.")))]
+        return [Heading(3, ""), Table(_LABELLED, (*_errors(report, clock), ("Read", why_not_examined(report)), ("Expected", f"{EXPECTED}.")))]
     missing, ended = report.examined["members_without_log"], ended_logs(report)
     if not shown_stories:
         rows += [("Rebalances" if not n else "", text) for n, text in enumerate(rebalances(report, names, clock))]
     if not report.examined["examined"]:
         if not shown_stories:
-            rows += _errors(report)
+            rows += _errors(report, clock)
         rows.append(("Known", why_not_examined(report)))
     elif alone := [s for s in undecided if id(s) not in shown]:
         who = Counter(tuple(sorted((names.process(s["process_a"]), names.process(s["process_b"])))) for s in alone)
@@ -382,12 +382,13 @@ def unsettled(report: Report, names: Names, shown_stories: Sequence[Story], cloc
     return [Heading(3, ""), Table(_LABELLED, tuple(rows))] if rows else []
 
 
-def _errors(report: Report) -> Iterator[tuple[str, str]]:
+def _errors(report: Report, clock: Clock) -> Iterator[tuple[str, str]]:
     """Yield what the most frequent errors of members mean, and what to do about the first."""
     for n, e in enumerate(report.errors[:_MERGED]):
         text = e["text"].splitlines()[0]
         text += f": {e['said']}" * (e["said"] not in e["text"])
-        where = f"{e['path']}:{e['line']}" + f" and {count(e['times'] - 1, 'more line')}" * (e["times"] > 1)
+        at = f"{clock.second(e['ts'], None)}, " if e["ts"] is not None else ""
+        where = f"{at}{e['path']}:{e['line']}" + f" and {count(e['times'] - 1, 'more line')}" * (e["times"] > 1)
         yield "Shown" if not n else "", f"{shorten(text, _LONGEST)} ({where})"
         yield "", " ".join(f"{e['known'].proves} {e['known'].disproves}".split())
     yield from [("Next", " ".join(e["known"].advice.split())) for e in report.errors[:1] if e["known"].advice]

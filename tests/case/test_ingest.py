@@ -121,7 +121,10 @@ def test_logs_that_tell_nothing_of_groups_are_no_all_clear(tmp_path: Path) -> No
     at = "[2026-11-21 07:51:24,897]"
     app_log.write_text("".join(f"{at} INFO Order {n} was shipped (com.example.shop.Orders:{n % 7 + 20})\n" for n in range(200)))
     quiet.write_text(f"{at} INFO Kafka version: 3.9.1 (org.apache.kafka.common.utils.AppInfoParser:125)\n" * 3)
-    for log, code, why in ((app_log, 3, "is from a logger"), (quiet, 0, "none of the 3 records names a group together with a generation")):
+    for log, code, why in (
+        (app_log, 3, "is from a logger"),
+        (quiet, 0, "none of the 3 records shows, in a known form, that a member joined a group"),
+    ):
         case = tmp_path / f"case-{log.stem}"
         assert ingest(log.parent, "--case", case).exit_code == code
         shown = CliRunner().invoke(app, ["report", "--full", "--case", str(case)])

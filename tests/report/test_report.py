@@ -696,7 +696,7 @@ CLIENTS = [p for p in rows()["process"] if p["role"] != "broker"]
         (
             nothing(source_file=rows()["source_file"]),
             "no_group_lines",
-            "none of the 30 records names a group together with a generation or an assignment",
+            "none of the 30 records shows, in a known form, that a member joined a group or was assigned",
         ),
         (nothing(source_file=rows()["source_file"], generation=rows()["generation"], process=rows()["process"][:1]), "brokers_only", "brokers' logs"),
         (
@@ -712,7 +712,7 @@ CLIENTS = [p for p in rows()["process"] if p["role"] != "broker"]
         (
             nothing(source_file=rows()["source_file"], generation=rows()["generation"], process=CLIENTS),
             "no_assignments",
-            "show neither assignments nor running tasks",
+            "do not show which member held what, and for how long",
         ),
         (
             nothing(
