@@ -1,15 +1,34 @@
 -- One row per run of a Kafka Streams process whose threads missed a rebalance, were fenced or died.
 -- Reads: placed_event, clock_offset, stream_task
 -- A thread's name consists of application.id, a UUID and its number, unless the application has its own client.id.
-WITH streams_line AS (
-  SELECT e.kafka_cluster, e.process_id, e.instance, e.event, e.event_id, unix_millis(e.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms,
-    e.thread_name, filter(concat(coalesce(e.active_tasks, array()), array(e.stream_task)), x -> x IS NOT NULL) AS tasks, e.stream_pos,
-    e.message LIKE 'All stream threads have died%' OR e.event = 'streams_client_state' AND e.state_to = 'ERROR' AS is_all,
-    e.event = 'streams_client_state' AND e.state_from = 'CREATED' AS is_start, e.error, e.root_error,
-    coalesce(e.group_id, nullif(regexp_extract(e.thread_name, '^(.+)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', 1), '')) AS group_id
+WITH thread_line AS (
+  SELECT e.kafka_cluster, e.process_id, e.instance, e.event, e.event_id, e.stream_pos, unix_millis(e.ts) - (o.lo_ms + o.hi_ms) DIV 2 AS at_ms,
+    coalesce(e.thread, e.thread_name) AS thread, e.thread_name, e.group_id, e.active_tasks, e.stream_task, e.state_from, e.state_to, e.topics,
+    e.message LIKE 'All stream threads have died%' AS is_last,
+    CASE WHEN e.event = 'streams_thread_life' AND e.message LIKE 'Informed %' THEN 'closed' WHEN e.event = 'streams_died' THEN 'died'
+      WHEN upper(e.level) IN ('ERROR', 'FATAL') THEN 'error' END AS kind,
+    coalesce(e.error, CASE WHEN e.event <> 'streams_died' THEN regexp_extract(e.message, '^[^\\n]*', 0) END) AS error, e.root_error
   FROM placed_event e JOIN clock_offset o ON o.process_id = e.process_id AND o.is_island_reference
-  WHERE e.event IN ('streams_thread_fenced', 'streams_task_migrated', 'streams_died') OR e.event = 'streams_tasks_lost' AND size(e.active_tasks) > 0
-    OR e.event = 'streams_client_state' AND (e.state_to = 'ERROR' OR e.state_from = 'CREATED')
+  WHERE upper(e.level) IN ('ERROR', 'FATAL') OR e.event IN ('streams_thread_fenced', 'streams_task_migrated', 'streams_died', 'streams_tasks_lost',
+    'streams_client_state', 'streams_thread_state', 'streams_thread_life', 'topics_not_assigned')
+), thread_line_with_cause AS (
+  -- A thread prints why it dies with its end, or in an earlier line: the last error that it logs before that.
+  SELECT *, last(kind) IGNORE NULLS OVER w AS last_kind,
+    last(CASE WHEN kind IN ('died', 'error') AND error IS NOT NULL THEN struct(event_id, error, root_error) END) IGNORE NULLS OVER w AS because,
+    last(topics) IGNORE NULLS OVER w AS topics_without_owner
+  FROM thread_line WINDOW w AS (PARTITION BY process_id, instance, thread ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
+), streams_line AS (
+  SELECT kafka_cluster, process_id, instance, CASE WHEN event = 'streams_thread_state' THEN 'streams_died' ELSE event END AS event, event_id, at_ms,
+    thread_name, filter(concat(coalesce(active_tasks, array()), array(stream_task)), x -> x IS NOT NULL) AS tasks, stream_pos,
+    is_last OR event = 'streams_client_state' AND state_to = 'ERROR' AS is_all, event = 'streams_client_state' AND state_from = 'CREATED' AS is_start,
+    because.error, because.root_error, CASE WHEN because.event_id <> event_id THEN because.event_id END AS because_id,
+    CASE WHEN because.error RLIKE 'ource ?[tT]opic' THEN topics_without_owner END AS missing_topics,
+    coalesce(group_id, nullif(regexp_extract(thread_name, '^(.+)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', 1), '')) AS group_id
+  FROM thread_line_with_cause
+  WHERE event IN ('streams_thread_fenced', 'streams_task_migrated', 'streams_died') OR event = 'streams_tasks_lost' AND size(active_tasks) > 0
+    OR event = 'streams_client_state' AND (state_to = 'ERROR' OR state_from = 'CREATED')
+    -- Before 2.8.0, and in its rebalance listener, a thread that is not asked to close dies without saying so.
+    OR event = 'streams_thread_state' AND state_to = 'DEAD' AND last_kind = 'error'
 ), thread_summary AS (
   -- A thread that is fenced prints its lost tasks too.
   SELECT kafka_cluster, process_id, instance, group_id, thread_name,
@@ -24,6 +43,8 @@ WITH streams_line AS (
     array_sort(array_distinct(flatten(collect_list(tasks)))) AS tasks,
     min_by(error, stream_pos) FILTER (WHERE event = 'streams_died' AND error IS NOT NULL) AS error,
     min_by(root_error, stream_pos) FILTER (WHERE event = 'streams_died' AND error IS NOT NULL) AS root_error,
+    min_by(missing_topics, stream_pos) FILTER (WHERE event = 'streams_died' AND error IS NOT NULL) AS missing_topics,
+    array_distinct(collect_list(because_id) FILTER (WHERE event = 'streams_died')) AS because_ids,
     min(CASE WHEN event = 'streams_died' THEN at_ms END) AS died_ms, max(CASE WHEN is_all THEN at_ms END) AS all_died_ms,
     max(CASE WHEN is_start THEN at_ms END) AS started_ms,
     slice(sort_array(collect_list(CASE WHEN NOT is_start THEN named_struct('at_ms', at_ms, 'event_id', event_id, 'event', event) END)), 1,
@@ -50,11 +71,12 @@ SELECT CASE WHEN all_died THEN 'critical' ELSE 'warning' END AS severity, 'prove
   from_ms, to_ms, CASE WHEN all_died THEN 'all_died' WHEN died > 0 THEN 'died' ELSE 'fenced' END AS code,
   struct(r.process_id, r.instance, coalesce(h.threads, CAST(0 AS BIGINT)) AS threads, r.tasks, coalesce(h.fenced, CAST(0 AS BIGINT)) AS fenced, died,
     regexp_replace(r.error, '^([a-z0-9_]+[.])+', '') AS error, regexp_replace(r.root_error, '^([a-z0-9_]+[.])+', '') AS root_error,
-    coalesce(f.processes, CAST(array() AS ARRAY<STRING>)) AS same_in, died_ms AS died_at_ms, all_died_ms AS all_died_at_ms,
+    missing_topics, coalesce(f.processes, CAST(array() AS ARRAY<STRING>)) AS same_in, died_ms AS died_at_ms, all_died_ms AS all_died_at_ms,
     CASE WHEN r.started_ms > r.all_died_ms THEN r.started_ms END AS restarted_at_ms, t.tasks AS taken, t.others, t.both_ms) AS facts,
-  transform(lines, x -> named_struct('role', CASE x.event WHEN 'streams_died' THEN 'a thread dies'
+  concat(transform(slice(because_ids, 1, 4), x -> named_struct('role', 'prints why a thread dies', 'event_id', x)),
+    transform(lines, x -> named_struct('role', CASE x.event WHEN 'streams_died' THEN 'a thread dies'
     WHEN 'streams_client_state' THEN 'the client is in ERROR' WHEN 'streams_task_migrated' THEN 'a task was migrated'
-    WHEN 'streams_tasks_lost' THEN 'a thread loses its tasks' ELSE 'a thread is fenced' END, 'event_id', x.event_id)) AS proof
+    WHEN 'streams_tasks_lost' THEN 'a thread loses its tasks' ELSE 'a thread is fenced' END, 'event_id', x.event_id))) AS proof
 FROM run_summary r
 LEFT JOIN run_threads h ON h.kafka_cluster <=> r.kafka_cluster AND h.process_id = r.process_id AND h.instance = r.instance
   AND h.group_id <=> r.group_id
