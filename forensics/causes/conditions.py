@@ -318,6 +318,8 @@ class _Occurrences:
             return self._not_working(it)
         if it["rule"] == "producer-fenced":
             return self._fenced(it)
+        if it["rule"] == "slow-rebalance" and _facts(it).get("is_given_up"):
+            return Condition(None)  # its members were closed: no line shows whether the group ever completed it
         is_alone = it["incident_id"] not in self._with_cause
         # A stuck partition may have moved on without a line.
         if it["rule"] == "stuck-partition" and it["to_ts"] is None or is_alone and self._is_unknown_alone(it, end_ms):

@@ -27,13 +27,13 @@ WHERE e.event IN (
   'offsets_deleted', 'groups_deleted', 'member_expired', 'member_left', 'member_fenced_by_broker', 'static_member_replaced', 'group_died',
   'group_emptied', 'broker_registered', 'broker_fenced', 'broker_started', 'broker_failed', 'unclean_start',
   -- process start and stop
-  'process_stopping', 'herder_starting', 'herder_started', 'herder_failed', 'connect_start_failed', 'worker_url_advertised',
+  'process_stopping', 'herder_starting', 'herder_started', 'herder_failed', 'connect_start_failed', 'application_failed', 'worker_url_advertised',
   'kafka_cluster_id', 'duplicate_client_id',
   -- a client's network
   'connection_failed', 'bootstrap_failed', 'authentication_failed', 'coordinator_lookup_failed', 'coordinator_unreachable', 'request_timed_out',
   -- work
-  'subscribed', 'client_closed', 'task_start_failed', 'connector_start_failed', 'task_failed', 'task_killed', 'task_init_failed',
-  'connector_failed', 'task_already_runs', 'config_behind', 'config_mismatch', 'config_read_timeout', 'config_caught_up',
+  'subscribed', 'client_closed', 'close_timed_out', 'task_start_failed', 'connector_start_failed', 'task_failed', 'task_killed',
+  'task_init_failed', 'connector_failed', 'task_already_runs', 'config_behind', 'config_mismatch', 'config_read_timeout', 'config_caught_up',
   'leader_config_behind', 'internal_log_failed', 'session_key_updated', 'restart_executing', 'task_restarted', 'worker_assignment_failed',
   'leader_write_claim_failed', 'leader_write_fenced', 'sink_partitions', 'revocation_skipped', 'leader_duplicates', 'assignment_conflict',
   'task_orphan_failed', 'task_stop_failed', 'rest_forward_failed', 'connector_config_updated', 'connector_config_removed',

@@ -76,7 +76,8 @@ WITH latest_generation AS (
 ), client_close AS (
   SELECT process_id, client, max(struct(stream_pos AS pos, at_ms)) AS closing
   FROM (
-    SELECT process_id, client_id AS client, stream_pos, at_ms FROM fact_line WHERE event IN ('client_closed', 'subscribed') AND client_id IS NOT NULL
+    SELECT process_id, client_id AS client, stream_pos, at_ms FROM fact_line
+    WHERE event IN ('client_closed', 'close_timed_out', 'subscribed') AND client_id IS NOT NULL
     UNION ALL
     SELECT process_id, client, stream_pos, at_ms FROM client_event WHERE event = 'leaving' AND reason LIKE '%being closed%'
   )

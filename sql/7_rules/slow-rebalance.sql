@@ -1,5 +1,5 @@
 -- One row per rebalance that waited a long time for members that eventually joined, or that had not ended when the logs end.
--- Reads: generation, broker_generation, rebalance_blame, member, member_generation, group_outage, open_rebalance, clock_offset
+-- Reads: generation, broker_generation, rebalance_blame, member, member_generation, group_outage, open_rebalance, clock_offset, fact_line
 -- A member that asked so late that the rebalance would have been slow even without the last one also held it up. Other rules report the
 -- remaining cases: rebalance-waits-for-ghost a member that does not come, coordinator-unavailable a missing coordinator. A group that
 -- gathers its first members waits on purpose.
@@ -55,17 +55,21 @@ WITH idle_members AS (
     coalesce(setting IN ('max.poll.interval.ms', 'rebalance.timeout.ms'), false) AS is_busy, setting, value_ms,
     CASE WHEN stood_count > 0 THEN stood_ms END AS stood_ms, CASE WHEN stood_count > 0 THEN stood_count END AS stood_count,
     CAST(NULL AS ARRAY<STRING>) AS asked, CAST(NULL AS ARRAY<STRING>) AS awaited, CAST(NULL AS BOOLEAN) AS is_given_up,
+    CAST(NULL AS BOOLEAN) AS close_timed_out,
     transform(array_distinct(witness || late_ids || array_compact(array(expired_id))),
       x -> named_struct('role', CASE WHEN array_contains(late_ids, x) THEN 'also joins late' WHEN x <=> expired_id THEN 'the member is removed'
       ELSE 'the rebalance' END, 'event_id', x)) AS proof
   FROM slow_generation
   UNION ALL
-  SELECT kafka_cluster, group_id, 'the last rebalance', from_ms, to_ms, 'unfinished' AS code, rebalance_mode, protocol_type, incarnation,
+  SELECT r.kafka_cluster, r.group_id, 'the last rebalance', from_ms, to_ms, 'unfinished' AS code, rebalance_mode, protocol_type, incarnation,
     NULL AS generation, last_generation, CASE WHEN size(awaited) = 1 AND size(awaited_processes) = 1 THEN awaited_processes[0] END,
     member_id, NULL AS task, NULL AS late, NULL AS is_silent, NULL AS late_member_id, NULL AS trigger, reason, began_ms, lasted_ms,
     NULL AS is_busy, NULL AS setting, NULL AS value_ms, NULL AS stood_ms, NULL AS stood_count, asked, awaited, is_given_up,
+    is_given_up AND c.group_id IS NOT NULL,
     transform(witness, x -> named_struct('role', 'the rebalance', 'event_id', x)) AS proof
-  FROM open_rebalance
+  FROM open_rebalance r
+  LEFT JOIN (SELECT DISTINCT kafka_cluster, group_id FROM fact_line WHERE event = 'close_timed_out') c ON c.kafka_cluster = r.kafka_cluster
+    AND c.group_id = r.group_id
   -- Any log may end in the middle of a rebalance. A group whose members all stop rebalances until the last one has left.
   WHERE coalesce(lasted_ms >= open_rebalance_ms, true) AND (size(asked) + size(awaited) > 0 OR NOT has_member_logs OR lasted_ms >= slow_rebalance_ms)
 )
@@ -75,6 +79,6 @@ SELECT CASE WHEN waited_ms >= slow_rebalance_long_ms AND NOT coalesce(rebalance_
   struct(incarnation, generation, last_generation, coalesce(protocol_type = 'connect', false) AS is_connect,
     coalesce(rebalance_mode = 'eager', false) AS is_eager, process_id, member_id, task, late, is_silent, late_member_id, trigger, reason,
     began_ms AS began_at_ms, to_ms AS ended_at_ms, waited_ms, is_busy, setting, value_ms, stood_ms, stood_count, asked, awaited,
-    is_given_up) AS facts,
+    is_given_up, close_timed_out) AS facts,
   proof
 FROM finding_row
