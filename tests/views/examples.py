@@ -26,7 +26,9 @@ from pyarrow.dataset import dataset
 
 from forensics.case import materialise, view_files
 from forensics.case.open_sql import opening
+from forensics.case.query_parts import split
 from forensics.causes.inputs import Inputs
+from forensics.engines.rows import may_be_null
 from forensics.report.query import _needed
 from forensics.resources import sql_dir
 from forensics.schema import TABLES, table_columns
@@ -132,17 +134,26 @@ def run(runs: Engine, case: Case, view: view_files.View, example: Example, empty
         names.pop(step.name)
     give(runs, case, names, {name: rows for name, rows in given.items() if name in names}, empty)
     for step in steps:
-        rows, types = runs.collected(runs.query(step.query))
+        rows, types = runs.collected(runs.query(_parts_first(runs, step, step.query)))
         if empty is not None:
             empty.discard(step.name)
         rows = rows.rename_columns(step.columns) if step.columns else rows
         runs.session.createDataFrame(*((rows,) if rows.num_rows else ([], types))).createOrReplaceTempView(step.name)
-    rows, types = runs.collected(runs.query(_query(runs, view, example, steps)))
+    rows, types = runs.collected(runs.query(_parts_first(runs, view, _query(runs, view, example, steps))))
     if "part" in example:
         return rows, types
     if view.kind == "rule":
         return rows.select(view_files.RULE_COLUMNS), types
     return rows.rename_columns(view.columns) if view.columns else rows, types
+
+
+def _parts_first(runs: Engine, view: view_files.View, query: str) -> str:
+    """Compute the parts that a build computes first; return the query that reads their rows."""
+    parts, query = split(query, prefix=view.name, worth=runs.part_cost)
+    for part in parts:
+        rows, types = runs.collected(may_be_null(runs.query(part.query)))
+        runs.session.createDataFrame(*((rows,) if rows.num_rows else ([], types))).createOrReplaceTempView(part.name)
+    return query
 
 
 def _steps(view: view_files.View, given: Mapping[str, Sequence[Row]]) -> list[view_files.View]:
