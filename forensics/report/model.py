@@ -288,7 +288,9 @@ def _quoted(case: CaseLike, recogniser: Recogniser) -> list[Row]:
                 known = item.found.pattern if item.found and item.found.pattern.proves else next((k for k, _ in item.exceptions), None)
                 if known:
                     line = next((n for n, whole in enumerate(lines, 1) if text in whole), 1)
-                    row = found.setdefault(id(known), {"path": file["path"], "line": line, "text": text, "known": known, "said": "", "times": 0})
+                    row = found.setdefault(
+                        id(known), {"path": file["path"], "line": line, "ts": None, "text": text, "known": known, "said": "", "times": 0}
+                    )
                     row["times"] += 1
     return sorted(found.values(), key=lambda r: not r["known"].advice)
 
