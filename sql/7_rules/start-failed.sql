@@ -2,7 +2,8 @@
 -- or an application of Spring Boot.
 -- Reads: fact_line, process_life, process_cluster, clock_offset
 WITH failure AS (
-  SELECT f.process_id, f.instance, f.event = 'broker_failed' AS is_broker, f.event = 'application_failed' AS is_application, min(f.at_ms) AS at_ms, min(f.stream_pos) AS stream_pos,
+  SELECT f.process_id, f.instance, f.event = 'broker_failed' AS is_broker, f.event = 'application_failed' AS is_application,
+    min(f.at_ms) AS at_ms, min(f.stream_pos) AS stream_pos,
     min_by(f.event_id, f.stream_pos) AS event_id, max_by(f.said, struct(f.said IS NOT NULL, -f.stream_pos)) AS said,
     max_by(f.root_error, struct(f.root_error IS NOT NULL, -f.stream_pos)) AS root_error
   FROM fact_line f
@@ -20,7 +21,8 @@ WITH failure AS (
   HAVING count_if(event = 'kafka_cluster_id') = 0
     AND count_if(event IN ('connection_failed', 'bootstrap_failed', 'authentication_failed')) > 0
 ), next_start AS (
-  SELECT f.process_id, f.instance, f.is_broker, f.is_application, min(s.at_ms) AS started_ms, min_by(s.event_id, s.stream_pos) AS started_id FROM failure f
+  SELECT f.process_id, f.instance, f.is_broker, f.is_application, min(s.at_ms) AS started_ms, min_by(s.event_id,
+    s.stream_pos) AS started_id FROM failure f
   JOIN fact_line s ON s.process_id = f.process_id AND s.stream_pos > f.stream_pos
     AND s.event = CASE WHEN f.is_broker THEN 'broker_started' WHEN f.is_application THEN 'position_set' ELSE 'herder_started' END
   GROUP BY f.process_id, f.instance, f.is_broker, f.is_application

@@ -13,9 +13,9 @@ WITH thread_line AS (
     'streams_client_state', 'streams_thread_state', 'streams_thread_life', 'topics_not_assigned')
 ), thread_line_with_cause AS (
   -- A thread prints why it dies with its end, or in an earlier line: the last error that it logs before that.
-  SELECT *, last(kind) IGNORE NULLS OVER w AS last_kind,
-    last(CASE WHEN kind IN ('died', 'error') AND error IS NOT NULL THEN struct(event_id, error, root_error) END) IGNORE NULLS OVER w AS because,
-    last(topics) IGNORE NULLS OVER w AS topics_without_owner
+  SELECT *, (max(CASE WHEN kind IS NOT NULL THEN struct(stream_pos, kind) END) OVER w).kind AS last_kind,
+    max(CASE WHEN kind IN ('died', 'error') AND error IS NOT NULL THEN struct(stream_pos, event_id, error, root_error) END) OVER w AS because,
+    (max(CASE WHEN topics IS NOT NULL THEN struct(stream_pos, topics) END) OVER w).topics AS topics_without_owner
   FROM thread_line WINDOW w AS (PARTITION BY process_id, instance, thread ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
 ), streams_line AS (
   SELECT kafka_cluster, process_id, instance, CASE WHEN event = 'streams_thread_state' THEN 'streams_died' ELSE event END AS event, event_id, at_ms,
