@@ -18,9 +18,14 @@ CATEGORIES = (
     "membership", "assignment", "task", "connector", "coordinator", "broker_group", "offsets", "config", "start", "process", "network", "streams", "other",
 )  # fmt: skip
 KEYS = {
-    "name": str, "category": str, "logger": list, "kafka": str, "pattern": str, "multiline": bool, "anywhere": bool, "counted": bool, "keys": dict,
+    "name": str, "category": str, "logger": list, "kafka": str, "pattern": str, "multiline": bool, "anywhere": bool, "exception": bool, "counted": bool, "keys": dict,
     "proves": str, "disproves": str, "advice": str, "example": list, "counterexample": list,
 }  # fmt: skip
+
+#: The end of the pattern of a message with an exception: the exception, and the last cause that is printed below it.
+_EXCEPTION = r"""
+    \ * (?: \n (?P<error>[^\n]+) (?: [\s\S]* \n (?: Caused\ by:\ (?P<root_error>[^\n]+) | (?P<root_error>(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error):\ [^\n]+) ) )? [\s\S]* )?
+"""
 
 _NAME = regex.compile(r"[a-z][a-z0-9_]*")
 _LOGGER = regex.compile(r"[A-Za-z_][\w]*(?:[.$][A-Za-z_]\w*+)*+\$?")
@@ -46,7 +51,7 @@ class EventPattern:
         category: one of `CATEGORIES`.
         loggers: full class names that print it.
         kafka: releases, as written: `2.4.0..` or `0.9.0.0..0.9.0.1, 2.0.0..`.
-        pattern: verbose pattern, as written.
+        pattern: verbose pattern, as written, with what `exception` adds.
         multiline: True if the pattern matches all lines of the record.
         anywhere: True if any text may precede the words that the pattern matches.
         counted: True if the message carries no fact. Its records are counted, except those that identify a client or are errors
@@ -149,13 +154,14 @@ def _event(block: dict[str, Any], file: str, start: int, lines: list[str]) -> Ev
     pattern_line = next((n for n in range(start, len(lines) + 1) if lines[n - 1].lstrip().startswith("pattern")), start)
     if lines[pattern_line - 1].rstrip().endswith("'''"):
         pattern_line += 1  # TOML drops the line break after the opening quotes
+    has_exception = block.get("exception", False)
     return EventPattern(
         name=block["name"],
         category=block["category"],
         loggers=tuple(block["logger"]),
         kafka=block["kafka"],
-        pattern=block["pattern"],
-        multiline=block.get("multiline", False),
+        pattern=block["pattern"] + _EXCEPTION * has_exception,
+        multiline=block.get("multiline", False) or has_exception,
         anywhere=block.get("anywhere", False),
         counted=block.get("counted", False),
         keys=block.get("keys", {}),
