@@ -1,16 +1,17 @@
 -- One row per client of a process without a group (a producer or an admin client) and broker that it could not connect to.
 -- Reads: fact_line, clock_offset
 WITH failure AS (
-  SELECT process_id, coalesce(client_id, thread, '-') AS client, CASE WHEN node_id > 2000000000 THEN 2147483647 - node_id ELSE node_id END AS node_id,
+  -- A client reaches a coordinator by a connection of its own, whose number is counted down from the largest.
+  SELECT process_id, coalesce(client_id, thread, '-') AS client, CASE WHEN node_id > 2000000000 THEN 2147483647 - node_id ELSE node_id END AS broker,
     min(kafka_cluster) AS kafka_cluster, min(client_id) AS client_id, max(text) AS address, min(at_ms) AS first_ms,
     max(at_ms) AS last_ms, count(*) AS times,
     slice(transform(sort_array(collect_list(struct(stream_pos, event_id))), x -> x.event_id), 1, 8) AS event_ids
   FROM fact_line WHERE event = 'connection_failed' AND group_id IS NULL
-  GROUP BY process_id, client, CASE WHEN node_id > 2000000000 THEN 2147483647 - node_id ELSE node_id END
+  GROUP BY process_id, client, broker
 )
 SELECT 'note' AS severity, 'proved' AS verdict, f.kafka_cluster, CAST(NULL AS STRING) AS group_id, f.process_id AS subject,
   f.first_ms - (o.lo_ms + o.hi_ms) DIV 2 AS from_ms, f.last_ms - (o.lo_ms + o.hi_ms) DIV 2 AS to_ms, 'failed' AS code,
-  struct(f.process_id, f.client_id, CASE WHEN f.node_id >= 0 THEN f.node_id END AS broker_id, f.address, f.times,
+  struct(f.process_id, f.client_id, CASE WHEN f.broker >= 0 THEN f.broker END AS broker_id, f.address, f.times,
     f.first_ms - (o.lo_ms + o.hi_ms) DIV 2 AS first_at_ms, f.last_ms - (o.lo_ms + o.hi_ms) DIV 2 AS last_at_ms) AS facts,
   transform(f.event_ids, x -> named_struct('role', 'no connection to the broker', 'event_id', x)) AS proof
 FROM failure f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference

@@ -2,8 +2,7 @@
 -- or an application of Spring Boot.
 -- Reads: fact_line, process_life, process_cluster, clock_offset
 WITH failure AS (
-  SELECT f.process_id, f.instance, f.event = 'broker_failed' AS is_broker, f.event = 'application_failed' AS is_application,
-    min(f.at_ms) AS at_ms, min(f.stream_pos) AS stream_pos,
+  SELECT f.process_id, f.instance, f.event, min(f.at_ms) AS at_ms, min(f.stream_pos) AS stream_pos,
     min_by(f.event_id, f.stream_pos) AS event_id, max_by(f.said, struct(f.said IS NOT NULL, -f.stream_pos)) AS said,
     max_by(f.root_error, struct(f.root_error IS NOT NULL, -f.stream_pos)) AS root_error
   FROM fact_line f
@@ -12,7 +11,7 @@ WITH failure AS (
     AND (s.event = 'broker_started' OR s.event = 'process_stopping' AND NOT f.message LIKE '%startup%') AND s.stream_pos < f.stream_pos
   WHERE f.event IN ('connect_start_failed', 'application_failed') OR f.event = 'broker_failed' AND NOT f.message RLIKE 'during \\w* ?shutdown'
     AND NOT f.message LIKE 'Halting%'
-  GROUP BY f.process_id, f.instance, f.event = 'broker_failed', f.event = 'application_failed'
+  GROUP BY f.process_id, f.instance, f.event
 ), without_broker AS (
   -- A worker that no broker answered: see coordinator-unavailable.
   SELECT process_id, instance FROM fact_line
@@ -21,29 +20,28 @@ WITH failure AS (
   HAVING count_if(event = 'kafka_cluster_id') = 0
     AND count_if(event IN ('connection_failed', 'bootstrap_failed', 'authentication_failed')) > 0
 ), next_start AS (
-  SELECT f.process_id, f.instance, f.is_broker, f.is_application, min(s.at_ms) AS started_ms, min_by(s.event_id,
-    s.stream_pos) AS started_id FROM failure f
+  SELECT f.process_id, f.instance, f.event, min(s.at_ms) AS started_ms, min_by(s.event_id, s.stream_pos) AS started_id
+  FROM failure f
   JOIN fact_line s ON s.process_id = f.process_id AND s.stream_pos > f.stream_pos
-    AND s.event = CASE WHEN f.is_broker THEN 'broker_started' WHEN f.is_application THEN 'position_set' ELSE 'herder_started' END
-  GROUP BY f.process_id, f.instance, f.is_broker, f.is_application
+    AND s.event = CASE f.event WHEN 'broker_failed' THEN 'broker_started' WHEN 'application_failed' THEN 'position_set' ELSE 'herder_started' END
+  GROUP BY f.process_id, f.instance, f.event
 ), last_run AS (
   SELECT process_id, max(instance) AS instance FROM process_life GROUP BY process_id
 ), series AS (
-  SELECT f.process_id, f.is_broker, f.is_application, n.started_ms, min(n.started_id) AS started_id, count(*) AS starts, min(f.at_ms) AS first_ms,
-    max(f.at_ms) AS last_ms,
+  SELECT f.process_id, f.event, n.started_ms, min(n.started_id) AS started_id, count(*) AS starts, min(f.at_ms) AS first_ms, max(f.at_ms) AS last_ms,
     max(f.instance) AS instance, max_by(f.said, f.instance) AS said, max_by(f.root_error, f.instance) AS root_error,
-    count(DISTINCT coalesce(f.root_error, f.said)) AS reasons, transform(sort_array(collect_list(struct(f.stream_pos, f.event_id))),
-    x -> x.event_id) AS event_ids
-  FROM failure f LEFT JOIN next_start n ON n.process_id = f.process_id AND n.instance = f.instance AND n.is_broker = f.is_broker
-    AND n.is_application = f.is_application
-  LEFT ANTI JOIN without_broker w ON NOT f.is_broker AND NOT f.is_application AND w.process_id = f.process_id AND w.instance = f.instance
-  GROUP BY f.process_id, f.is_broker, f.is_application, n.started_ms
+    count(DISTINCT coalesce(f.root_error, f.said)) AS reasons,
+    transform(sort_array(collect_list(struct(f.stream_pos, f.event_id))), x -> x.event_id) AS event_ids
+  FROM failure f LEFT JOIN next_start n ON n.process_id = f.process_id AND n.instance = f.instance AND n.event = f.event
+  LEFT ANTI JOIN without_broker w ON f.event = 'connect_start_failed' AND w.process_id = f.process_id AND w.instance = f.instance
+  GROUP BY f.process_id, f.event, n.started_ms
 )
 SELECT CASE WHEN s.started_ms IS NULL THEN 'critical' ELSE 'warning' END AS severity, 'proved' AS verdict, c.kafka_cluster,
-  c.worker_group_id AS group_id,
-  s.process_id AS subject, s.first_ms - (o.lo_ms + o.hi_ms) DIV 2 AS from_ms, s.started_ms - (o.lo_ms + o.hi_ms) DIV 2 AS to_ms,
+  c.worker_group_id AS group_id, s.process_id AS subject, s.first_ms - (o.lo_ms + o.hi_ms) DIV 2 AS from_ms,
+  s.started_ms - (o.lo_ms + o.hi_ms) DIV 2 AS to_ms,
   CASE WHEN coalesce(s.root_error, s.said, '') LIKE '%ConfigException%' THEN 'configuration' ELSE 'failed' END AS code,
-  struct(s.process_id, s.instance, s.is_broker, s.is_application, s.starts, regexp_replace(s.said, '^([a-z0-9_]+[.])+', '') AS said,
+  struct(s.process_id, s.instance, s.event = 'broker_failed' AS is_broker, s.event = 'application_failed' AS is_application, s.starts,
+    regexp_replace(s.said, '^([a-z0-9_]+[.])+', '') AS said,
     regexp_replace(s.root_error, '^([a-z0-9_]+[.])+', '') AS root_error, s.reasons, s.first_ms AS failed_at_ms, s.last_ms AS last_failed_at_ms,
     s.started_ms AS started_at_ms, s.instance = l.instance AS is_last) AS facts,
   concat(transform(slice(s.event_ids, 1, 8), x -> named_struct('role', 'the start fails', 'event_id', x)),

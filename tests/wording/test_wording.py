@@ -300,7 +300,7 @@ BOUNDS = {
 }  # fmt: skip
 #: Words before a duration that was measured, on one clock, or that is the difference of two settings.
 EXACT = {
-    "N in", "members timed out", "N took", "'N waited", "N for", "coordinator for", "record for", "rebalance took", "delay of", "detected it", "the wait", "one every", "member again",
+    "N in", "N took", "'N waited", "N for", "coordinator for", "record for", "rebalance took", "delay of", "detected it", "the wait", "one every", "member again",
     "members again", "as printed", "than printed", "least N", "differ by", "other by", "partitions again", "lasted =", "heard nothing for",
 }  # fmt: skip
 
