@@ -126,10 +126,8 @@ def to_tasks(text: str) -> list[str] | None:
 
 def _listed(text: str) -> list[str]:
     """Return partitions as brod lists them (a line with the topic, then a line for each partition), or as Faust does: a table of topics and ranges."""
-    found, topic = (
-        [f"{name}-{n}" for name, ranges in _FAUST_ROW.findall(text) for first, last in _RANGE.findall(ranges) for n in _numbers(first, last)],
-        "",
-    )
+    found = [f"{name}-{n}" for name, ranges in _FAUST_ROW.findall(text) for first, last in _RANGE.findall(ranges) for n in _numbers(first, last)]
+    topic = ""
     for name, number in _BROD_TOPIC.findall(text):
         topic = name or topic
         if number and topic:

@@ -137,8 +137,7 @@ def run(runs: Engine, case: Case, view: view_files.View, example: Example, empty
         rows, types = runs.collected(runs.query(_parts_first(runs, step, step.query)))
         if empty is not None:
             empty.discard(step.name)
-        rows = rows.rename_columns(step.columns) if step.columns else rows
-        runs.session.createDataFrame(*((rows,) if rows.num_rows else ([], types))).createOrReplaceTempView(step.name)
+        _know(runs, step.name, rows.rename_columns(step.columns) if step.columns else rows, types)
     rows, types = runs.collected(runs.query(_parts_first(runs, view, _query(runs, view, example, steps))))
     if "part" in example:
         return rows, types
@@ -151,9 +150,13 @@ def _parts_first(runs: Engine, view: view_files.View, query: str) -> str:
     """Compute the parts that a build computes first; return the query that reads their rows."""
     parts, query = split(query, prefix=view.name, worth=runs.part_cost)
     for part in parts:
-        rows, types = runs.collected(may_be_null(runs.query(part.query)))
-        runs.session.createDataFrame(*((rows,) if rows.num_rows else ([], types))).createOrReplaceTempView(part.name)
+        _know(runs, part.name, *runs.collected(may_be_null(runs.query(part.query))))
     return query
+
+
+def _know(runs: Engine, name: str, rows: pa.Table, types: StructType) -> None:
+    """Register rows, so that later queries can read them; Arrow makes no frame without rows."""
+    runs.session.createDataFrame(*((rows,) if rows.num_rows else ([], types))).createOrReplaceTempView(name)
 
 
 def _steps(view: view_files.View, given: Mapping[str, Sequence[Row]]) -> list[view_files.View]:
@@ -233,9 +236,7 @@ def _register(runs: Engine, name: str, given: Sequence[Row], schema: pa.Schema) 
     from pyspark.sql.pandas.types import from_arrow_schema
 
     rows = [_row(name, row, schema) for row in given]
-    # Arrow makes no frame without rows.
-    of_rows = (_stored(pa.Table.from_pylist(rows, schema)),) if rows else ([], from_arrow_schema(schema))
-    runs.session.createDataFrame(*of_rows).createOrReplaceTempView(name)
+    _know(runs, name, _stored(pa.Table.from_pylist(rows, schema)), from_arrow_schema(schema))
 
 
 @cache
