@@ -195,7 +195,7 @@ def test_errors_that_no_finding_reports_are_explained() -> None:
     """A line pasted from a bug report often has only the error: its meaning is the answer."""
     (known,) = [e for e in exceptions() if "UnknownMemberIdException" in e.names]
     views = {name: [] for name in rows()} | {"source_file": rows()["source_file"]}
-    error = {"path": "c.log", "line": 3, "text": "heartbeat errored", "said": "UNKNOWN_MEMBER_ID", "known": known, "times": 2}
+    error = {"path": "c.log", "line": 3, "ts": None, "text": "heartbeat errored", "said": "UNKNOWN_MEMBER_ID", "known": known, "times": 2}
     written = flat(text.as_text(content.first_screen(replace(made(views), errors=[error])), 100))
     assert "Shown heartbeat errored: UNKNOWN_MEMBER_ID (c.log:3 and 1 more line) The coordinator had removed this member before" in written
     assert "Next Search the broker's log for" in written
