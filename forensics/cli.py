@@ -418,10 +418,11 @@ def _case_of(logs: Sequence[str], case: Path | None, zones: Sequence[str], assum
         runs: engine, master and number of cores from the command line.
     """
     from forensics.case import cache
+    from forensics.catalogue import patterns
 
     paths = [cache.kept_input(sys.stdin.buffer) if path == "-" else cache.kept_pipe(path) or location(path) for path in logs]
     thresholds = sorted((api.thresholds(assume_skew) or {}).items())
-    place = case or cache.case_folder(paths, [__version__, *zones, *(f"{name}={value}" for name, value in thresholds)])
+    place = case or cache.case_folder(paths, [__version__, patterns.digest(), *zones, *(f"{name}={value}" for name, value in thresholds)])
     if case is None and (place / "case.json").is_file():
         from forensics.case.folder import open_case
 

@@ -18,6 +18,7 @@ Cases have the names that the pages use: those of the samples (`CASES`). A comma
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 import tempfile
@@ -59,12 +60,19 @@ def with_paths(arguments: list[str], cases: Mapping[str, Path]) -> list[str]:
     ]
 
 
+@functools.cache
+def _cache() -> tempfile.TemporaryDirectory[str]:
+    """Return an empty folder for cached cases; it is deleted when the process ends."""
+    return tempfile.TemporaryDirectory()
+
+
 def run(arguments: list[str], cases: Mapping[str, Path]) -> tuple[int, str]:
     """Run a command in a folder of its own; return its exit code, and its output or the names of the files that it wrote."""
     from forensics.cli import app
 
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
-        env = {"COLUMNS": str(WIDTH), "FORENSICS_CASE": str(cases["frozen"]), "FORENSICS_PAGER": ""}
+        # Cases of the user's own cache may have been read by earlier code.
+        env = {"COLUMNS": str(WIDTH), "FORENSICS_CASE": str(cases["frozen"]), "FORENSICS_PAGER": "", "XDG_CACHE_HOME": _cache().name}
         result = CliRunner().invoke(app, with_paths(arguments, cases), env=env)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception

@@ -508,6 +508,17 @@ def test_a_report_of_a_folder_without_logs_is_3_however_often_it_is_asked_for(tm
 
 
 @pytest.mark.engine
+def test_logs_are_read_again_once_the_patterns_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tmp_path / "issue.txt"
+    log.write_text("[2026-11-27 15:11:40,209] INFO [GroupCoordinator 1]: Preparing to rebalance group a in state Empty (kafka.coordinator.group.GroupCoordinator)\n")
+    for digest, is_read in (("a", True), ("a", False), ("b", True)):
+        monkeypatch.setattr("forensics.catalogue.patterns.digest", lambda *_, digest=digest, **__: digest)
+        shown = CliRunner().invoke(app, ["report", str(log)], env={"XDG_CACHE_HOME": str(tmp_path / "cache")})
+        assert shown.exit_code == 0, shown.stderr
+        assert ("1 file read into" in shown.stderr) is is_read
+
+
+@pytest.mark.engine
 def test_a_folder_without_kafka_is_3_and_says_what_was_read_and_what_is_expected(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     lines = (f"[2026-11-21 07:51:{n:02},897] INFO GET /index.html 200 (com.acme.web.AccessLog:12)\n" for n in range(20))
