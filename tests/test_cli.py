@@ -510,7 +510,9 @@ def test_a_report_of_a_folder_without_logs_is_3_however_often_it_is_asked_for(tm
 @pytest.mark.engine
 def test_logs_are_read_again_once_the_patterns_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = tmp_path / "issue.txt"
-    log.write_text("[2026-11-27 15:11:40,209] INFO [GroupCoordinator 1]: Preparing to rebalance group a in state Empty (kafka.coordinator.group.GroupCoordinator)\n")
+    log.write_text(
+        "[2026-11-27 15:11:40,209] INFO [GroupCoordinator 1]: Preparing to rebalance group a in state Empty (kafka.coordinator.group.GroupCoordinator)\n"
+    )
     for digest, is_read in (("a", True), ("a", False), ("b", True)):
         monkeypatch.setattr("forensics.catalogue.patterns.digest", lambda *_, digest=digest, **__: digest)
         shown = CliRunner().invoke(app, ["report", str(log)], env={"XDG_CACHE_HOME": str(tmp_path / "cache")})
