@@ -28,6 +28,7 @@ _MESSAGES = ("message", "msg")
 _LOGFMT_MESSAGE = re.compile(r'(?<![^\s])(?:msg|message)=(?:"((?:[^"\\]|\\.)*)"|([^\s"]+))')
 _LOGFMT_PAIR = re.compile(r'(?<![\w.@-])([A-Za-z_@][\w.@-]*)=(?:"((?:[^"\\]|\\.)*)"|([^\s"]*))')
 _COLON_PAIR = re.compile(r"(?:^|, )([a-z][a-z0-9_]*): ")
+_NAMED = re.compile(r"\(\?P<(\w+)>")
 _ESCAPED = re.compile(r"\\(.)")
 _WORD = re.compile(r"[A-Za-z][a-z]*")
 _CLOSING = " ]})>,;"
@@ -128,15 +129,25 @@ def pairs_behind(text: str, pairs: Pairs | None) -> Pairs | None:
 
 
 def captures_of(pairs: Pairs, keys: Mapping[str, str]) -> dict[str, str] | None:
-    """Return the texts of captures by a block's `keys`; None if a key without a question mark is missing."""
+    """Return the texts of captures by a block's `keys`; None if a key without a question mark is missing, or has another value than its pattern."""
     found: dict[str, str] = {}
     for key, capture in keys.items():
         value = _text(pairs.get(key.removesuffix("?")))
-        if value is not None:
+        if value is not None and "(?P<" in capture:
+            if (matched := re.fullmatch(capture, value)) is None:
+                return None
+            found |= matched.groupdict()
+        elif value is not None:
             found[capture] = value
         elif not key.endswith("?"):
             return None
     return found
+
+
+def names_of(keys: Mapping[str, str]) -> Iterator[str]:
+    """Yield the captures that a block's `keys` define: by name, or inside the pattern of a value."""
+    for capture in keys.values():
+        yield from _NAMED.findall(capture) if "(?P<" in capture else (capture,)
 
 
 def beginnings_of(prefixes: Iterable[str]) -> tuple[str, ...]:

@@ -28,6 +28,9 @@ _SLASH_PARTITION = regex.compile(r"^([A-Za-z0-9._-]+)/(\d+)$")
 _QUOTED_TOPIC = regex.compile(r"`([^`]+)`: ([\d, ]*)")
 _GO_PARTITION = regex.compile(r"\{topic:([^\s{}]++) partition:(\d+)\}")
 _PARTITION_AT = regex.compile(r"(?<![A-Za-z0-9._-])([A-Za-z0-9._-]++)\[([0-9]+)\]@")  # confluent-kafka-go: partition and offset
+#: franz-go: the offset of each partition in braces, as `topic[0{17 e3 ce0} 1{...}]` or JSON.
+_OFFSETS_OF_TOPIC = regex.compile(r'(?<![A-Za-z0-9._-])"?([A-Za-z0-9._-]++)"?(?::\{|\[)((?:[ ,]?"?\d++"?:?\{[^{}\[\]]*+\})++)[\]}]')
+_OFFSET_OF = regex.compile(r'(?<![^ ,"{\[])(\d++)"?:?\{')
 _BROD_TOPIC = regex.compile(r"^[^\S\n]*+([A-Za-z0-9._-]++):[^\S\n]*+$|^[^\S\n]*+partition=(\d++)\b", regex.MULTILINE)
 #: A row of the table in which Faust prints a topic and its partitions; the frame is drawn in Unicode, in ASCII, or in the letters of a terminal.
 _FAUST_ROW = regex.compile(r"^[^\S\n]*+[x|\u2502][ ]++([A-Za-z0-9._-]++)[ ]++[x|\u2502][ ]++\{([0-9, -]++)\}[ ]++[x|\u2502]", regex.MULTILINE)
@@ -102,6 +105,8 @@ def to_partitions(text: str) -> list[str] | None:
         return [f"{found[1]}-{found[2]}" for found in _GO_PARTITION.finditer(text)]
     if "]@" in text:
         return [f"{found[1]}-{found[2]}" for found in _PARTITION_AT.finditer(text)]
+    if offsets := _OFFSETS_OF_TOPIC.findall(text):
+        return [f"{topic}-{n}" for topic, held in offsets for n in _OFFSET_OF.findall(held)]
     bare = text.removeprefix("map[").removesuffix("]") if text.startswith("map[") else text
     if _NUMBERS_BY_TOPIC.fullmatch(bare):
         return [f"{topic}-{n}" for topic, numbers in _TOPIC_NUMBERS.findall(bare) for n in _NUMBER.findall(numbers)]

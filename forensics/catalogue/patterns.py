@@ -25,6 +25,7 @@ from forensics.catalogue.client_libraries import (
     captures_of,
     end_of,
     interpretations,
+    names_of,
     pairs_behind,
     places,
     stands_alone,
@@ -282,7 +283,7 @@ def check_pattern(event: EventPattern, fields: Mapping[str, Field]) -> Iterator[
             fix="Patterns are verbose: write a blank as `\\ ` and escape ( ) [ ] { } . * + ? ^ $ | #.",
         )
         return
-    for name in (*names, *event.keys.values()):
+    for name in (*names, *names_of(event.keys)):
         if name not in fields:
             line = next((i for i, text in enumerate(event.pattern.split("\n")) if f"<{name}>" in text), 0)
             shown = event.pattern.split("\n")[line]

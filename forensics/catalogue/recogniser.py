@@ -32,6 +32,8 @@ _BLANK_LINE = regex.compile(r"\n[ \t]*(?=\n)")
 #: The rest of a logger after the message if the line was truncated within the logger.
 _CUT_LOGGER = regex.compile(r"\ \((?:|or?|org(?:\.[\w.$]*(?::\d*)?)?|ka?|kafk?|kafka(?:\.[\w.$]*(?::\d*)?)?)(?:\.{2,3}|…)?$", regex.MULTILINE)
 _COLUMN = regex.compile(r"\[(?:\[[^\[\]]{0,80}\]|[^\[\]]){0,80}\]:?\ ")
+#: Lengths of a first line that a program may have wrapped, so that the message continues in the next line.
+_WRAPPED = (60, 200)
 _MAX_CACHED = 20_000
 _LONGEST_CACHED = 400
 
@@ -96,7 +98,8 @@ class _Anywhere:
                     captures = read_at(block, text_read, at, self._fields) if stands_alone(text_read.text, at, distinctive) else None
                     if captures is not None:
                         return Recognised.of(block, captures, text_read.text[at:].partition("\n")[0].rstrip())
-        return None
+        at = message.find("\n", 1)
+        return self.read(f"{message[:at]} {message[at + 1 :]}", pairs) if _WRAPPED[0] <= at <= _WRAPPED[1] else None
 
 
 class Recogniser:

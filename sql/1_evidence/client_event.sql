@@ -8,7 +8,9 @@ CREATE OR REPLACE TEMPORARY VIEW client_event (
   coordinator_node, leader_member_id,
   roster    COMMENT 'Member ids in the assignment that the leader of a consumer group computed',
   reason, cause, error,
-  partitions COMMENT 'Partitions assigned or revoked, or the complete assignment (assignment_received)',
+  partitions COMMENT 'Partitions assigned or revoked, or the complete assignment (assignment_received; synced, if the client prints it there)',
+  is_unannounced COMMENT 'True for a library that gives up everything, without a line, when it rejoins: this line asks to rejoin, or has all that the
+    member owns from here on',
   assigned_tasks, assigned_connectors, revoked_tasks, revoked_connectors, delay_ms
 )
 AS
@@ -20,8 +22,12 @@ WITH polling_thread AS (
     AND event IN ('coordinator_discovered', 'coordinator_lost', 'joining', 'joined', 'synced', 'partitions_assigned', 'partitions_revoked')
   GROUP BY process_id, instance, group_id HAVING count(DISTINCT thread) = 1
 ), member_event AS (
-  SELECT e.*, coalesce(e.task, t.polls, e.thread, '-') AS who, c.kafka_cluster, CASE WHEN e.is_worker THEN c.worker_group_id END AS worker_group_id,
-    CASE WHEN e.is_worker THEN c.worker_client_id END AS worker_client_id
+  SELECT e.*, coalesce(e.task, t.polls, CASE e.logger WHEN 'kafkajs' THEN e.member_id WHEN 'brod_group_coordinator' THEN e.group_id END,
+      e.thread, '-') AS who, c.kafka_cluster, CASE WHEN e.is_worker THEN c.worker_group_id END AS worker_group_id,
+    CASE WHEN e.is_worker THEN c.worker_client_id END AS worker_client_id,
+    -- The Java client prints a prefix with its kind, and what it revokes.
+    e.client_kind IS NULL AND (e.event = 'rejoin_requested' OR e.event IN ('synced', 'assignment_received', 'partitions_assigned')
+      AND e.assigned_partitions IS NOT NULL) AS is_unannounced
   FROM (SELECT *, client_kind <=> 'Worker' OR event LIKE 'worker\\_%' AS is_worker FROM event) e
   JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
     AND coalesce(e.stream_pos < c.to_pos, true)
@@ -32,7 +38,7 @@ WITH polling_thread AS (
   WHERE e.event IN ('coordinator_discovered', 'coordinator_lost', 'coordinator_cleared', 'joining', 'joined', 'join_answered', 'join_failed',
       'synced', 'sync_answered', 'sync_failed', 'rejoin_requested', 'generation_reset', 'heartbeat_failed', 'leaving', 'poll_timeout',
       'member_fenced', 'assignment_computed', 'assignment_received', 'partitions_assigned', 'partitions_revoked', 'partitions_lost', 'reconciling',
-      'worker_rebalance_started', 'worker_assigned', 'worker_revoking')
+      'session_ended', 'worker_rebalance_started', 'worker_assigned', 'worker_revoking')
     -- Members of a share group share partitions, so none of them owns one.
     AND NOT (e.client_kind <=> 'ShareConsumer' AND e.event IN ('assignment_received', 'partitions_assigned', 'partitions_revoked',
       'partitions_lost', 'reconciling'))
@@ -60,14 +66,15 @@ SELECT e.event_id, coalesce(k.kafka_cluster, e.kafka_cluster) AS kafka_cluster, 
   coalesce(e.client_id, e.worker_client_id, e.who) AS client, e.is_worker, e.stream_pos, unix_millis(e.ts) AS at_ms,
   -- If no line reports that a client joined or synced (0.9; later releases with INFO off), its DEBUG lines about the responses do. A KIP-848 consumer
   -- without a rebalance listener prints its assignment only in the line that compares it with the partitions that it owns.
-  CASE e.event WHEN 'join_answered' THEN 'joined' WHEN 'sync_answered' THEN 'synced' WHEN 'reconciling' THEN 'partitions_assigned'
-    ELSE e.event END AS event,
+  CASE WHEN e.event = 'join_answered' THEN 'joined' WHEN e.event = 'reconciling' THEN 'partitions_assigned'
+    WHEN e.event = 'sync_answered' OR e.event = 'assignment_received' AND e.is_unannounced THEN 'synced' ELSE e.event END AS event,
   coalesce(e.client_id, e.worker_client_id) AS client_id, e.group_instance_id, e.task, e.member_id, e.generation, e.protocol, e.coordinator,
   -- librdkafka prints the broker; Kafka's own clients print the node id of the coordinator connection.
   coalesce(e.coordinator_node, CASE WHEN e.event LIKE 'coordinator\\_%' AND e.broker_id >= 0 THEN 2147483647 - e.broker_id END) AS coordinator_node,
   e.leader_member_id, map_keys(e.assignment) AS roster, e.reason, e.cause, e.error,
-  CASE e.event WHEN 'assignment_received' THEN coalesce(e.partitions, e.assigned_partitions) WHEN 'reconciling' THEN e.added_partitions
-    ELSE e.partitions END AS partitions,
+  CASE WHEN e.event IN ('assignment_received', 'synced') THEN coalesce(e.partitions, e.assigned_partitions)
+    WHEN e.event = 'reconciling' THEN e.added_partitions ELSE e.partitions END AS partitions,
+  e.is_unannounced,
   e.assigned_tasks, e.assigned_connectors, e.revoked_tasks, e.revoked_connectors, e.delay_ms
 FROM member_event e LEFT JOIN single_group o ON o.process_id = e.process_id AND o.instance = e.instance AND o.who = e.who
   AND e.client_id IS NULL AND NOT e.is_worker

@@ -12,7 +12,7 @@ CREATE OR REPLACE TEMPORARY VIEW member_place (
 AS
 WITH member_line AS (
   SELECT e.kafka_cluster, coalesce(e.group_id, k.group_id) AS group_id, e.process_id, e.instance, e.stream_pos, e.event_id,
-    coalesce(e.client_id, e.task, e.thread, '-') AS client, e.client_id, e.task,
+    coalesce(e.client_id, e.task, e.thread, k.client, '-') AS client, e.client_id, e.task,
     CASE WHEN e.member_id IS NULL THEN 'refused' ELSE 'own_line' END AS known_how,
     coalesce(e.member_id, regexp_extract(coalesce(e.cause, e.error, e.reason, ''), 'member id ([^ ,]+) is not valid', 1)) AS member_id
   FROM placed_event e

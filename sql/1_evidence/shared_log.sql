@@ -54,7 +54,8 @@ WITH writer_line AS (
   SELECT process_id, coalesce(client_id, task, thread, '-') AS client, group_id, client_kind <=> 'Worker' AS is_worker, member_id,
     unix_millis(ts) AS at_ms, stream_pos, generation,
     lag(member_id) OVER (PARTITION BY process_id, coalesce(client_id, task, thread, '-'), group_id ORDER BY stream_pos) AS last_member
-  FROM event WHERE event IN ('joined', 'synced') AND member_id <> '' AND group_instance_id IS NULL
+  -- kafkajs prints the member id in each of its lines, which distinguishes them.
+  FROM event WHERE event IN ('joined', 'synced') AND member_id <> '' AND group_instance_id IS NULL AND NOT logger <=> 'kafkajs'
 ), member_turn AS (
   -- Counts how often the id changes back to one that was there before.
   SELECT *, count_if(NOT member_id <=> last_member) OVER (PARTITION BY process_id, client, group_id, member_id

@@ -20,7 +20,8 @@ WITH client_line AS (
     e.event IN ('coordinator_lost', 'generation_reset', 'poll_timeout', 'member_fenced', 'leaving', 'worker_revoking', 'join_failed',
       'sync_failed')
       -- A member that learns in time of its group's rebalance does not miss the generation.
-      OR e.event = 'heartbeat_failed' AND NOT coalesce(e.error, e.cause, e.reason, '') RLIKE '(?i)rebalanc' AS is_trouble
+      OR e.event = 'heartbeat_failed' AND NOT coalesce(e.error, e.cause, e.reason, '') RLIKE '(?i)rebalanc'
+      OR e.is_unannounced AND e.event = 'rejoin_requested' AND NOT e.reason RLIKE '(?i)rebalanc' AS is_trouble
   FROM client_event e
   LEFT JOIN join_round r ON r.process_id = e.process_id AND r.instance = e.instance AND r.group_id = e.group_id AND r.client = e.client
     AND r.from_pos = e.stream_pos

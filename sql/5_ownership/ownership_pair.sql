@@ -31,9 +31,9 @@ WITH owner AS (
       h.start_how, h.stop_how, h.start_id, h.stop_id, CASE WHEN h.resource_kind = 'partition' THEN h.owner ELSE '' END AS client,
       h.start_lo_ms - o.hi_ms AS from_lo_ms, h.start_hi_ms + r.resolution_ms - o.lo_ms AS from_hi_ms, h.stop_lo_ms - o.hi_ms AS to_lo_ms,
       h.stop_hi_ms + r.resolution_ms - o.lo_ms AS to_hi_ms, o.stepped AS is_stepped,
-      -- The order of lines decides if the clock was set while the process ran, and for times in whole seconds of partitions that a consumer releases
-      -- and receives again immediately.
-      o.stepped OR h.resource_kind = 'partition' AND r.resolution_ms > 1 AS is_ordered_by_line
+      -- The order of lines decides if the clock was set while the process ran, for times in whole seconds of partitions that a consumer releases and
+      -- receives again immediately, and if one line is both.
+      o.stepped OR h.resource_kind = 'partition' AND (r.resolution_ms > 1 OR h.stop_how <=> 'assigned_again') AS is_ordered_by_line
     FROM holding h JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
     JOIN process_cluster r ON r.process_id = h.process_id AND r.is_last
     WHERE h.group_id IS NOT NULL

@@ -9,7 +9,8 @@
 -- its log begins follow from later lines (open_partition). A member that its coordinator hears from in the generation that assigned a partition still
 -- holds it, even if it prints nothing. A KIP-848 consumer whose assignment is known only from the line that compares it with its partitions holds the
 -- new ones later, when it leaves that state; before, it revokes others, commits, and waits for its application to poll. If such a line revokes a
--- partition, and no other line does, it is certainly held until that line.
+-- partition, and no other line does, it is certainly held until that line. An eager client of another library revokes everything before it rejoins,
+-- and prints only its new assignment, which ends all its holdings before.
 CREATE OR REPLACE TEMPORARY VIEW partition_holding (
   kafka_cluster, group_id,
   resource      COMMENT 'Topic partition',
@@ -28,7 +29,7 @@ CREATE OR REPLACE TEMPORARY VIEW partition_holding (
   stop_lo_ms    COMMENT 'Certainly held until this time',
   stop_hi_ms    COMMENT 'Certainly no longer held from this time on; NULL: unknown',
   stop_how      COMMENT 'revoked, lost, client_closed, client_made_again, tasks_stopped (all tasks of the sink), process_restarted, not_listed
-    (missing from a later list of all owned partitions); NULL: unknown',
+    (missing from a later list of all owned partitions), assigned_again (a later assignment is complete); NULL: unknown',
   stop_id       COMMENT 'Its event',
   is_stop_lost  COMMENT 'True if lines are missing after the last one at which it was certainly held, so its end is, or may be, among them',
   heard_ms      COMMENT 'Its coordinator certainly heard from it at this time, after its last line; NULL: unknown',
@@ -62,23 +63,28 @@ WITH last_open_line AS (
           client).protocol) AS protocol,
       -- Without the lines that may come between the missing line and this one.
       max(CASE WHEN event NOT IN ('leaving', 'client_closed', 'coordinator_discovered', 'partitions_revoked', 'partitions_lost', 'rejoin_requested',
-        'join_failed', 'generation_reset', 'member_fenced') OR is_overdue THEN at_ms END)
+        'join_failed', 'generation_reset', 'member_fenced') OR is_overdue OR is_unannounced THEN at_ms END)
         OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS last_ms
     FROM (
-      SELECT process_id, instance, client, stream_pos, at_ms, event, protocol,
+      SELECT process_id, instance, client, stream_pos, at_ms, event, protocol, is_unannounced,
         event = 'leaving' AND (coalesce(reason LIKE '%poll timeout%', false)
           OR lag(event) OVER (PARTITION BY process_id, instance, client ORDER BY stream_pos) <=> 'poll_timeout') AS is_overdue
       FROM client_event WHERE NOT is_worker
       UNION ALL
-      SELECT process_id, instance, client_id, stream_pos, unix_millis(ts), event, CAST(NULL AS STRING), false
+      SELECT process_id, instance, client_id, stream_pos, unix_millis(ts), event, CAST(NULL AS STRING), false, false
       FROM event WHERE event = 'client_closed' AND client_id IS NOT NULL
     )
   )
   WHERE event = 'leaving' AND NOT is_overdue OR event = 'client_closed' OR event IN ('joining', 'joined', 'synced')
     AND coalesce(protocol, '') NOT LIKE '%cooperative%' AND coalesce(protocol, '') NOT LIKE 'stream%'
 ), unlisted_loss AS (
-  -- A consumer reports that it loses all partitions, and the line that names them is missing.
-  SELECT process_id, instance, client, stream_pos, at_ms, event_id
+  -- A consumer loses all partitions, and the line that names them is missing: it reports this, or (kafkajs) that it must rejoin as another member, or
+  -- it has another, complete assignment.
+  SELECT process_id, instance, client, stream_pos, at_ms, event_id, CASE event WHEN 'rejoin_requested' THEN 'lost' ELSE 'assigned_again' END AS how
+  FROM client_event
+  WHERE is_unannounced AND (event <> 'rejoin_requested' OR reason LIKE 'The coordinator is not aware of this member%')
+  UNION ALL
+  SELECT process_id, instance, client, stream_pos, at_ms, event_id, 'lost'
   FROM (
     SELECT process_id, instance, client_id AS client, stream_pos, unix_millis(ts) AS at_ms, event_id, event,
       lead(event) OVER (PARTITION BY process_id, instance, client_id ORDER BY stream_pos) AS next_event
@@ -96,7 +102,7 @@ WITH last_open_line AS (
   UNION ALL
   SELECT g.kafka_cluster, g.group_id, g.process_id, g.instance, g.client, g.member_id, g.generation, g.stream_pos, g.at_ms, g.event_id,
     l.last_line_ms, explode(g.partitions) AS resource,
-    CASE g.event WHEN 'partitions_assigned' THEN 'given' WHEN 'partitions_revoked' THEN 'revoked' ELSE 'lost' END AS what,
+    CASE g.event WHEN 'partitions_revoked' THEN 'revoked' WHEN 'partitions_lost' THEN 'lost' ELSE 'given' END AS what,
     -- A KIP-848 member first prints the partitions that it is about to revoke. If there is only its listener's line, and it does not leave, that
     -- first line is missing.
     k.event <=> 'partitions_revoked' AND g.generation IS NULL AND NOT g.next_event <=> 'leaving' AS is_late,
@@ -106,14 +112,15 @@ WITH last_open_line AS (
   LEFT JOIN (
     SELECT event_id, event FROM event WHERE event = 'partitions_revoked' AND logger LIKE '%ConsumerRebalanceListenerInvoker' OR event = 'reconciling'
   ) k ON k.event_id = g.event_id
-  WHERE g.event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost')
+  WHERE g.event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost', 'synced')
 ), later_line AS (
   -- For each line that changes what a consumer holds: the next line of each kind, of the consumer, its group (tasks of a sink) or its process. The
   -- time of a request to join, and of a close, is that of the line before; `number` is a list's number, or the position at which a gap begins.
   SELECT process_id, instance, group_id, client, stream_pos, what,
     lag(CASE WHEN what = 'made' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER of_client AS next_made,
     lag(CASE WHEN what = 'closed' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER of_client AS next_closed,
-    lag(CASE WHEN what = 'lost' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER of_client AS next_lost,
+    lag(CASE WHEN what IN ('assigned_again', 'lost') THEN struct(stream_pos AS pos, at_ms, event_id, what AS how) END) IGNORE NULLS OVER of_client
+      AS next_lost,
     lag(CASE WHEN what = 'rejoin' THEN struct(stream_pos AS pos, at_ms AS last_ms) END) IGNORE NULLS OVER of_client AS next_rejoin,
     lag(CASE WHEN what IN ('leave', 'rejoin') THEN struct(stream_pos AS pos, at_ms AS last_ms) END) IGNORE NULLS OVER of_client AS next_mark,
     lag(CASE WHEN what = 'sure_list' THEN number END) IGNORE NULLS OVER of_client AS next_sure_nth,
@@ -135,7 +142,7 @@ WITH last_open_line AS (
     SELECT process_id, instance, NULL, client_id, stream_pos, 'closed', unix_millis(ts), event_id, NULL
     FROM event WHERE event = 'client_closed' AND client_id IS NOT NULL
     UNION ALL
-    SELECT process_id, instance, NULL, client, stream_pos, 'lost', at_ms, event_id, NULL FROM unlisted_loss
+    SELECT process_id, instance, NULL, client, stream_pos, how, at_ms, event_id, NULL FROM unlisted_loss
     UNION ALL
     SELECT process_id, instance, NULL, client, stream_pos, CASE WHEN is_rejoin THEN 'rejoin' ELSE 'leave' END, last_ms, NULL, NULL
     FROM rejoin_or_close
@@ -190,8 +197,8 @@ WITH last_open_line AS (
       NULL, next_made, NULL, NULL, NULL, NULL, NULL
     FROM list_without WHERE is_sure AND (next_made IS NULL OR stream_pos < next_made.pos)
     UNION ALL
-    SELECT NULL, group_id, process_id, instance, client, NULL, NULL, next_lost.pos, next_lost.at_ms, next_lost.event_id, NULL, resource, 'lost',
-      false, false, NULL, NULL, next_made, NULL, NULL, NULL, NULL, NULL
+    SELECT NULL, group_id, process_id, instance, client, NULL, NULL, next_lost.pos, next_lost.at_ms, next_lost.event_id, NULL, resource,
+      next_lost.how, next_lost.how = 'assigned_again', false, NULL, NULL, next_made, NULL, NULL, NULL, NULL, NULL
     FROM placed_change WHERE what = 'given' AND next_lost IS NOT NULL AND (next_made IS NULL OR next_lost.pos < next_made.pos)
   )
 ), holding_change AS (
@@ -303,6 +310,7 @@ SELECT kafka_cluster, group_id, resource, process_id, instance AS process_instan
   CASE WHEN shown_id IS NULL THEN event_id END AS start_id, held.event_id AS start_sign_id, shown_id,
   CASE WHEN is_heard THEN heard_ms ELSE seen_ms END AS stop_lo_ms, coalesce(end_line.at_ms, next_start_ms) AS stop_hi_ms,
   CASE WHEN end_line IS NOT NULL THEN end_line.how WHEN next_start_ms IS NOT NULL THEN 'process_restarted' END AS stop_how,
-  coalesce(end_line.event_id, next_start_id) AS stop_id, has_gap OR coalesce(asked_ms, revoked_ms) IS NOT NULL AS is_stop_lost,
+  coalesce(end_line.event_id, next_start_id) AS stop_id,
+  has_gap OR coalesce(asked_ms, revoked_ms) IS NOT NULL AND NOT end_line.how <=> 'assigned_again' AS is_stop_lost,
   CASE WHEN is_heard THEN heard_ms END AS heard_ms, CASE WHEN is_heard THEN removed_id END AS heard_id
 FROM certain_holding

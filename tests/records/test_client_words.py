@@ -40,6 +40,14 @@ def test_any_head_is_no_obstacle(client, head, logger):
     assert found.message.startswith(words.split("] ")[-1][:20] if client == "Java" else words[:6])
 
 
+def test_a_line_that_was_wrapped_before_it_was_shared():
+    head = "[sarama_logger]2022/08/18 16:07:59 consumergroup/session/sarama-7ad0e968-451d-409e-921d-6f9fa16ae06a/16 heartbeat loop"
+    found = recogniser().recognise(None, f"{head}\nstopped\nanother line")
+    assert found is not None
+    assert (found.event, found.captures["generation"]) == ("session_ended", 16)
+    assert recogniser().recognise(None, f"{head}\nwill be discussed\nanother line") is None
+
+
 PAIRS = {"group": "pay", "member_id": "m-1", "generation": 4, "instance_id": None, "leader": False}
 
 
