@@ -42,6 +42,7 @@ class _Effects:
         served_ms: a broker served its clients again at this time.
         is_stopped: True if the broker was stopped in order.
         is_worker: True if a worker, and no consumer, left at its poll timeout.
+        limit_ms: the poll timeout that was exceeded, if all that exceeded theirs had the same.
         is_unanswered: True if it is a worker that could not start because no broker answered.
     """
 
@@ -57,6 +58,7 @@ class _Effects:
     served_ms: int | None = None
     is_stopped: bool = False
     is_worker: bool = False
+    limit_ms: int | None = None
     is_unanswered: bool = False
     witness: list[str] = field(default_factory=list)
 
@@ -114,6 +116,8 @@ def _effects(inputs: Inputs) -> dict[str, _Effects]:
 
 
 def _effect(alike: Sequence[Row]) -> _Effects:
+    polls = [(it["code"], json.loads(it["facts"] or "{}").get("limit_ms")) for it in alike if it["rule"] == "poll-timeout"]
+    limits = {limit for _, limit in polls}
     outages = [(it, json.loads(it["facts"] or "{}")) for it in alike if it["rule"] == "coordinator-unavailable"]
     roots = [it for it in alike if it["caused_by"] is None]
     down = there(facts.get("down_how") for _, facts in outages)
@@ -128,7 +132,8 @@ def _effect(alike: Sequence[Row]) -> _Effects:
         to_ms=greatest(*(first(it["to_ts"], it["from_ts"]) for it in alike)),
         is_taken_over=any(facts.get("new_broker_id") is not None and it["code"] in ("broker_down", "moved") for it, facts in outages),
         served_ms=greatest(*(facts.get("served_at_ms") for _, facts in outages)),
-        is_worker={it["code"] for it in alike if it["rule"] == "poll-timeout"} == {"worker"},
+        is_worker={code for code, _ in polls} == {"worker"},
+        limit_ms=limits.pop() if len(limits) == 1 else None,
         is_unanswered={it["code"] for it, _ in outages} == {"worker_without_broker"},
         is_stopped=bool(down) and all(how == "stopped" for how in down),
         witness=events_of((it["witness"] for it in alike), 24),
@@ -335,6 +340,7 @@ def _facts(it: _Incident, state: IncidentState | None) -> dict[str, Any]:
         "is_taken_over": it.effects.is_taken_over if it.rule is None else False,
         "is_stopped": it.effects.is_stopped if it.rule is None else False,
         "is_worker": it.effects.is_worker,
+        "limit_ms": it.effects.limit_ms,
         "is_unanswered": it.effects.is_unanswered,
         "is_broker": _BROKER.fullmatch(it.subject or "") is not None,
         "lost_count": sum(len(part["member_ids"] or ()) for part in it.parts),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -32,6 +33,8 @@ _OVERLAP = 500
 #: Texts that a log line cannot choose freely: words of this program; and the source, which becomes a part of the process ID.
 _OURS = {"source", "event", "category", "releases"}
 _ID_BYTES = 12
+#: A place in the source, as Python's and Go's loggers print it in brackets: another one in each line of a client, so it is no thread.
+_SOURCE_PLACE = re.compile(r"[\w.@/-]+\.(?:py|go|js|ts|rb|exs?|erl|cs|cpp|cc?|rs|java|kt|scala):\d+")
 #: Rows, and bytes of records, that are collected into one batch.
 MAX_ROWS = 32_768
 #: After this many faults in a split, records with another one are not looked at singly.
@@ -188,7 +191,7 @@ class RowBuilder:
         yield "releases", [c.releases for c in classified], every
         if table == COUNTED:
             return
-        yield "thread", [record.thread for record in records], every
+        yield "thread", [None if record.thread is None or _SOURCE_PLACE.fullmatch(record.thread) else record.thread for record in records], every
         yield "source_line", [record.source_line for record in records], every
         yield "message", [f.message[: MAX_TEXT + _OVERLAP] for f in found], every
         yield "context", [f.context for f in found], every

@@ -25,9 +25,9 @@ WITH polling_thread AS (
   SELECT e.*, coalesce(e.task, t.polls, CASE e.logger WHEN 'kafkajs' THEN e.member_id WHEN 'brod_group_coordinator' THEN e.group_id END,
       e.thread, '-') AS who, c.kafka_cluster, CASE WHEN e.is_worker THEN c.worker_group_id END AS worker_group_id,
     CASE WHEN e.is_worker THEN c.worker_client_id END AS worker_client_id,
-    -- The Java client prints a prefix with its kind, and what it revokes.
-    e.client_kind IS NULL AND (e.event = 'rejoin_requested' OR e.event IN ('synced', 'assignment_received', 'partitions_assigned')
-      AND e.assigned_partitions IS NOT NULL) AS is_unannounced
+    -- The Java client prints a prefix with its kind, and what it revokes. An assignment without its group may be the application's own.
+    e.client_kind IS NULL AND (e.event = 'rejoin_requested' OR e.assigned_partitions IS NOT NULL AND (e.event = 'partitions_assigned'
+      OR e.event IN ('synced', 'assignment_received') AND e.group_id IS NOT NULL)) AS is_unannounced
   FROM (SELECT *, client_kind <=> 'Worker' OR event LIKE 'worker\\_%' AS is_worker FROM event) e
   JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
     AND coalesce(e.stream_pos < c.to_pos, true)
@@ -67,8 +67,12 @@ SELECT e.event_id, coalesce(k.kafka_cluster, e.kafka_cluster) AS kafka_cluster, 
   -- If no line reports that a client joined or synced (0.9; later releases with INFO off), its DEBUG lines about the responses do. A KIP-848 consumer
   -- without a rebalance listener prints its assignment only in the line that compares it with the partitions that it owns.
   CASE WHEN e.event = 'join_answered' THEN 'joined' WHEN e.event = 'reconciling' THEN 'partitions_assigned'
-    WHEN e.event = 'sync_answered' OR e.event = 'assignment_received' AND e.is_unannounced THEN 'synced' ELSE e.event END AS event,
-  coalesce(e.client_id, e.worker_client_id) AS client_id, e.group_instance_id, e.task, e.member_id, e.generation, e.protocol, e.coordinator,
+    WHEN e.event = 'sync_answered' OR e.event = 'assignment_received' AND e.is_unannounced THEN 'synced'
+    -- kafka-python and aiokafka print that no heartbeat was answered, and so mark the coordinator dead.
+    WHEN e.event = 'heartbeat_failed' AND e.error LIKE 'Heartbeat session expired%' THEN 'coordinator_lost' ELSE e.event END AS event,
+  coalesce(e.client_id, e.worker_client_id) AS client_id, e.group_instance_id, e.task, e.member_id,
+  -- A member without a valid generation prints -1.
+  CASE WHEN e.generation >= 0 THEN e.generation END AS generation, e.protocol, e.coordinator,
   -- librdkafka prints the broker; Kafka's own clients print the node id of the coordinator connection.
   coalesce(e.coordinator_node, CASE WHEN e.event LIKE 'coordinator\\_%' AND e.broker_id >= 0 THEN 2147483647 - e.broker_id END) AS coordinator_node,
   e.leader_member_id, map_keys(e.assignment) AS roster, e.reason, e.cause, e.error,

@@ -1,12 +1,13 @@
 -- One row for each time that a member exceeded its poll timeout and left.
--- Reads: client_event, placed_event, clock_offset, config_value, coordinator_outage, process_pause, ownership
+-- Reads: client_event, event, placed_event, clock_offset, config_value, coordinator_outage, process_pause, ownership
 WITH member_line AS (
-  SELECT kafka_cluster, group_id, process_id, instance, client, client_id, task, member_id, is_worker, stream_pos, at_ms, event, reason, event_id
-  FROM client_event
+  SELECT c.kafka_cluster, c.group_id, c.process_id, c.instance, c.client, c.client_id, c.task, c.member_id, c.is_worker, c.stream_pos, c.at_ms,
+    c.event, c.reason, c.event_id, t.timeout_ms
+  FROM client_event c LEFT JOIN event t ON t.event_id = c.event_id AND t.event = 'poll_timeout'
   UNION ALL
   -- Without debugging, librdkafka never prints the group.
   SELECT e.kafka_cluster, NULL, e.process_id, e.instance, coalesce(e.client_id, e.thread, '-'), e.client_id, e.task, e.member_id, false, e.stream_pos,
-    unix_millis(e.ts), e.event, e.reason, e.event_id
+    unix_millis(e.ts), e.event, e.reason, e.event_id, e.timeout_ms
   FROM placed_event e LEFT ANTI JOIN client_event g ON g.event_id = e.event_id
   WHERE e.group_id IS NULL AND e.event IN ('poll_timeout', 'leaving')
 ), poll_timeout_leave AS (
@@ -55,7 +56,8 @@ SELECT 'warning' AS severity, 'proved' AS verdict, p.kafka_cluster, p.group_id, 
   p.at_ms - o.lo_ms AS to_ms,
   CASE WHEN z.event_id IS NOT NULL THEN 'paused' WHEN w.event_id IS NOT NULL THEN 'without_coordinator' WHEN p.is_worker THEN 'worker'
     ELSE 'consumer' END AS code,
-  struct(coalesce(p.task, p.client) AS name, p.process_id, p.instance, p.who AS member_id, p.task, p.at_ms AS left_at_ms, l.limit_ms, p.is_worker,
+  struct(coalesce(p.task, p.client) AS name, p.process_id, p.instance, p.who AS member_id, p.task, p.at_ms AS left_at_ms,
+    coalesce(p.timeout_ms, l.limit_ms) AS limit_ms, p.is_worker,
     w.lost_ms AS lost_at_ms, z.paused_ms, CASE WHEN t.event_id IS NULL THEN b.lost END AS lost,
     CASE WHEN t.event_id IS NULL AND b.lost IS NOT NULL THEN b.back.at_ms - p.at_ms END AS away_ms) AS facts,
   array(named_struct('role', 'leaves', 'event_id', p.event_id), named_struct('role', 'loses its coordinator', 'event_id', w.lost_id),

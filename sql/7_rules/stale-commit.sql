@@ -7,19 +7,21 @@ WITH consumer_thread AS (
   -- A framework reports the exception of its consumer without the group: it is that of the only consumer that prints in the same thread.
   SELECT process_id, instance, coalesce(thread, '-') AS thread, max(group_id) AS only_group, max(client_id) AS only_client,
     -- kafka-python prints in a separate line why its member is gone, and does not repeat it with the commit.
-    sort_array(collect_list(CASE WHEN message LIKE '%member_id was not recognized%' THEN unix_millis(ts) END)) AS refused_ms
+    sort_array(collect_list(CASE WHEN message LIKE '%member_id was not recognized%' THEN unix_millis(ts) END)) AS refused_ms,
+    collect_list(CASE WHEN event = 'coordinator_lost' AND client_kind IS NULL THEN unix_millis(ts) END) AS lost_ms
   FROM placed_event WHERE group_id IS NOT NULL AND NOT client_kind <=> 'Worker' OR message LIKE '%member_id was not recognized%'
   GROUP BY process_id, instance, coalesce(thread, '-') HAVING count(DISTINCT group_id) = 1 AND count(DISTINCT client_id) <= 1
 ), commit_line AS (
   SELECT f.kafka_cluster, coalesce(f.group_id, t.only_group) AS group_id, f.process_id, f.instance, coalesce(f.client_id, t.only_client) AS client_id,
     f.task, f.at_ms, f.stream_pos, f.partition, f.offset, f.event_id, f.said, f.message,
-    exists(coalesce(t.refused_ms, array()), x -> f.at_ms - x BETWEEN 0 AND loss_noticed_ms) AS is_refused
+    exists(coalesce(t.refused_ms, array()), x -> f.at_ms - x BETWEEN 0 AND loss_noticed_ms) AS is_refused,
+    array_max(filter(t.lost_ms, x -> f.at_ms - x BETWEEN 0 AND loss_noticed_ms)) AS lost_ms
   FROM fact_line f
   LEFT JOIN consumer_thread t ON t.process_id = f.process_id AND t.instance = f.instance AND t.thread = coalesce(f.thread, '-')
   WHERE f.event = 'commit_failed'
 ), failed_commit AS (
   SELECT f.kafka_cluster, f.group_id, f.process_id, f.instance, f.client_id, f.task, f.at_ms, f.stream_pos, f.partition, f.offset,
-    f.event_id, coalesce(f.said, f.message) AS said, o.lo_ms, o.hi_ms
+    f.event_id, coalesce(f.said, f.message) AS said, f.lost_ms, o.lo_ms, o.hi_ms
   FROM commit_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
   WHERE f.group_id IS NOT NULL AND f.message NOT LIKE 'Failing OffsetCommit request since%' AND (f.is_refused OR concat(coalesce(f.said, ''), ' ',
@@ -51,13 +53,13 @@ WITH consumer_thread AS (
   FROM successor_start WHERE records > 0 GROUP BY process_id, group_id, client_id, n
 ), series_summary AS (
   SELECT kafka_cluster, group_id, process_id, client_id, n, max(instance) AS instance, max(task) AS task, min(at_ms) AS first_ms,
-    max(at_ms) AS last_ms, max(lo_ms) AS lo_ms, max(hi_ms) AS hi_ms, count(*) AS times, count(DISTINCT partition) AS partitions,
-    mode(said, true) AS said, slice(array_sort(collect_list(event_id)), 1, 6) AS ids
+    min(lost_ms) AS lost_ms, max(at_ms) AS last_ms, max(lo_ms) AS lo_ms, max(hi_ms) AS hi_ms, count(*) AS times,
+    count(DISTINCT partition) AS partitions, mode(said, true) AS said, slice(array_sort(collect_list(event_id)), 1, 6) AS ids
   FROM commit_series GROUP BY kafka_cluster, group_id, process_id, client_id, n
 )
 SELECT 'warning' AS severity, 'proved' AS verdict, o.kafka_cluster, o.group_id, coalesce(o.task, o.process_id) AS subject,
   o.first_ms - o.hi_ms AS from_ms, o.last_ms - o.lo_ms AS to_ms, CASE WHEN t.records > 0 THEN 'read_again' ELSE 'unknown_extent' END AS code,
-  struct(o.task, o.process_id, o.instance, o.client_id AS client, o.times, o.partitions, o.said, t.records,
+  struct(o.task, o.process_id, o.instance, o.client_id AS client, o.times, o.partitions, o.said, o.lost_ms AS lost_at_ms, t.records,
     t.partitions AS again_partitions) AS facts,
   concat(transform(o.ids, x -> named_struct('role', 'the commit fails', 'event_id', x)),
     transform(coalesce(t.ids, CAST(array() AS ARRAY<STRING>)), x -> named_struct('role', 'the successor starts', 'event_id', x))) AS proof
