@@ -42,6 +42,8 @@ WITH polling_thread AS (
     -- Members of a share group share partitions, so none of them owns one.
     AND NOT (e.client_kind <=> 'ShareConsumer' AND e.event IN ('assignment_received', 'partitions_assigned', 'partitions_revoked',
       'partitions_lost', 'reconciling'))
+    -- A member without a valid generation prints -1: it is not in the group.
+    AND NOT (e.event IN ('joined', 'synced') AND coalesce(e.generation < 0, false))
     AND (e.event <> 'reconciling' OR e.client_kind <=> 'Consumer' AND size(coalesce(e.added_partitions, array())) > 0)
 ), single_group AS (
   -- Clients before 1.0 print their group in only a few lines. The other lines belong to the group that this thread or log names, if there is only
@@ -71,7 +73,6 @@ SELECT e.event_id, coalesce(k.kafka_cluster, e.kafka_cluster) AS kafka_cluster, 
     -- kafka-python and aiokafka print that no heartbeat was answered, and so mark the coordinator dead.
     WHEN e.event = 'heartbeat_failed' AND e.error LIKE 'Heartbeat session expired%' THEN 'coordinator_lost' ELSE e.event END AS event,
   coalesce(e.client_id, e.worker_client_id) AS client_id, e.group_instance_id, e.task, e.member_id,
-  -- A member without a valid generation prints -1.
   CASE WHEN e.generation >= 0 THEN e.generation END AS generation, e.protocol, e.coordinator,
   -- librdkafka prints the broker; Kafka's own clients print the node id of the coordinator connection.
   coalesce(e.coordinator_node, CASE WHEN e.event LIKE 'coordinator\\_%' AND e.broker_id >= 0 THEN 2147483647 - e.broker_id END) AS coordinator_node,
