@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
-from forensics.causes.by_key import ByKey
+from forensics.causes.by_key import ByKey, InTime
 from forensics.causes.clocks import Clocks
 from forensics.causes.doubt import Doubt
-from forensics.causes.missing import between, first, greatest, least, minus, there, up_to
+from forensics.causes.missing import between, first, greatest, least, minus, plus, there, up_to
 from forensics.causes.states import Condition, End
 
 if TYPE_CHECKING:
@@ -112,6 +112,8 @@ class _Causes:
             is_seen = cause == "broker_down" and not self._is_doubtful(row)
             how = End.STARTED if cause == "broker_down" and process_ids else End.FOUND
             return Condition("broker_away", self._known_end(row, how), goes_on=is_seen, targets=[row["subject"]] if row["to_hi_ms"] is None else ())
+        if row["subject"] == "" and (completed_ms := self._completed_ms(row)) is not None:
+            return Condition("rebalance", [(End.COMPLETED, completed_ms)])
         if len(process_ids) != 1 or cause == "coordinator_moved":
             return Condition(None, [(End.PASSED, end_ms) for _, end_ms in self._known_end(row, End.PASSED)])
         how = End.STARTED if cause in _ENDED else End.JOINED
@@ -119,6 +121,22 @@ class _Causes:
         if not found and (is_closed := self._shutdown_after(row)) is not None:
             return self._closed(process_ids[0], is_closed)
         return Condition("process_away", found, goes_on=not self._is_doubtful(row), targets=() if found else process_ids)
+
+    def _completed_ms(self, row: Row) -> int | None:
+        """Return when the groups that removed members of unknown processes had completed a generation without them; None: not all had, or no line says so."""
+        removed_ms = greatest(*(part["from_hi_ms"] for part in row["parts"] or ()))
+        if removed_ms is None:
+            return None
+        completed = [self._generations.first_from((row["kafka_cluster"], group_id), removed_ms) for group_id in row["group_ids"] or ()]
+        return greatest(*(it["completed_ms"] for it in completed if it is not None)) if None not in completed else None
+
+    @cached_property
+    def _generations(self) -> InTime:
+        """The generations that coordinators completed, with the latest time on the reference clock as `completed_ms`."""
+        clocks, columns = Clocks(self._inputs), ["kafka_cluster", "group_id", "generation", "coordinator", "stabilized_ts"]
+        rows = self._inputs.rows("generation", columns=columns)
+        placed = ({**row, "completed_ms": hi_ms} for row in rows for _, hi_ms in clocks.bounds(row["coordinator"], row["stabilized_ts"]))
+        return InTime(placed, "completed_ms", "kafka_cluster", "group_id")
 
     def _known_end(self, row: Row, how: End) -> list[tuple[End, int | None]]:
         """Return the end of a root cause.
@@ -332,7 +350,8 @@ class _Occurrences:
         if it["code"] == "flapping" and _facts(it).get("is_settled") is False:
             return Condition(state)  # the log ends before it shows whether it lost it again
         if not (is_open if is_open is not None else it["to_ts"] is None):
-            return Condition(state, [(End.PASSED, end_ms)])
+            # A member that may have lost its membership is back when it has joined again.
+            return Condition(state, [(End.PASSED, greatest(end_ms, plus(it["from_ts"], _facts(it).get("back_ms"))))])
         return Condition(state, goes_on=True)
 
     def _not_started(self, it: Row) -> Condition:

@@ -163,7 +163,7 @@ def _open_gaps(inputs: Inputs) -> Iterator[_Gap]:
 def _empty_groups(inputs: Inputs) -> Iterator[_Gap]:
     """Yield the times in which a group had no members, by its coordinator's log: from "is now empty" to its next generation, if there is one.
 
-    The member that was removed last links it to its cause.
+    Members may have joined a generation that the log of the coordinator lacks. The member that was removed last links it to its cause.
     """
     columns = ["kafka_cluster", "group_id", "process_id", "at_ms", "event_id"]
     emptied = [row for row in inputs.rows("fact_line", columns=columns, where=pc.field("event") == "group_emptied") if row["at_ms"] is not None]
@@ -172,6 +172,9 @@ def _empty_groups(inputs: Inputs) -> Iterator[_Gap]:
     clocks = Clocks(inputs)
     columns = ["kafka_cluster", "group_id", "process_id", "generation", "stabilized_ms"]
     generations = InTime(inputs.rows("broker_generation", columns=columns), "stabilized_ms", "kafka_cluster", "group_id", "process_id")
+    joined = InTime(
+        inputs.rows("generation", columns=["kafka_cluster", "group_id", "generation", *BEGAN]), "first_joined_ts", "kafka_cluster", "group_id"
+    )
     columns = ["kafka_cluster", "group_id", "member_id", "process_id", "removed_lo_ms", "removed_hi_ms"]
     losses = InTime(inputs.rows("lost_membership", columns=columns), "removed_lo_ms", "kafka_cluster", "group_id")
     last_ms: dict[str, int] = {}
@@ -181,12 +184,14 @@ def _empty_groups(inputs: Inputs) -> Iterator[_Gap]:
     for row in emptied:
         group = (row["kafka_cluster"], row["group_id"])
         following = generations.first_from((*group, row["process_id"]), row["at_ms"])
-        # Without a later generation, it is empty up to the coordinator's last line.
-        until_ms = following["stabilized_ms"] if following is not None else last_ms.get(row["process_id"])
-        empty_ms = minus(until_ms, row["at_ms"])
-        if empty_ms is None or empty_ms < inputs.knobs.resource_hit_ms:
-            continue
         for from_ms, from_hi_ms in clocks.bounds(row["process_id"], row["at_ms"]):
+            # Without a later generation, it is empty up to the coordinator's last line.
+            until_ms = following["stabilized_ms"] if following is not None else last_ms.get(row["process_id"])
+            empty_ms = minus(until_ms, row["at_ms"])
+            if following is None and from_hi_ms is not None and (following := joined.first_from(group, from_hi_ms)) is not None:
+                empty_ms = minus(following["first_joined_ts"], from_hi_ms)
+            if empty_ms is None or empty_ms < inputs.knobs.resource_hit_ms:
+                continue
             removed = losses.last_until(group, from_hi_ms) or {}
             # Members that leave in order may have finished their work.
             if following is None and not up_to(minus(from_ms, inputs.knobs.heartbeat_late_ms), removed.get("removed_hi_ms")):

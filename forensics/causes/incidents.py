@@ -331,6 +331,7 @@ def _facts(it: _Incident, state: IncidentState | None) -> dict[str, Any]:
     # Several occurrences keep their own lengths: never from the first beginning to the last end.
     whole = {"from_lo_ms": it.from_lo_ms, "from_hi_ms": it.from_hi_ms, "to_lo_ms": it.to_lo_ms, "to_hi_ms": it.to_hi_ms}
     longest = max(it.parts, key=_length) if it.times > 1 and it.parts else whole
+    removed = [part.get("from_hi_ms") for part in it.parts or ()]
     return {
         "lasted_lo_ms": greatest(0, minus(longest["to_lo_ms"], longest["from_hi_ms"])),
         "lasted_hi_ms": minus(longest["to_hi_ms"], longest["from_lo_ms"]),
@@ -360,6 +361,8 @@ def _facts(it: _Incident, state: IncidentState | None) -> dict[str, Any]:
         "thread": it.lost.thread,
         "is_never_back": it.to_hi_ms is None,
         "over_at_ms": state.over_ms if state else None,
+        # From the last removal of members of unknown processes to the generation that their groups completed without them.
+        "rebalanced_ms": minus(state.over_ms, greatest(*removed)) if state and it.members else None,
         "ended_at_ms": it.to_hi_ms,
         "shown_at_ms": state.shown_ms if state else None,
     }

@@ -303,8 +303,8 @@ def _row(it: _Occurrence, parent: _Parent | None, late_of: str | None) -> dict[s
 
 
 def _incident_alone(it: _Occurrence, finding_id: str) -> str | None:
-    """Return the incident of a warning whose cause is unknown."""
-    if not it.level or it.row["severity"] in (None, "note"):
+    """Return the incident of a warning whose cause is unknown. What a rule of the lowest level reports is a cause itself, if it proves one."""
+    if it.level is None or it.row["severity"] in (None, "note") or it.level == 0 and rule_words()[it.rule].cause:
         return None
     if it.links.alone_by == "subject":
         return _id("alone", it.rule, first(it.row["kafka_cluster"], "-"), first(it.row["subject"], "-"))

@@ -152,7 +152,7 @@ def _times_by(profile: Profile, ends: tuple[Moment | None, Moment | None]) -> st
     """Return the source of a log's times, see `Times.by`."""
     if ends[0] is None:
         return None
-    return ("collector" if profile.collected else "log") + ("" if profile.until is None else "_no_year")
+    return ("collector" if profile.collected else "log") + ("" if profile.until is None or profile.year_printed else "_no_year")
 
 
 def _changed(place: Place) -> date:

@@ -24,10 +24,12 @@ from forensics.records.layouts import (
     Wrapper,
     has_colours,
     has_entities,
+    has_export_times,
     read_entities,
     read_json,
     read_json_as_far,
     strip_colours,
+    without_export_time,
 )
 from forensics.records.line_reader import (
     Assembler,
@@ -40,7 +42,7 @@ from forensics.records.line_reader import (
     joined_records,
     read_records,
 )
-from forensics.records.timestamps import SECOND, Moment, day_of, offset_name
+from forensics.records.timestamps import COLLECTED_LATE, QUARTER, SECOND, Moment, day_of, offset_beside, offset_name
 
 #: Size of the part at a file's beginning that is examined.
 SAMPLE_BYTES = 256 * 1024
@@ -60,8 +62,6 @@ _CLOCK_FIRST = re.compile(r"\[?[0-9]{1,2}:[0-9]{2}:[0-9]{2}\b")
 #: A class after a key, among the first keys of a record whose layout has no place for a logger: Java's logging in the form of keys and values.
 _KEY_OF_CLASS = re.compile(r"(?:[\w.]{1,30}=[^ =]{1,60} ){0,3}[\w.]{1,30}=[a-z][\w$]{0,60}(?:\.[\w$]{1,60}){2,8}(?::[0-9?]{1,6})?(?= |$)")
 _MAX_TIMES = 400
-#: Collectors use the machine's clock when they receive the line, and an appender may delay the line.
-_QUARTER, _COLLECTED_EARLY, _COLLECTED_LATE = 900 * SECOND, SECOND, 60 * SECOND
 _FEWEST_TIMES = 5
 #: A time of day that falls by more is of the next day.
 _HALF_A_DAY = 12 * 3600 * SECOND
@@ -86,6 +86,11 @@ _MESSAGES = (
 _LAST_OF_A_YEAR = date(2000, 12, 31)
 #: Maximum distance between two leap years, for most turns of a century.
 _LEAP_YEARS = 8
+#: Milliseconds since 1970, as responses of brokers print them; a line has few.
+_EPOCH_MS = re.compile(r"(?<![0-9.])1[0-9]{12}(?![0-9])")
+_MAX_EPOCHS = 10
+#: A log without a year in its times hardly lasts longer.
+_LONGEST_LOG = timedelta(days=180)
 #: Maximum offset of a zone from UTC.
 _MAX_MINUTES = 14 * 60
 
@@ -125,6 +130,9 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
     if export is not None:
         reader = RecordReader(layouts, found := Profile(learned=(export,), lines=len(lines), fitting=len(lines)))
         return replace(found, newest_first=_newest_first(_times_of_records(lines, reader)))
+    exported, whole = has_export_times(lines), lines
+    if exported:
+        lines = [without_export_time(t) for t in lines]
     profile = _profile(lines, layouts, untimed=False)
     if profile.fitting == 0:
         profile = _profile(lines, layouts, untimed=True)
@@ -132,7 +140,10 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
     profile = _timed_by_collector(profile, looked, lines, layouts, fail) or _with_learned(profile, looked, lines, layouts, fail)
     if profile.wrappers:  # a line of the collector itself may come later than the sample
         headings = tuple(sorted({*headings, *(h.name for h in layouts.headings if h.alone)}))
-    profile = replace(profile, headings=headings, colours=colours, entities=entities, lines=len(lines), joined=joined)
+    profile = replace(profile, headings=headings, colours=colours, entities=entities, exported=exported, lines=len(lines), joined=joined)
+    if exported:
+        offsets = _offsets(([t.encode() for t in whole[:_MAX_TIMES]],), RecordReader(layouts, profile))
+        profile = replace(profile, zones=offsets is not None and len(offsets) > 1)
     most, are_whole = _longest(profile, lines, layouts)
     profile = replace(profile, cut=most) if are_whole else replace(profile, folded=most)
     filtered = filtered_by(raw_lines, profile.wrappers)
@@ -299,7 +310,25 @@ def _dated(profile: Profile, lines: Sequence[str], layouts: Layouts, changed: da
     if not profile.collected and not _have_dates(lines, reader):
         midnights = sum((a.wall_us or 0) - (b.wall_us or 0) > _HALF_A_DAY for a, b in pairwise(times))
         return replace(profile, until=changed - timedelta(days=midnights), dateless=True)
+    if (day := _printed_day(lines, reader)) is not None:
+        return replace(profile, until=_last_day(times, min(changed, day + _LONGEST_LOG)), year_printed=True)
     return replace(profile, until=_last_day(times, changed))
+
+
+def _printed_day(lines: Sequence[str], reader: RecordReader) -> date | None:
+    """Return the date of a line without a year whose message prints its own time in milliseconds since 1970, in any zone."""
+    for text in lines:
+        for epoch in islice(_EPOCH_MS.finditer(text), _MAX_EPOCHS):
+            at_us = int(epoch[0]) * 1000
+            for moment in _times([text], reader, most=1):
+                day = day_of(moment.wall_us or 0)
+                for year in (day_of(at_us).year + n for n in (-1, 0, 1)):
+                    with suppress(ValueError):  # 29 February
+                        ahead_us = (moment.wall_us or 0) + (day.replace(year=year) - day) // timedelta(microseconds=1) - at_us
+                        late_us = (ahead_us + COLLECTED_LATE) % QUARTER
+                        if abs(ahead_us) <= _MAX_MINUTES * 60 * SECOND + COLLECTED_LATE and late_us <= 2 * COLLECTED_LATE:
+                            return day.replace(year=year)
+    return None
 
 
 def _last_day(times: Sequence[Moment], changed: date) -> date | None:
@@ -415,28 +444,32 @@ def zone_beside(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) ->
 
     A collector receives a line a moment after it was written, so the two differ by a multiple of a quarter of an hour and a little more.
     """
-    if profile.plain:
+    if profile.plain or profile.exported:  # the zone of an export is unknown
         return None
     head, tail = _both_as_lines(head, tail, layouts, profile)
-    reader = RecordReader(layouts, profile)
-    found: set[int] = set()
-    seen = 0
-    for part in (head.split(b"\n")[:_MAX_TIMES], tail.split(b"\n")[1:][-_MAX_TIMES:]):
-        for placed in read_records(b"\n".join(part), reader):
-            own, beside = placed.record.moment, placed.collector
-            if own is None or own.wall_us is None or beside is None or beside.wall_us is None or beside.offset_us is None:
-                continue
-            quarters, late = divmod(beside.wall_us - beside.offset_us - own.wall_us + _COLLECTED_EARLY, _QUARTER)
-            if own.offset_us is not None or late > _COLLECTED_EARLY + _COLLECTED_LATE:
-                return None
-            found.add(quarters)
-            seen += 1
-    if seen < _FEWEST_TIMES or len(found) != 1:
+    found = _offsets((head.split(b"\n")[:_MAX_TIMES], tail.split(b"\n")[1:][-_MAX_TIMES:]), RecordReader(layouts, profile))
+    if found is None or found.total() < _FEWEST_TIMES or len(found) != 1:
         return None
-    minutes = -15 * found.pop()
+    minutes = next(iter(found)) // (60 * SECOND)
     if abs(minutes) > _MAX_MINUTES:
         return None
     return offset_name(minutes) if minutes else "UTC"
+
+
+def _offsets(parts: Iterable[Sequence[bytes]], reader: RecordReader) -> Counter[int] | None:
+    """Return the offsets of records from UTC by the times next to them, and how often each was seen; None if one has another distance or prints its offset."""
+    found: Counter[int] = Counter()
+    for part in parts:
+        for placed in read_records(b"\n".join(part), reader):
+            own, beside = placed.record.moment, placed.collector
+            is_beside = beside is not None and (beside.offset_us is not None or reader.profile.exported)
+            if own is None or own.wall_us is None or beside is None or not is_beside:
+                continue
+            offset_us = offset_beside(own, beside)
+            if own.offset_us is not None or offset_us is None:
+                return None
+            found[offset_us] += 1
+    return found
 
 
 def _profile(lines: Sequence[str], layouts: Layouts, *, untimed: bool) -> Profile:

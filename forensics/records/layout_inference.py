@@ -80,7 +80,8 @@ _CLASS_CELL = re.compile(
 _SIMPLE_CELL = re.compile(
     rf"{_SIMPLE}(?:(?P<method>\.[a-z<][A-Za-z0-9_$<>]*)?(?::(?P<line>[0-9]+)){_AFTER}|(?=:[ \t]|[ \t]*(?:-|\||;|\]|\)|>)[ \t]|[ \t]+:[ \t]|[;|\]\t]))"
 )
-_PLACE_CELL = re.compile(r"[A-Za-z0-9_$]+\.(?:java|scala|kt):([0-9]+|\?)")
+_SOURCE = r"[A-Za-z0-9_$./-]+\.(?:java|scala|kt|py|go|rb|js|ts|cs|cc|cpp|c)"
+_PLACE_CELL = re.compile(rf"{_SOURCE}:([0-9]+|\?)")
 _NUMBER_CELL = re.compile(rf"[0-9]+{_AFTER}")
 _PIPED = re.compile(r"[^|]{1,120}(?P<end> \| )")
 _SEMICOLONS = re.compile(r"[^;]{1,120}(?P<end>;)")
@@ -346,7 +347,7 @@ class _Cells:
         place = _PLACE_CELL.fullmatch(line[at + 1 : end])
         if place and "line" not in self._groups:
             self._groups.add("line")
-            self._add("L", rf"{re.escape(opening)}[A-Za-z0-9_$]+\.(?:java|scala|kt):(?P<line>[0-9]+|\?){re.escape(closing)}")
+            self._add("L", rf"{re.escape(opening)}{_SOURCE}:(?P<line>[0-9]+|\?){re.escape(closing)}")
         elif name := self._name_of(line[at : end + 1]):
             self._groups.add(name)
             self._add("B", rf"{re.escape(opening)}(?P<{name}>{_inside(line[at : end + 1], opening, closing)}){re.escape(closing)}")

@@ -33,6 +33,10 @@ _MARKDOWN = r"(?:[`*]{1,3}|</[a-z]+>)?"
 _COLOUR = re.compile(r"\[[0-9]{1,2}(?:;[0-9]{1,3})*m")
 #: Terminal sequences; a paste may have lost their escape character, or show it as ^[.
 _ANSI = re.compile(rf"\x1b\[[0-9;]*[A-Za-z]|(?:\^\[|\u241b)?{_COLOUR.pattern}")
+#: The last column of an export without quotes, and a time of day.
+_EXPORT_TIME = re.compile(r",[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?Z?\Z")
+_LONGEST_EXPORT_TIME = len(",2026-11-21T10:43:54.923456789Z")
+_CLOCK = re.compile(r"[0-9]{2}:[0-9]{2}:[0-9]{2}")
 #: What a terminal echoes of Ctrl-C, before the next line of the program that it stops.
 _INTERRUPTED = ("^C[", "^C2", "^C^C")
 #: HTML's special characters, as entities and as they are.
@@ -345,6 +349,19 @@ def has_entities(lines: Sequence[str]) -> bool:
 def read_entities(line: str) -> str:
     """Return the line with the characters that its HTML entities stand for."""
     return _ENTITY.sub(lambda entity: unescape(entity[0]), line) if "&" in line else line
+
+
+def has_export_times(lines: Sequence[str]) -> bool:
+    """Return True if most lines with a time have another one after a comma at their end: a column of an export, after that of the lines."""
+    timed = [t for t in lines if _CLOCK.search(t)]
+    return sum(without_export_time(t) != t for t in timed) > len(timed) / 2
+
+
+def without_export_time(line: str) -> str:
+    """Return the line without the time that an export added at its end."""
+    rest = _EXPORT_TIME.sub("", line[-_LONGEST_EXPORT_TIME:]) if line[-1:].isdigit() or line.endswith("Z") else None
+    found = line if rest is None else line[:-_LONGEST_EXPORT_TIME] + rest
+    return found if _CLOCK.search(found) else line
 
 
 def read_json(line: str) -> dict[str, Any] | None:

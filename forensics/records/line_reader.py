@@ -24,8 +24,9 @@ from forensics.records.layouts import (
     read_json,
     read_json_as_far,
     strip_colours,
+    without_export_time,
 )
-from forensics.records.timestamps import SECOND, Moment, TimeFormat, Zone, moment_of
+from forensics.records.timestamps import SECOND, Moment, TimeFormat, Zone, moment_of, offset_beside
 
 #: A line that begins further than this after its record's first byte does not belong to it, and longer records are truncated.
 MAX_RECORD_BYTES = 1 << 20
@@ -59,6 +60,8 @@ class Profile:
         words: names before its records, with their separators; they are removed from continuation lines too.
         colours: True if lines contain ANSI sequences.
         entities: True if lines contain HTML entities in place of special characters.
+        exported: True if lines end with the time column of an export.
+        zones: True if the times beside those of its records show that these are in several zones.
         json: `record` if lines are JSON records, `wrapper` if JSON objects contain whole lines of another layout, `both` if they contain JSON
             records, else empty.
         untimed: True if no line has a time, so layouts without one are tried.
@@ -76,6 +79,7 @@ class Profile:
         literal: a word that all its lines contain, for which a command may have searched; empty if there is none.
         until: the date of its last line, if its times have no year; it is the collector's date if the lines get their collector's times.
         dateless: True if its times have no date; `until` is then the date of its first line.
+        year_printed: True if its times have no year, and a message prints that of its own line.
         lines: number of examined lines that are not blank.
         fitting: number of those that begin a record.
     """
@@ -84,6 +88,8 @@ class Profile:
     words: frozenset[str] = frozenset()
     colours: bool = False
     entities: bool = False
+    exported: bool = False
+    zones: bool = False
     json: str = ""
     untimed: bool = False
     newest_first: bool = False
@@ -100,6 +106,7 @@ class Profile:
     literal: str = ""
     until: date | None = None
     dateless: bool = False
+    year_printed: bool = False
     lines: int = 0
     fitting: int = 0
 
@@ -115,6 +122,7 @@ class Profile:
             self.wrappers
             or self.colours
             or self.entities
+            or self.exported
             or self.zero_runs
             or self.folded
             or self.cut
@@ -222,11 +230,21 @@ class RecordReader:
         self.layouts, self.profile = layouts, profile
         self._wrappers = tuple(w for w in layouts.wrappers if w.name in profile.wrappers)
         self._until = until or (None if profile.collected else profile.until)
+        self._offsets: dict[str, int] = {}
+
+    def offset(self, layout: str, own: Moment, beside: Moment | None) -> int | None:
+        """Return the offset of a record's time from UTC, by the time next to it; without one, that of the last record with the same layout."""
+        found = offset_beside(own, beside) if beside is not None else None
+        if found is not None:
+            self._offsets[layout] = found
+        return self._offsets.get(layout)
 
     def unwrap(self, line: str) -> Line:
-        """Remove what collectors and pastes put before a line."""
+        """Remove what collectors, pastes and exports put around a line."""
         line = self.profile.clean(line)
         found = Line(line)
+        if self.profile.exported and (rest := without_export_time(line)) != line:
+            found.text, found.collector = rest, _ANY_TIME.read(line[len(rest) + 1 :])
         if self.profile.joined:
             found.text = line.rstrip(" ")  # before the next record
         if 0 < self.profile.cut == len(line) and not line.endswith(("...", "…")):
@@ -642,6 +660,8 @@ class Assembler:
         collector = first.line.collector or record.collector
         if self._reader.profile.collected and not record.no_time and (record.moment is None or record.moment.wall_us is None):
             record.moment = replace(collector, resolution_ms=max(collector.resolution_ms, _COLLECTED_MS)) if collector else record.moment
+        if self._reader.profile.zones and record.moment is not None and record.moment.offset_us is None:
+            record.moment = replace(record.moment, offset_us=self._reader.offset(record.layout, record.moment, collector))
         raw = b"".join(piece.raw for piece in lines.pieces)[:MAX_RECORD_BYTES]
         return PlacedRecord(record, first.offset, lines.number, raw, collector, lines)
 

@@ -16,6 +16,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from forensics.errors import UsageError
 
 SECOND = 1_000_000
+#: Zones differ by multiples of this. A collector has a line at the earliest and at the latest this long before and after the time that the line prints.
+QUARTER, COLLECTED_EARLY, COLLECTED_LATE = 900 * SECOND, SECOND, 60 * SECOND
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  (naive on purpose: wall time)
 _MONTHS = {m: i for i, m in enumerate(("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1)}
 _OFFSET = re.compile(r"([+-])([0-9]{2}):?([0-9]{2})?")
@@ -244,6 +246,18 @@ def _zone_offset(text: str | None) -> int | None:
 def day_of(wall_us: int) -> date:
     """Return the date of a wall time."""
     return (_EPOCH + timedelta(microseconds=wall_us)).date()
+
+
+def offset_beside(own: Moment, beside: Moment) -> int | None:
+    """Return the offset from UTC of a record's time by a time that its collector or its store printed next to it; None if the two have another distance.
+
+    A collector uses the machine's clock when it receives a line, and an appender may delay the line: the two differ by a multiple of a quarter of an hour and a
+    little more.
+    """
+    if own.wall_us is None or beside.wall_us is None:
+        return None
+    quarters, late = divmod(beside.wall_us - (beside.offset_us or 0) - own.wall_us + COLLECTED_EARLY, QUARTER)
+    return -quarters * QUARTER if late <= COLLECTED_EARLY + COLLECTED_LATE else None
 
 
 class Zone:

@@ -46,7 +46,8 @@ def is_reported(incident: Row, findings: Sequence[Row]) -> bool:
     """Return True if a report shows an incident."""
     if incident["severity"] == "note":
         return bool(incident["resources_hit"]) or incident["cause"] == "process_restarted"
-    return incident["cause"] != "unknown" or incident["code"] in ("ended_unsaid", "fell_silent") or bool(findings)
+    is_shown = incident["code"] in ("ended_unsaid", "fell_silent") or "broker_cut_off" in (incident["alternatives"] or ())
+    return incident["cause"] != "unknown" or is_shown or bool(findings)
 
 
 def is_among_findings(incident: Row, tree: Sequence[Effect]) -> bool:

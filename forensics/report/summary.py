@@ -51,7 +51,7 @@ def compose(report: Report, names: Names, clock: Clock, window: str = "") -> lis
     if window:
         blocks.append(Para(window, tone="dim"))
     for number, story in enumerate(graver[:_IN_FULL], 1):
-        if len(graver) > 1:
+        if len(graver) > 1 or _graver_than(report, graver):
             day = f", {story.incident['from_lo'].astimezone(report.zone):%-d %b}" if dated and story.incident["from_lo"] else ""
             text = shorten(story.headline, _LONGEST_TITLE) + after(story)
             text = f"{number} of {len(graver)}{day}" + f": {text}" * (text not in words)  # the title may have it already
@@ -174,6 +174,8 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
         return f"SPLIT BRAIN PROVED{outcome}", "bad"
     if two_owners:
         return f"TWO OWNERS PROVED; no proof that both worked{outcome}", "warn"
+    if alone := _graver_than(report, shown_stories):
+        return f"CRITICAL: {shorten(alone[0]['headline'], _LONGEST_TITLE)}", "bad"
     if first:
         return f"{first.incident['severity'].upper()}: {shorten(first.headline, _LONGEST_TITLE)}{outcome}", _TONES[first.incident["severity"]]
     if is_without_kafka(report):
@@ -191,6 +193,12 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
     if verdict.limits_of(report):
         return "NO INCIDENT FOUND, but evidence is incomplete", "warn"
     return "NO INCIDENT FOUND", "good"
+
+
+def _graver_than(report: Report, shown_stories: Sequence[Story]) -> list[Row]:
+    """Return the critical findings that belong to no incident, if there are incidents and none is critical: the title is the worst of all."""
+    is_less = bool(shown_stories) and all(s.incident["severity"] != "critical" for s in shown_stories)
+    return [f for f in without_incident(report) if f["severity"] == "critical"] if is_less else []
 
 
 def _graver(report: Report) -> list[Row]:

@@ -97,8 +97,9 @@ WITH client_close AS (
     max(CASE WHEN kind IN ('answered', 'assigned', 'closed', 'beating') THEN stream_pos END) OVER before AS last_served,
     max(CASE WHEN kind = 'found' THEN stream_pos END) OVER before AS last_found,
     max(CASE WHEN kind = 'found' THEN at_ms END) OVER before AS last_found_ms,
-    -- A client whose first line in a log that begins later than its process is a loss had a coordinator before.
-    coalesce(bool_or(event IN ('joined', 'synced', 'worker_assigned')) OVER before, instance = 0 AND kind = 'lost', false) AS was_member
+    -- A client whose first line in a log that begins later than its process is a loss had a coordinator before. Only members send heartbeats.
+    coalesce(bool_or(event IN ('joined', 'synced', 'worker_assigned', 'heartbeat_failed')) OVER before, instance = 0 AND kind = 'lost', false)
+      AS was_member
   FROM coordinator_line
   WINDOW before AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), classified_line AS (

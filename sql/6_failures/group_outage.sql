@@ -1,5 +1,5 @@
 -- One row per outage of a group's coordinator that affected its members, over all of them.
--- Reads: coordinator_outage, client_event, worker_setting, setting, filtered_log, lost_range
+-- Reads: coordinator_outage, client_event, worker_setting, setting, filtered_log, lost_range, lost_membership
 -- Grain: outage_id
 CREATE OR REPLACE TEMPORARY VIEW group_outage (
   outage_id            COMMENT 'Stable id of the outage',
@@ -63,7 +63,8 @@ WITH coordinator_contact AS (
     -- A client that never found a coordinator has no reference clock; such clients of one group form one outage.
     CASE WHEN o.never THEN '-' ELSE o.reference_process_id END AS reference_process_id,
     coalesce(try_cast(s.value AS BIGINT), w.session_ms, least_session_default_ms) AS session_ms,
-    coalesce(try_cast(s.value AS BIGINT), w.session_ms) AS session_told_ms, coalesce(w.bootstrap, b.value) AS bootstrap
+    coalesce(try_cast(s.value AS BIGINT), w.session_ms) AS session_told_ms, coalesce(w.bootstrap, b.value) AS bootstrap,
+    m.process_id IS NOT NULL AS is_lost
   FROM coordinator_outage o
   LEFT JOIN recovery_by_other_client f ON f.process_id = o.process_id AND f.instance = o.instance AND f.group_id = o.group_id
     AND f.client = o.client AND f.lost_ms = o.lost_ms
@@ -71,6 +72,10 @@ WITH coordinator_contact AS (
   LEFT ANTI JOIN filtered_log l ON l.process_id = o.process_id AND coalesce(o.found_ms, f.answered_ms) IS NULL
   LEFT ANTI JOIN lost_range d ON d.process_id = o.process_id AND coalesce(o.found_ms, f.answered_ms, o.closed_ms) IS NULL
     AND coalesce(d.to_ms >= o.lost_ms, true)
+  LEFT JOIN (SELECT DISTINCT process_id, group_id, client, noticed_ms FROM lost_membership
+    -- A refusal without a member id is not reported by itself.
+    WHERE kind <> 'refused' OR member_id IS NOT NULL) m ON m.process_id = o.process_id
+    AND m.group_id = o.group_id AND m.client = o.client AND m.noticed_ms = o.lost_ms
   LEFT JOIN worker_setting w ON w.process_id = o.process_id AND o.is_worker
   LEFT JOIN setting s ON s.process_id = o.process_id AND s.component = 'ConsumerConfig' AND s.key = 'session.timeout.ms' AND s.client_id = o.client_id
   LEFT JOIN setting b ON b.process_id = o.process_id AND b.component = 'ConsumerConfig' AND b.key = 'bootstrap.servers' AND b.client_id = o.client_id
@@ -79,7 +84,9 @@ WITH coordinator_contact AS (
   -- A client that closes while it waits for its first coordinator counts only if it waited long.
   WHERE (was_member OR found_ms IS NULL AND (closed_ms IS NULL OR duration_ms > session_ms))
     -- A worker revokes its work one heartbeat interval after it notices the loss, long before the session expires.
+    -- One whose session expired had no answer for longer than that. If its membership was lost too, that is reported.
     AND (duration_ms > session_ms OR revoked AND is_worker OR left_group
+      OR NOT is_lost AND exists(causes, c -> c RLIKE 'session (timed out|expired)')
       -- A member that keeps finding and losing it has none either. Twice is normal while a broker restarts, unless the log ends meanwhile.
       OR flaps >= flaps_many OR flaps > 1 AND last_ms - found_ms <= coordinator_settled_ms)
 ), outage_with_start AS (

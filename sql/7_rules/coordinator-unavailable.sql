@@ -82,7 +82,7 @@ WITH unaffected_members AS (
   SELECT o.*, m.word AS missed, coalesce(u.processes, 0) AS untroubled_count, coalesce(s.generations, 0) AS served_generations, a.broker AS down,
     CASE WHEN a.broker IS NULL THEN a.unplaced END AS unplaced, coalesce(n.failed, 0) AS failed_connections, n.nodes, n.authentication, n.lookup,
     n.authentication_id, n.failed_id, b.process_id IS NOT NULL AS has_log, w.said AS unwritten, w.event_id AS unwritten_id, h.offsets_partition,
-    q.brokers, q.failures, q.configured,
+    q.brokers, q.failures, q.configured, exists(o.causes, c -> c RLIKE 'session (timed out|expired)') AS is_expired,
     CASE WHEN o.never AND q.failures > 0 AND NOT q.exists_already THEN 'offsets_topic_impossible'
       WHEN n.authentication IS NOT NULL THEN 'authentication_failed'
       WHEN n.lookup RLIKE '(?i)authoriz' THEN 'not_authorized'
@@ -196,7 +196,8 @@ SELECT CASE WHEN u.code IS NOT NULL THEN u.severity WHEN j.code = 'flapping' THE
     -- All members that these logs show stopped working because of it.
     WHEN j.untroubled_count = 0 AND NOT j.is_sink AND (j.open OR j.longest_ms >= outage_critical_ms AND j.revoked + j.thrown_out >= size(j.who))
       THEN 'critical'
-    WHEN j.revoked + j.thrown_out > 0 OR j.left_group OR j.open OR j.longest_ms > j.session_ms THEN 'warning'
+    WHEN j.revoked + j.thrown_out > 0 OR j.left_group OR j.open OR j.longest_ms > j.session_ms
+      OR j.is_expired THEN 'warning'
     ELSE 'note' END AS severity,
   'proved' AS verdict, coalesce(j.kafka_cluster, u.kafka_cluster) AS kafka_cluster, coalesce(j.group_id, u.group_id) AS group_id,
   coalesce(u.subject, CASE WHEN size(j.who) = 1 THEN j.who[0] END, concat('broker ', j.broker_id), 'coordinator') AS subject,
@@ -215,7 +216,8 @@ SELECT CASE WHEN u.code IS NOT NULL THEN u.severity WHEN j.code = 'flapping' THE
     CAST(j.served_generations AS BIGINT) AS served_generations, CASE coalesce(j.code, '') WHEN 'authentication_failed' THEN j.authentication
     WHEN 'not_authorized' THEN j.lookup WHEN 'too_few_in_sync' THEN j.unwritten ELSE u.error END AS error,
     coalesce(j.bootstrap, u.bootstrap) AS bootstrap, u.security, u.starts, j.session_told_ms AS session_ms, CAST(j.revoked AS BIGINT) AS revoked,
-    CAST(j.thrown_out AS BIGINT) AS thrown_out, j.left_group, CASE WHEN j.revoked + j.thrown_out > 0 THEN j.back_ms END AS back_ms) AS facts,
+    CAST(j.thrown_out AS BIGINT) AS thrown_out, j.left_group,
+    CASE WHEN j.revoked + j.thrown_out > 0 OR j.is_expired THEN j.back_ms END AS back_ms) AS facts,
   coalesce(u.proof, transform(j.witness, x -> named_struct('role', 'a member in the outage', 'event_id', x))
     || array(named_struct('role', 'authentication fails', 'event_id', j.authentication_id),
     named_struct('role', 'a connection fails', 'event_id', j.failed_id), named_struct('role', 'the broker was down', 'event_id', j.down.event_id),

@@ -6,6 +6,8 @@ WITH error_line AS (
     regexp_replace(coalesce(e.root_error, e.error), '^([a-z0-9_]+[.])+', '') AS cause
   FROM placed_event e
   WHERE upper(e.level) IN ('ERROR', 'FATAL', 'SEVERE', 'CRITICAL', 'ERR', 'CRIT', 'ALERT', 'EMERG', '0', '1', '2', '3')
+    -- The controller logs at INFO that records may be lost.
+    OR e.event = 'unclean_election'
 ), kind_of_error AS (
   SELECT process_id, kafka_cluster, min(group_id) AS group_id, min(at_ms) AS first_ms, max(at_ms) AS last_ms, count(*) AS times,
     max_by(logger, stream_pos) AS logger, max_by(said, stream_pos) AS said, max_by(cause, stream_pos) AS cause,

@@ -59,7 +59,7 @@ SELECT 'warning' AS severity, 'proved' AS verdict, p.kafka_cluster, p.group_id, 
   struct(coalesce(p.task, p.client) AS name, p.process_id, p.instance, p.who AS member_id, p.task, p.at_ms AS left_at_ms,
     coalesce(p.timeout_ms, l.limit_ms) AS limit_ms, p.is_worker,
     w.lost_ms AS lost_at_ms, z.paused_ms, CASE WHEN t.event_id IS NULL THEN b.lost END AS lost,
-    CASE WHEN t.event_id IS NULL AND b.lost IS NOT NULL THEN b.back.at_ms - p.at_ms END AS away_ms) AS facts,
+    CASE WHEN t.event_id IS NULL THEN b.back.at_ms - p.at_ms END AS away_ms) AS facts,
   array(named_struct('role', 'leaves', 'event_id', p.event_id), named_struct('role', 'loses its coordinator', 'event_id', w.lost_id),
     named_struct('role', 'shows the pause', 'event_id', z.after_id), named_struct('role', 'has partitions again', 'event_id',
     b.back.event_id)) AS proof

@@ -21,7 +21,7 @@ WITH consumer_thread AS (
   WHERE f.event = 'commit_failed'
 ), failed_commit AS (
   SELECT f.kafka_cluster, f.group_id, f.process_id, f.instance, f.client_id, f.task, f.at_ms, f.stream_pos, f.partition, f.offset,
-    f.event_id, coalesce(f.said, f.message) AS said, f.lost_ms, o.lo_ms, o.hi_ms
+    f.event_id, coalesce(f.said, f.message) AS said, f.message, f.lost_ms, o.lo_ms, o.hi_ms
   FROM commit_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
   JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
   WHERE f.group_id IS NOT NULL AND f.message NOT LIKE 'Failing OffsetCommit request since%' AND (f.is_refused OR concat(coalesce(f.said, ''), ' ',
@@ -54,12 +54,16 @@ WITH consumer_thread AS (
 ), series_summary AS (
   SELECT kafka_cluster, group_id, process_id, client_id, n, max(instance) AS instance, max(task) AS task, min(at_ms) AS first_ms,
     min(lost_ms) AS lost_ms, max(at_ms) AS last_ms, max(lo_ms) AS lo_ms, max(hi_ms) AS hi_ms, count(*) AS times,
-    count(DISTINCT partition) AS partitions, mode(said, true) AS said, slice(array_sort(collect_list(event_id)), 1, 6) AS ids
+    count(DISTINCT partition) AS partitions,
+    -- The line of a refused automatic commit has the offsets of all partitions.
+    array_sort(array_distinct(collect_list(partition)
+      || flatten(collect_list(regexp_extract_all(message, '([^ ={},]+-[0-9]+)=OffsetAndMetadata', 1))))) AS named,
+    mode(said, true) AS said, slice(array_sort(collect_list(event_id)), 1, 6) AS ids
   FROM commit_series GROUP BY kafka_cluster, group_id, process_id, client_id, n
 )
 SELECT 'warning' AS severity, 'proved' AS verdict, o.kafka_cluster, o.group_id, coalesce(o.task, o.process_id) AS subject,
   o.first_ms - o.hi_ms AS from_ms, o.last_ms - o.lo_ms AS to_ms, CASE WHEN t.records > 0 THEN 'read_again' ELSE 'unknown_extent' END AS code,
-  struct(o.task, o.process_id, o.instance, o.client_id AS client, o.times, o.partitions, o.said, o.lost_ms AS lost_at_ms, t.records,
+  struct(o.task, o.process_id, o.instance, o.client_id AS client, o.times, o.partitions, o.named, o.said, o.lost_ms AS lost_at_ms, t.records,
     t.partitions AS again_partitions) AS facts,
   concat(transform(o.ids, x -> named_struct('role', 'the commit fails', 'event_id', x)),
     transform(coalesce(t.ids, CAST(array() AS ARRAY<STRING>)), x -> named_struct('role', 'the successor starts', 'event_id', x))) AS proof

@@ -1,6 +1,6 @@
 -- One row per root cause, with its consequences.
 -- Reads: root_cause, occurrence, removed_member, member, incident_gap, lost_membership, split_brain, open_rebalance, process_life, clock_offset
--- Reads: client_event, silent_member, fact_line, producer_session, lost_range, filtered_log
+-- Reads: client_event, silent_member, fact_line, producer_session, lost_range, filtered_log, generation
 -- Computed: forensics.causes.incidents
 -- Grain: incident_id
 -- Words: by view
@@ -37,8 +37,8 @@ CREATE OR REPLACE TEMPORARY VIEW incident (
     is_taken_over: BOOLEAN, is_stopped: BOOLEAN, began_at_ms: ARRAY<BIGINT>, served_at_ms: BIGINT, of_group_ids: ARRAY<STRING>,
     worker_group_id: STRING, sink_members: BIGINT, late_count: BIGINT, kept_count: BIGINT, again_at_ms: BIGINT,
     member_ids: ARRAY<STRING>, host: STRING, thread: STRING, is_worker: BOOLEAN, limit_ms: BIGINT, is_unanswered: BOOLEAN,
-    is_broker: BOOLEAN, lost_count: BIGINT, is_never_back: BOOLEAN, over_at_ms: BIGINT, ended_at_ms: BIGINT,
-    shown_at_ms: BIGINT>
+    is_broker: BOOLEAN, lost_count: BIGINT, is_never_back: BOOLEAN, over_at_ms: BIGINT, rebalanced_ms: BIGINT,
+    ended_at_ms: BIGINT, shown_at_ms: BIGINT>
     COMMENT 'Named facts of the sentences; durations end in _ms, times in _at_ms',
   witness ARRAY<STRING>,
   state STRING COMMENT 'over, open (a later line shows that it went on, or only the shutdown that ends the logs ended it) or unknown (no line shows

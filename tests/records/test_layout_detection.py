@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
+
 import pytest
 
 from forensics.records.layout_detection import profile_of
 from forensics.records.layouts import packaged
 from forensics.records.line_reader import RecordReader, read_records
+from forensics.records.timestamps import Zone
 
 BROKER = [
     "[2026-11-21 14:44:08,{ms:03}] INFO [GroupCoordinator 1]: Group crypto with generation {n} is now empty (__consumer_offsets-3) (kafka.coordinator.group.GroupCoordinator)",
@@ -76,3 +79,46 @@ def test_another_program_changes_no_record(other: str, collector: str, rounds: i
 def test_the_echo_of_ctrl_c_before_a_record_is_not_part_of_it() -> None:
     record = BROKER[0].format(n=4, ms=0)
     assert _records(f"^C{record}\n{BROKER[1].format(n=5, ms=0)}\n")[0] == _records(f"{record}\n")[0]
+
+
+def _moments(content: str) -> list[str]:
+    data = content.encode()
+    profile = profile_of(data, packaged(), changed=date(2026, 11, 29))
+    zone = Zone("UTC")
+    moments = [r.record.moment for r in read_records(data, RecordReader(packaged(), profile))]
+    return [f"{datetime.fromtimestamp(zone.utc(m) / 1e6, UTC):%Y-%m-%d %H:%M:%S}" for m in moments]
+
+
+def test_the_time_column_of_an_export_is_no_part_of_the_line_and_gives_lines_of_several_zones_theirs() -> None:
+    broker = "[2023-08-01 05:17:45,047] INFO [GroupCoordinator 2]: Group orders with generation 2 is now empty (__consumer_offsets-36) (kafka.coordinator.group.GroupCoordinator)"
+    client = "2023-08-01 14:26:42.036  INFO 7 --- [ntainer#0-0-C-1] o.a.k.c.c.internals.ConsumerCoordinator  : [Consumer clientId=c, groupId=orders] (Re-)joining group"
+    content = "".join(
+        f"{line}\n"
+        for line in (f"{broker},2023-08-01 05:17:46.000", f"{client},2023-08-01 05:26:42.036", client, f"{broker},2023-08-01 05:17:46.000")
+    )
+    data = content.encode()
+    messages = [r.record.message for r in read_records(data, RecordReader(packaged(), profile_of(data, packaged())))]
+    assert messages[0].endswith("(__consumer_offsets-36)")
+    assert messages[1].endswith("(Re-)joining group")
+    assert _moments(content) == ["2023-08-01 05:17:45", "2023-08-01 05:26:42", "2023-08-01 05:26:42", "2023-08-01 05:17:45"]
+
+
+def test_an_export_in_one_zone_says_nothing_of_the_zone() -> None:
+    line = "[2023-08-01 05:17:45,047] INFO x (kafka.coordinator.group.GroupCoordinator),2023-08-01 14:17:46.000\n"
+    assert _moments(line * 3) == ["2023-08-01 05:17:45"] * 3
+
+
+@pytest.mark.parametrize(
+    ("printed", "year"),
+    [
+        ("receivedTimeMs=1576364230978", 2019),  # 22:57:10 UTC on the day before, 13 hours behind
+        ("receivedTimeMs=1576364530978", 2025),  # five minutes off: the time of something else
+        ("offset=1576364230978000", 2025),
+    ],
+)
+def test_a_message_that_prints_the_time_of_its_own_line_gives_it_the_year(printed: str, year: int) -> None:
+    lines = (
+        "Dec 15 11:57:08 AbstractCoordinator: [Consumer clientId=c, groupId=g] Sending FindCoordinator request to broker k:9092 (id: 2 rack: null)\n"
+    )
+    lines += f"Dec 15 11:57:10 AbstractCoordinator: [Consumer clientId=c, groupId=g] Received FindCoordinator response ClientResponse({printed}, latencyMs=1130)\n"
+    assert _moments(lines) == [f"{year}-12-15 11:57:08", f"{year}-12-15 11:57:10"]

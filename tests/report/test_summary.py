@@ -294,6 +294,16 @@ def test_a_title_has_the_outcome_of_the_incident_that_it_names() -> None:
     assert title(report, [one, other])[0].endswith(" - over by 10:01:05")
 
 
+def test_a_critical_finding_without_an_incident_is_the_title_above_incidents_that_are_less_severe() -> None:
+    report = made()
+    first = story.stories(report, Names(report))[0]
+    less = replace(first, incident=first.incident | {"severity": "warning", "state": "over"}, pairs=())
+    alone = finding(rule="start-failed", severity="critical", incident_id=None, headline="worker w9 could not start")
+    report = replace(report, split_brain=[], findings=[alone, *report.findings])
+    assert title(report, [less])[0] == "CRITICAL: worker w9 could not start"
+    assert title(report, [replace(less, incident=less.incident | {"severity": "critical"})])[0] != "CRITICAL: worker w9 could not start"
+
+
 @pytest.mark.parametrize(
     ("more", "until"),
     [
