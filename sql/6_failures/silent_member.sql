@@ -72,28 +72,47 @@ WITH silent_run AS (
   FROM generation n
   LEFT JOIN generation_list l ON l.kafka_cluster = n.kafka_cluster AND l.group_id = n.group_id AND l.incarnation = n.incarnation
     AND l.generation = n.generation
+), generation_step AS (
+  -- From the last to the first: a membership follows all generations that are later than its own.
+  SELECT process_id, instance, kafka_cluster, group_id, client, is_generation,
+    max(CASE WHEN is_generation THEN at END) OVER (PARTITION BY kafka_cluster, group_id) AS final,
+    lag(CASE WHEN is_generation THEN at END) IGNORE NULLS OVER (PARTITION BY kafka_cluster, group_id
+      ORDER BY at.incarnation DESC, at.generation DESC, is_generation) AS next
+  FROM (
+    SELECT NULL AS process_id, NULL AS instance, kafka_cluster, group_id, NULL AS client, true AS is_generation, struct(incarnation, generation) AS at
+    FROM listed_generation
+    UNION ALL
+    SELECT process_id, instance, kafka_cluster, group_id, client, false, struct(last.incarnation, last.generation) FROM open_membership
+    WHERE last.incarnation IS NOT NULL
+  )
+), last_led AS (
+  SELECT kafka_cluster, group_id, leader_member_id, max(struct(incarnation, generation)) AS led FROM listed_generation
+  GROUP BY kafka_cluster, group_id, leader_member_id
 ), later_generation AS (
-  SELECT m.process_id, m.instance, m.kafka_cluster, m.group_id, m.client, bool_or(n.leader_member_id = m.last.member_id) AS leads,
-    min_by(struct(n.incarnation, n.generation, n.seen_by_broker, n.stabilized_ms, n.is_classic, n.is_listed, n.event_id),
-      struct(n.incarnation, n.generation)) AS next,
-    max(struct(n.incarnation, n.generation)) AS final
-  FROM open_membership m
-  JOIN listed_generation n ON n.kafka_cluster = m.kafka_cluster AND n.group_id = m.group_id
-    AND (n.incarnation > m.last.incarnation OR n.incarnation = m.last.incarnation AND n.generation > m.last.generation)
-  GROUP BY m.process_id, m.instance, m.kafka_cluster, m.group_id, m.client
+  SELECT s.process_id, s.instance, s.kafka_cluster, s.group_id, s.client, s.final,
+    struct(n.incarnation, n.generation, n.seen_by_broker, n.stabilized_ms, n.is_classic, n.is_listed, n.event_id) AS next
+  FROM generation_step s
+  JOIN listed_generation n ON n.kafka_cluster = s.kafka_cluster AND n.group_id = s.group_id AND n.incarnation = s.next.incarnation
+    AND n.generation = s.next.generation
+  WHERE NOT s.is_generation
 ), removal AS (
-  SELECT kafka_cluster, group_id, unix_millis(ts) AS at_ms,
-    explode(coalesce(CASE WHEN member_id IS NULL THEN members END, array(member_id))) AS member_id
-  FROM placed_event WHERE event IN ('member_expired', 'member_left') AND broker_id IS NOT NULL AND group_id IS NOT NULL
+  -- Once by its id, and once for members whose id is unknown.
+  SELECT *, explode(array(member_id, '')) AS of_id
+  FROM (
+    SELECT kafka_cluster, group_id, unix_millis(ts) AS at_ms,
+      explode(coalesce(CASE WHEN member_id IS NULL THEN members END, array(member_id))) AS member_id
+    FROM placed_event WHERE event IN ('member_expired', 'member_left') AND broker_id IS NOT NULL AND group_id IS NOT NULL
+  )
 ), first_removal AS (
   -- By the coordinator's clock. A member whose id is unknown may be any whose process is unknown.
   SELECT m.process_id, m.instance, m.kafka_cluster, m.group_id, m.client, min(r.at_ms) AS at_ms
   FROM open_membership m
   LEFT JOIN listed_generation n ON n.kafka_cluster = m.kafka_cluster AND n.group_id = m.group_id AND n.incarnation = m.last.incarnation
     AND n.generation = m.last.generation
-  JOIN removal r ON r.kafka_cluster = m.kafka_cluster AND r.group_id = m.group_id AND coalesce(r.at_ms >= n.stabilized_ms, true)
+  JOIN removal r ON r.kafka_cluster = m.kafka_cluster AND r.group_id = m.group_id AND r.of_id = coalesce(m.last.member_id, '')
+    AND coalesce(r.at_ms >= n.stabilized_ms, true)
   LEFT JOIN member k ON k.kafka_cluster = r.kafka_cluster AND k.group_id = r.group_id AND k.member_id = r.member_id
-  WHERE r.member_id = m.last.member_id OR m.last.member_id IS NULL AND coalesce(k.process_id = m.process_id, true)
+  WHERE m.last.member_id IS NOT NULL OR coalesce(k.process_id = m.process_id, true)
   GROUP BY m.process_id, m.instance, m.kafka_cluster, m.group_id, m.client
 ), later_presence AS (
   SELECT kafka_cluster, group_id, incarnation, coalesce(process_id, member_id) AS who, max(generation) AS generation FROM member_generation
@@ -106,7 +125,8 @@ WITH silent_run AS (
 ), classified AS (
   SELECT m.*, u.name IS NOT NULL AS may_be_back, g.next, coalesce(g.final, struct(m.last.incarnation, m.last.generation)) AS final,
     CASE WHEN g.next IS NULL THEN CASE WHEN m.last.is_open AND o.is_assigned AND d.at_ms IS NULL THEN 'unassigned' END
-      WHEN g.leads OR p.generation > m.last.generation THEN 'continued'
+      WHEN p.generation > m.last.generation OR l.led.incarnation > m.last.incarnation
+        OR l.led.incarnation = m.last.incarnation AND l.led.generation > m.last.generation THEN 'continued'
       WHEN d.at_ms <= g.next.stabilized_ms OR d.at_ms IS NOT NULL AND (m.is_static OR NOT g.next.is_classic)
         -- It may be in a later generation with a new id.
         THEN CASE WHEN m.is_asking THEN 'unknown' END
@@ -117,6 +137,7 @@ WITH silent_run AS (
   FROM open_membership m
   LEFT JOIN later_generation g ON g.process_id = m.process_id AND g.instance = m.instance AND g.kafka_cluster = m.kafka_cluster
     AND g.group_id = m.group_id AND g.client = m.client
+  LEFT JOIN last_led l ON l.kafka_cluster = m.kafka_cluster AND l.group_id = m.group_id AND l.leader_member_id = m.last.member_id
   LEFT JOIN first_removal d ON d.process_id = m.process_id AND d.instance = m.instance AND d.kafka_cluster = m.kafka_cluster
     AND d.group_id = m.group_id AND d.client = m.client
   LEFT JOIN unlogged_name u ON u.kafka_cluster = m.kafka_cluster AND u.group_id = m.group_id
