@@ -14,7 +14,7 @@ CREATE OR REPLACE TEMPORARY VIEW task_failure (
   connector,
   process_id    COMMENT 'Worker',
   instance,
-  event         COMMENT 'task_failed: while it ran; task_init_failed and task_start_failed: before it ran; connector_failed, connector_start_failed',
+  event         COMMENT 'task_failed, task_killed (its second line, up to 2.6): while it ran; task_init_failed and task_start_failed: before it ran; connector_failed, connector_start_failed',
   failed_ts     COMMENT 'When, by the worker''s clock',
   failed_lo     COMMENT 'Earliest time of the failure (reference clock)',
   failed_hi     COMMENT 'Latest time of the failure',
@@ -49,7 +49,7 @@ WITH failure_line AS (
   SELECT f.*, l.last_ms, CASE WHEN f.task IS NOT NULL THEN 'task' ELSE 'connector' END AS resource_kind,
     coalesce(f.task, f.connector) AS resource, coalesce(regexp_replace(f.task, '-[0-9]+$', ''), f.connector) AS of_connector
   FROM fact_line f JOIN process_life l ON l.process_id = f.process_id AND l.instance = f.instance
-  WHERE f.event IN ('task_failed', 'task_start_failed', 'task_init_failed', 'connector_start_failed', 'connector_failed')
+  WHERE f.event IN ('task_failed', 'task_killed', 'task_start_failed', 'task_init_failed', 'connector_start_failed', 'connector_failed')
     AND (l.stopping_ms IS NULL OR f.at_ms < l.stopping_ms)
 ), event_line AS (
   SELECT process_id, instance, stream_pos, unix_millis(ts) AS at_ms, event_id, event, coalesce(error, cause, reason, message) AS said, client_host,
@@ -59,8 +59,7 @@ WITH failure_line AS (
   FROM event
   WHERE (upper(level) IN ('WARN', 'WARNING', 'ERROR', 'SEVERE', 'FATAL') AND coalesce(task, connector) IS NOT NULL
     OR event = 'rest_request' AND operation = 'POST')
-    -- The second half of a failure's own line, up to 2.6.
-    AND event NOT IN ('task_failed', 'task_start_failed', 'task_init_failed', 'connector_start_failed', 'connector_failed', 'task_killed')
+    AND event NOT IN ('task_failed', 'task_killed', 'task_start_failed', 'task_init_failed', 'connector_start_failed', 'connector_failed')
 ), resource_line AS (
   SELECT
     process_id, instance, resource_kind, resource, stream_pos, at_ms, event_id, 'failure' AS kind, event, said, CAST(NULL AS STRING) AS client_host
