@@ -77,7 +77,7 @@ WITH silent_run AS (
   SELECT process_id, instance, kafka_cluster, group_id, client, is_generation,
     max(CASE WHEN is_generation THEN at END) OVER (PARTITION BY kafka_cluster, group_id) AS final,
     lag(CASE WHEN is_generation THEN at END) IGNORE NULLS OVER (PARTITION BY kafka_cluster, group_id
-      ORDER BY at.incarnation DESC, at.generation DESC, is_generation) AS next
+      ORDER BY -at.incarnation, -at.generation, is_generation) AS next
   FROM (
     SELECT NULL AS process_id, NULL AS instance, kafka_cluster, group_id, NULL AS client, true AS is_generation, struct(incarnation, generation) AS at
     FROM listed_generation

@@ -14,7 +14,8 @@ CREATE OR REPLACE TEMPORARY VIEW task_failure (
   connector,
   process_id    COMMENT 'Worker',
   instance,
-  event         COMMENT 'task_failed, task_killed (its second line, up to 2.6): while it ran; task_init_failed and task_start_failed: before it ran; connector_failed, connector_start_failed',
+  event         COMMENT 'task_failed: while it ran; task_killed: its second line, up to 2.6; task_init_failed and task_start_failed: before it
+    ran; connector_failed, connector_start_failed',
   failed_ts     COMMENT 'When, by the worker''s clock',
   failed_lo     COMMENT 'Earliest time of the failure (reference clock)',
   failed_hi     COMMENT 'Latest time of the failure',
