@@ -32,6 +32,8 @@ _BLANK_LINE = regex.compile(r"\n[ \t]*(?=\n)")
 #: The rest of a logger after the message if the line was truncated within the logger.
 _CUT_LOGGER = regex.compile(r"\ \((?:|or?|org(?:\.[\w.$]*(?::\d*)?)?|ka?|kafk?|kafka(?:\.[\w.$]*(?::\d*)?)?)(?:\.{2,3}|…)?$", regex.MULTILINE)
 _COLUMN = regex.compile(r"\[(?:\[[^\[\]]{0,80}\]|[^\[\]]){0,80}\]:?\ ")
+#: How a list ends in which a Python program logs messages again; a layout may contain its beginning. They are no other events.
+_LIST_ENDS = ("']", '"]')
 #: Lengths of a first line that a program may have wrapped, so that the message continues in the next line.
 _WRAPPED = (60, 200)
 _MAX_CACHED = 20_000
@@ -292,6 +294,8 @@ class Recogniser:
 
     def _recognise(self, logger: str | None, message: str, pairs: Pairs | None = None) -> Recognised | None:
         if logger is None:
+            if message.endswith(_LIST_ENDS) and (message.startswith("[") or message.count("[") < message.count("]")):
+                return None
             message = _CUT_LOGGER.sub("", message, count=1)
         if "\n" in message:
             message = _BLANK_LINE.sub("", message)

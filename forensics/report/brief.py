@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report import anchors, verdict
 from forensics.report.document import Block, Para, Tone
-from forensics.report.examined import basis, ended_logs, filtered_logs, logs_of_several, outermost, silences, undated
+from forensics.report.examined import assumed_dates, basis, ended_logs, filtered_logs, logs_of_several, outermost, silences, undated
 from forensics.report.incidents import MERGED_CAUSES, began, by_incident, effects, in_one, is_reported, outcome, walk
 from forensics.report.missing_evidence import at_hosts, end_too_soon, lacks_lines, unread_files, was_loaded
 from forensics.report.model import GENERATION_BEGAN, GENERATION_BEGUN_BY
@@ -436,6 +436,8 @@ def missing(report: Report, clock: Clock) -> str:
         parts += [f"lines of {and_more(sorted(logs), 3)}{which}"] * bool(logs)
     if files := undated(report):
         parts.append(f"the dates of {count(len(files), 'log')}")
+    if files := assumed_dates(report):
+        parts.append(f"the year or date of {and_more(files, 3)} (the last one before the file was changed is assumed)")
     if facts["gaps"]:
         parts.append(silences(facts["gaps"], facts["gap_ms"]))
     undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]

@@ -338,6 +338,11 @@ def undated(report: Report) -> list[str]:
     return [f["path"] for f in files if f.get("status", "read") == "read" and f.get("kind") == "log" and f["records"] and f["first_ts"] is None]
 
 
+def assumed_dates(report: Report) -> list[str]:
+    """Return the logs whose times have no year, or no date: the last possible one before the file was changed is assumed."""
+    return [f["path"] for f in report.case["source_files"] if f.get("time_by") in ("log_no_year", "collector_no_year") and f["records"]]
+
+
 def silences(number: int, lasted_ms: float) -> str:
     """Return `a silence of 5.00 s` or `3 silences totalling 20.0 s`."""
     return f"a silence of {span(lasted_ms)}" if number == 1 else f"{count(number, 'silence')} totalling {span(lasted_ms)}"

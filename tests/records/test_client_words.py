@@ -197,3 +197,11 @@ def test_half_a_url_is_none() -> None:
     found = recogniser().recognise(None, "REST server listening at http://w1:8083/, advertising URL htt")
     assert found is not None
     assert (found.event, found.captures.get("worker_url")) == ("worker_url_advertised", None)
+
+
+@pytest.mark.parametrize("message", ["['{}']", '["{}"]', "{}']"])
+def test_messages_that_are_logged_again_as_a_list_are_no_other_events(message):
+    words = "Heartbeat failed: local member_id was not recognized; resetting and re-joining group"
+    found = recogniser().recognise(None, words)
+    assert found is not None
+    assert recogniser().recognise(None, message.format(words)) is None

@@ -112,3 +112,12 @@ def test_times_of_day_get_the_date_of_the_file_and_the_layout_is_found(tmp_path:
         read[name] = re.findall(r"the case has .*", shown.stderr)
     assert said == {"with": False, "without": True}
     assert read["with"] == read["without"]
+
+
+def test_the_first_screen_says_that_a_date_is_assumed(tmp_path: Path) -> None:
+    log = tmp_path / "app.log"
+    for day, is_assumed in (("", True), ("2026-10-25 ", False)):
+        line = f"{day}12:49:32,206 INFO [Consumer clientId=c, groupId=g] (Re-)joining group (org.apache.kafka.clients.consumer.internals.ConsumerCoordinator)\n"
+        log.write_text(line + line.replace(",206", ",306"), encoding="utf-8")
+        shown = CliRunner().invoke(app, ["report", str(log)], env={"XDG_CACHE_HOME": str(tmp_path / "cache")})
+        assert ("the year or date of app.log" in " ".join(shown.stdout.split())) is is_assumed, shown.output
