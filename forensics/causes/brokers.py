@@ -121,6 +121,8 @@ def _outages(inputs: Inputs) -> list[_Outage]:
         of_group[row["kafka_cluster"], row["group_id"], row["from_ms"]].append(row)
     found = []
     for row in inputs.rows("rule_coordinator_unavailable"):
+        if row["from_ms"] is None:
+            continue  # a loss without a time, in a log without times
         key = (row["kafka_cluster"], row["group_id"], row["from_ms"])
         alike = of_group.get(key, ()) if None not in key else ()
         facts = row["facts"]
