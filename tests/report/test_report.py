@@ -1399,7 +1399,9 @@ def test_sentences_told_again_are_those_of_the_case_with_other_times(name: str, 
     case = sample_case(name)
     report = model.read(case, model.Filters())
     same = localize.for_reader(case, report, ZoneInfo("Etc/UTC"), {})
-    assert (same.findings, same.split_brain, same.coverage) == (report.findings, report.split_brain, report.coverage)
+    # A case does not store what a finding says of the damage.
+    findings = [{name: text for name, text in f.items() if name != "impact"} for f in same.findings]
+    assert (findings, same.split_brain, same.coverage) == (report.findings, report.split_brain, report.coverage)
     there = localize.for_reader(case, report, INDIA, {})
     clock_times = re.compile(r"\b(\d\d):(\d\d):(\d\d\.\d{3})")
     moved = 0
