@@ -108,6 +108,11 @@ class Unbuilt(NamedTuple):
     reason: str
 
 
+def _thread(printed: str | None) -> str | None:
+    """Return a thread, None if the layout has a place in the source where others have the thread."""
+    return None if printed is not None and ":" in printed and _SOURCE_PLACE.fullmatch(printed) else printed
+
+
 class RowBuilder:
     """A collector of the rows of a task's files, column by column. Files share batches, because beginning a batch takes as long as hundreds of rows.
 
@@ -191,7 +196,7 @@ class RowBuilder:
         yield "releases", [c.releases for c in classified], every
         if table == COUNTED:
             return
-        yield "thread", [None if record.thread is None or _SOURCE_PLACE.fullmatch(record.thread) else record.thread for record in records], every
+        yield "thread", [_thread(record.thread) for record in records], every
         yield "source_line", [record.source_line for record in records], every
         yield "message", [f.message[: MAX_TEXT + _OVERLAP] for f in found], every
         yield "context", [f.context for f in found], every

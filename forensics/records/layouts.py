@@ -359,8 +359,9 @@ def has_export_times(lines: Sequence[str]) -> bool:
 
 def without_export_time(line: str) -> str:
     """Return the line without the time that an export added at its end."""
-    rest = _EXPORT_TIME.sub("", line[-_LONGEST_EXPORT_TIME:]) if line[-1:].isdigit() or line.endswith("Z") else None
-    found = line if rest is None else line[:-_LONGEST_EXPORT_TIME] + rest
+    if not (line[-1:].isdigit() or line.endswith("Z")):
+        return line
+    found = line[:-_LONGEST_EXPORT_TIME] + _EXPORT_TIME.sub("", line[-_LONGEST_EXPORT_TIME:])
     return found if _CLOCK.search(found) else line
 
 
