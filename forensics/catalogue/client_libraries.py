@@ -147,7 +147,7 @@ def captures_of(pairs: Pairs, keys: Mapping[str, str]) -> dict[str, str] | None:
 def names_of(keys: Mapping[str, str]) -> Iterator[str]:
     """Yield the captures that a block's `keys` define: by name, or inside the pattern of a value."""
     for capture in keys.values():
-        yield from _NAMED.findall(capture) if "(?P<" in capture else (capture,)
+        yield from _NAMED.findall(capture) or (capture,)
 
 
 def beginnings_of(prefixes: Iterable[str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -74,17 +74,22 @@ def load(extra: Sequence[Path] = (), *, keep_all: bool = False) -> Catalogue:
         CatalogueError: a file is not valid TOML or a block has a wrong form. Patterns are not compiled here (see `check`).
     """
     fields = load_fields([p for p in extra if p.is_dir()])
-    events = [event for file, name in _files(extra) if file.name not in OTHER_FILES for event in _events(file.read_text(encoding="utf-8"), name)]
+    texts = list(_texts(extra))
+    events = [event for file, name, text in texts if file.name not in OTHER_FILES for event in _events(text, name)]
     if keep_all:
         events = [replace(event, counted=False) for event in events]
-    return Catalogue(fields, tuple(events), digest(extra, keep_all=keep_all))
+    return Catalogue(fields, tuple(events), _digest(texts, keep_all=keep_all))
 
 
 def digest(extra: Sequence[Path] = (), *, keep_all: bool = False) -> str:
     """Return the hash of the catalogue that `load` gives for the same arguments, without parsing its files."""
+    return _digest(_texts(extra), keep_all=keep_all)
+
+
+def _digest(texts: Iterable[tuple[Traversable | Path, str, str]], *, keep_all: bool) -> str:
     found = hashlib.blake2b(digest_size=12)
-    for file, _ in _files(extra):
-        found.update(f"{file.name}\n{file.read_text(encoding='utf-8')}\n".encode())
+    for file, _, text in texts:
+        found.update(f"{file.name}\n{text}\n".encode())
     if keep_all:
         found.update(b"keep all")
     return found.hexdigest()
@@ -94,6 +99,12 @@ def digest(extra: Sequence[Path] = (), *, keep_all: bool = False) -> str:
 def _events(text: str, name: str) -> tuple[EventPattern, ...]:
     """Return the blocks in a file's text, which a process parses once."""
     return tuple(parse_events(text, name))
+
+
+def _texts(extra: Sequence[Path]) -> Iterator[tuple[Traversable | Path, str, str]]:
+    """Yield each file, its name in errors, and its text."""
+    for file, name in _files(extra):
+        yield file, name, file.read_text(encoding="utf-8")
 
 
 def _files(extra: Sequence[Path]) -> Iterator[tuple[Traversable | Path, str]]:
