@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from forensics.catalogue.recogniser import Recognised
 from forensics.errors import own_fault, reason_of
 from forensics.evidence.streams import BLOCK, Readable
-from forensics.extract.chunks import EVENT, Chunk, Classification, Content, RecordBatch
+from forensics.extract.chunks import EVENT, Chunk, Classification, Content, RecordBatch, Values, array_of, places_of
 from forensics.records.json_documents import Document
 from forensics.records.line_reader import MAX_RECORD_BYTES, ZERO_RUN, Assembler, Between, PlacedRecord, Record, RecordReader, decode, utc
 from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer
 from forensics.records.vectorized.line_fields import NO_TIME
 from forensics.snapshots.detection import READERS
-from forensics.snapshots.observation import Broken, Observation, Strange
+from forensics.snapshots.observation import COMMIT_VALUES, Broken, Observation, Placed, Strange
 from forensics.snapshots.observation import Line as SnapshotLine
 
 #: Maximum number of records (or observations) in a chunk, and of their bytes.
@@ -26,6 +28,7 @@ _MAX_BYTES = 4 << 20
 _BLOCK = 64 << 10
 #: Category of observations in snapshots.
 SNAPSHOT = "snapshot"
+_COMMIT_TYPES = {name: pa.string() if name == "metadata" else pa.int64() for name in COMMIT_VALUES}
 
 
 @dataclass
@@ -63,15 +66,21 @@ class _SingleReader:
         """Return the chunk, and begin another one."""
         chunk = self._chunk
         if self._found:
-            contents, raws, columns, collectors = zip(*self._found, strict=True)
-            borders, which = np.cumsum([0, *map(len, raws)]), np.arange(len(contents))
+            found, raws, columns, collectors = zip(*self._found, strict=True)
+            borders, numbers = np.cumsum([0, *map(len, raws)]), dict[Content, int]()
+            which = np.array([numbers.setdefault(content, len(numbers)) for content in found])
+            contents = list(numbers)
             offsets, lines, again, times, resolutions = np.array(columns, np.int64).T
             buffer = Buffer.of(b"".join(raws))
             chunk.batch = RecordBatch(
-                contents, which, {}, buffer, borders[:-1], borders[1:], offsets, lines, again > 0, times, resolutions, collectors
+                contents, which, self._values(), buffer, borders[:-1], borders[1:], offsets, lines, again > 0, times, resolutions, collectors
             )
         self._begin()
         return chunk
+
+    def _values(self) -> dict[str, Values]:
+        """Return columns in which records with the same content differ."""
+        return {}
 
     def _add(
         self,
@@ -231,6 +240,11 @@ class WrappedReader(_SingleReader):
             self._chunk.zero_runs.append((line, at, left))
 
 
+def _content(event: str, captures: Mapping[str, Any], message: str) -> Content:
+    found = Recognised(event, SNAPSHOT, dict(captures), message, None, None)  # type: ignore[arg-type]  # of no pattern
+    return Content(Record("", message=message), Classification(EVENT, found))
+
+
 class SnapshotReader(_SingleReader):
     """A reader of a snapshot.
 
@@ -245,13 +259,19 @@ class SnapshotReader(_SingleReader):
 
     def observations(self, stream: Readable) -> Iterator[Observation]:
         """Yield all observations."""
-        yield from (item for item in READERS[self._kind](self._lines(stream)) if isinstance(item, Observation))
+        for item in READERS[self._kind](self._lines(stream)):
+            if isinstance(item, Placed):
+                yield item.commit.observation(item.event)
+            elif isinstance(item, Observation):
+                yield item
 
     def read(self, stream: Readable) -> Iterator[Chunk]:
         """Yield chunks of all observations."""
         try:
             for item in READERS[self._kind](self._lines(stream)):
                 match item:
+                    case Placed():
+                        self._take_commit(item)
                     case Observation():
                         self._take(item)
                     case Strange():
@@ -269,10 +289,31 @@ class SnapshotReader(_SingleReader):
         number = self._seen_at[1] + 1 if self._seen_at[0] == item.offset else 0
         self._seen_at = item.offset, number
         raw = item.raw.rstrip(b"\r\n") + (b"\0%d" % number if number else b"")
-        event = Recognised(item.event, SNAPSHOT, dict(item.captures), item.message, None, None)  # type: ignore[arg-type]  # of no pattern
-        content = Content(Record("", message=item.message), Classification(EVENT, event))
-        self._add(content, raw, item.offset, item.line, item.ts)
+        self._add(_content(item.event, item.captures, item.message), raw, item.offset, item.line, item.ts)
         self._chunk.layouts[self._kind] += 1
+
+    def _take_commit(self, item: Placed) -> None:
+        """Take a commit. Those of a partition share their content; what differs is in columns."""
+        event, commit = item
+        content = commit.of.contents.get(event)
+        if content is None:
+            content = commit.of.contents[event] = _content(event, commit.of.captures, commit.of.message(event))
+        self._add(content, commit.raw.rstrip(b"\r\n"), commit.offset, commit.line, commit.ts)
+        self._own.append((len(self._found) - 1, commit.values))
+        self._chunk.layouts[self._kind] += 1
+
+    def _begin(self) -> None:
+        super()._begin()
+        #: The index of each commit among the records, and the values of its captures.
+        self._own: list[tuple[int, tuple[Any, ...]]] = []
+
+    def _values(self) -> dict[str, Values]:
+        if not self._own:
+            return {}
+        places, rows = zip(*self._own, strict=True)
+        at = places_of(np.array(places), len(self._found))
+        columns = zip(COMMIT_VALUES, zip(*rows, strict=True), strict=True)
+        return {name: (at, array_of(values, _COMMIT_TYPES[name])) for name, values in columns}
 
     def _lines(self, stream: Readable) -> Iterator[SnapshotLine]:
         """Yield the lines of a text, including a last line without a line break."""

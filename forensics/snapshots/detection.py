@@ -29,7 +29,9 @@ _TOPIC_LINE = re.compile(r"\s*Topic: ?\S+\s+(?:TopicId: ?\S*\s+)?(?:PartitionCou
 _DUMP_LINE = re.compile(
     r"Dumping \S.*__consumer_offsets-\d+|(?:\| )?offset: \d+ .* key: (?:(?:offset|metadata|offset_commit|group_metadata)::|\{\"(?:metadata|type)\")"
 )
-_FORMATTED = re.compile(r'\{"key":\{"(?:version|type)":"?\d+"?,"data":\{"group(?:Id)?":')
+_FORMATTED = re.compile(
+    r'\{"key":\{"(?:version|type)":"?\d+"?,"data":\{"group(?:Id)?":|\[[^\]\s,][^\]]*,[^\],]+,\d+\]::(?:OffsetAndMetadata\(offset=|\[OffsetMetadata\[|NULL$)'
+)
 _FIRST_LINES = 400
 _RARE = 10
 

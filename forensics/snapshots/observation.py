@@ -54,6 +54,68 @@ class Observation:
         return cls(line.number, line.offset, line.raw, event, line.text.strip() if message is None else message, kept, ts)
 
 
+@dataclass(slots=True, eq=False)
+class Committed:
+    """What all commits of a group's partition have in common, so that each of millions holds only what differs.
+
+    Attributes:
+        captures: captures that all of them have.
+        subject: group and partition, for the message.
+        contents: what a reader keeps by event.
+    """
+
+    captures: Mapping[str, Any]
+    subject: str
+    contents: dict[str, Any] = field(default_factory=dict)
+
+    def message(self, event: str) -> str:
+        """Return the text of a commit that becomes an event of this name; the offset is a column."""
+        return f"{self.subject}: {_COMMIT_WORDS[event]}"
+
+
+class Commit(NamedTuple):
+    """A commit in a dump of __consumer_offsets; becomes a row of `event_row`.
+
+    Attributes:
+        line: number of its line.
+        offset: position of its first byte.
+        raw: its bytes.
+        of: its group and partition.
+        ts: time of its record, or of the end of its transaction, by the coordinator's clock, microseconds UTC.
+        values: captures of its own.
+    """
+
+    line: int
+    offset: int
+    raw: bytes
+    of: Committed
+    ts: int | None
+    values: tuple[Any, ...]
+
+    def observation(self, event: str) -> Observation:
+        """Return the commit as an observation."""
+        own = {k: v for k, v in zip(COMMIT_VALUES, self.values, strict=True) if v is not None}
+        return Observation(self.line, self.offset, self.raw, event, self.of.message(event), {**self.of.captures, **own}, self.ts)
+
+
+#: Captures in which the commits of a partition differ.
+COMMIT_VALUES = ("offset", "leader_epoch", "metadata", "expire_ms", "log_offset", "log_run", "producer_id")
+_COMMIT_WORDS = {
+    "offset_stored": "last commit",
+    "offset_removed": "the commit was removed",
+    "offset_superseded": "commit",
+    "offset_aborted": "commit in a transaction that did not end with it",
+    "offset_pending": "commit in an open transaction",
+}
+
+
+class Placed(NamedTuple):
+    """A commit, and the event that it becomes."""
+
+    event: str
+    commit: Commit
+
+
 @dataclass(frozen=True, slots=True)
 class Strange:
     """A line that does not fit the format; `text` is the part that may be stored."""
@@ -69,7 +131,7 @@ class Broken:
     reason: str
 
 
-Item = Observation | Strange | Broken
+Item = Observation | Placed | Strange | Broken
 Reader = Callable[[Iterable[Line]], Iterator[Item]]
 
 

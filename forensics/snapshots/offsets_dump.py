@@ -2,9 +2,11 @@
 
 Keys: `metadata::G` and `offset::G:topic:0` (0.9 to 1.0; the latter until 2.4), `{"metadata":"G"}` (1.1 to 2.4), `group_metadata::group=G` and
 `offset_commit::group=G,partition=t-0` (2.5 to 3.7), `{"type":"2","data":{...}}` (from 3.8: the record's type and its fields by name, including those
-of KIP-848 groups). Also the output of the console consumer's formatters since 3.8: one JSON object with `key` and `value` per line.
+of KIP-848 groups). Also the output of the console consumer's formatters: `[G,topic,0]::[OffsetMetadata[10,meta],CommitTime 1,ExpirationTime 2]`
+(0.9 to 2.0), `[G,topic,0]::OffsetAndMetadata(offset=10, ...)` (2.1 to 3.9), and since 3.8 one JSON object with `key` and `value` per line.
 
-Only the last commit of each group and partition is kept, because a partition of the topic contains millions.
+A partition of the topic contains millions of commits. They are yielded as they are read, each when the next one of its group and partition is known, so
+that memory grows with the partitions and open transactions only.
 """
 
 from __future__ import annotations
@@ -14,10 +16,11 @@ import binascii
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from forensics.catalogue.embedded_protocol import decode_assignment_bytes, decode_connect_url
-from forensics.snapshots.observation import Item, Line, Observation, Strange, moment_of
+from forensics.snapshots.observation import Commit, Committed, Item, Line, Observation, Placed, Strange, moment_of
 
 _DUMPING = re.compile(r"Dumping .*?__consumer_offsets-(\d+)")
 _RECORD = re.compile(r"(?:\| )?offset: (\d+)\s")
@@ -29,7 +32,15 @@ _KEY = re.compile(r" key: (.*?)(?: payload: (.*))?$", re.DOTALL)
 _COMMIT = re.compile(
     r"offset_commit::group=(?P<group>.*),partition=(?P<partition>[^,]+-\d+)$|offset::(?P<old_group>.*):(?P<topic>[^:]+):(?P<number>\d+)$"
 )
-_COMMITTED = re.compile(r"(?:offset=)?(-?\d+)(?:[,:].*)?$")
+_COMMITTED = re.compile(r"(?:offset=)?(-?\d+)(?:(?:,metadata=|[,:])(.*))?$", re.DOTALL)
+_PRINTED = re.compile(r"\[(?P<key>[^\]]+)\]::(?P<value>.*)$")
+_PRINTED_OLD = re.compile(r"\[OffsetMetadata\[(?P<offset>-?\d+),(?P<metadata>.*)\] ?,CommitTime (?P<at>\d+),ExpirationTime (?P<expire>\d+)\]$")
+_PRINTED_NEW = re.compile(
+    r"OffsetAndMetadata\(offset=(?P<offset>-?\d+), leaderEpoch=(?:Optional\[(?P<epoch>\d+)\]|Optional\.empty), metadata=(?P<metadata>.*), "
+    r"commitTimestamp=(?P<at>\d+), expireTimestamp=(?:(?:Some\(|OptionalLong\[)(?P<expire>\d+)[)\]]|None|OptionalLong\.empty)\)$"
+)
+_PRODUCER = re.compile(r"\bproducerId: (\d+) ")
+_MARKER = re.compile(r"\bendTxnMarker: (COMMIT|ABORT)\b")
 _OLD_METADATA = re.compile(r"(?P<type>[^:]*):(?P<protocol>[^{}]*?):(?P<generation>-?\d+):(?P<assignment>\{.*\})$", re.DOTALL)
 _MEMBER = re.compile(r"(?:^\{|,)(?P<member>[^=,{}]+)=(?P<assigned>\[[^\[\]]*\](?::[0-9A-F]*)?|[0-9A-F]*)(?=,|\}$)")
 _DELETED = {"<DELETE>", "null", None}
@@ -38,47 +49,120 @@ _LEADING_ZEROS = 7
 _TYPES = {0: "offset", 1: "offset", 2: "group", 3: "group", 6: "target_epoch", 5: "member", 7: "target", 8: "current"}
 
 
+@dataclass(slots=True)
+class _Place:
+    """A group's partition: what its commits have in common, and the last one, with its event."""
+
+    of: Committed
+    last: Commit | None = None
+    event: str = ""
+
+
+@dataclass(slots=True)
+class _Log:
+    """How much of a partition of the topic was read: the last offset, and the number of gaps before it. A dump that does not begin at 0 begins with one."""
+
+    last: int = -1
+    gaps: int = 0
+
+    def see(self, log_offset: int | None) -> None:
+        """Take note of a record that was read completely."""
+        if log_offset is not None:
+            self.gaps += log_offset != self.last + 1
+            self.last = log_offset
+
+
 class OffsetsDump:
-    """A reader of records, one by one, which yields the last commits at the end."""
+    """A reader of records, one by one."""
 
     def __init__(self) -> None:
-        self._commits: dict[tuple[str, str], Observation] = {}
+        self._places: dict[tuple[int | None, str, str], _Place] = {}
         self._partition: int | None = None
         self._ts: int | None = None
+        self._log_offset: int | None = None
+        self._log = _Log()
+        self._logs: dict[int | None, _Log] = {None: self._log}
+        #: Producer of the transactional batch that is being read, and commits by producer whose transaction has not ended yet.
+        self._producer: int | None = None
+        self._open: dict[int, list[tuple[_Place, Commit, str]]] = {}
 
     def read(self, lines: Iterable[Line]) -> Iterator[Item]:
         for line in lines:
             text = line.text.strip()
-            if not text or moment_of(text) is not None:
-                continue
-            if dumping := _DUMPING.match(text):
-                self._partition = int(dumping[1])
+            if text.startswith("baseOffset: "):
+                self._producer = _producer_of(text)
             elif _RECORD.match(text) or text.startswith(("key: ", "| key: ")):
                 yield from self._record(line, text)
             elif text.startswith("{") and '"key"' in text:
                 yield from self._formatted(line, text)
-            elif not _OTHER.match(text):
+            elif dumping := _DUMPING.match(text):
+                self._partition, self._producer = int(dumping[1]), None
+                self._log = self._logs.setdefault(self._partition, _Log())
+            elif text.startswith("[") and "]::" in text:
+                yield from self._printed(line, text)
+            elif text and not _OTHER.match(text) and moment_of(text) is None:
                 yield Strange(line.number, text)
-        yield from self._commits.values()
+        for held in self._open.values():
+            yield from (Placed("offset_pending", commit) for _, commit, _ in held)
+        yield from (Placed(place.event, place.last) for place in self._places.values() if place.last)
 
     def _record(self, line: Line, text: str) -> Iterator[Item]:
+        found = _RECORD.match(text)
+        self._log_offset = int(found[1]) if found else None
         key = _KEY.search(" " + text)
         self._ts = _micros(_TIME.search(text))
+        if not text.startswith("|"):
+            self._producer = _producer_of(text)  # up to 2.2, a record has no line of its batch
         if key is None:
-            return  # control records, and tombstones up to 2.4
+            if marker := _MARKER.search(text):
+                self._log.see(self._log_offset)
+                yield from self._ended(marker[1] == "COMMIT")
+            return  # control records of early releases, and tombstones up to 2.4: a gap, because a removed commit may be one of them
         name, payload = key[1].strip(), key[2]
+        if name.startswith("unknown::"):
+            return
+        # Only what is read completely closes a gap.
+        last, gaps = self._log.last, self._log.gaps
+        self._log.see(self._log_offset)
+        for item in self._keyed(line, text, name, payload):
+            if isinstance(item, Strange):
+                self._log.last, self._log.gaps = last, gaps
+            yield item
+
+    def _keyed(self, line: Line, text: str, name: str, payload: str | None) -> Iterator[Item]:
         if commit := _COMMIT.match(name):
             partition = commit["partition"] or f"{commit['topic']}-{commit['number']}"
-            offset = _COMMITTED.match(payload or "")
-            self._commit(line, commit["group"] or commit["old_group"], partition, int(offset[1]) if offset else None)
+            value = _COMMITTED.match(payload or "")
+            # A number at the end of a file may have lost digits.
+            if payload is None or payload not in _DELETED and (value is None or not line.raw.endswith(b"\n")):
+                yield Strange(line.number, text)
+                return
+            yield from self._commit(
+                line, commit["group"] or commit["old_group"], partition, {"offset": value[1], "metadata": value[2]} if value else None
+            )
         elif name.startswith("metadata::"):
             yield from self._old_metadata(line, name.removeprefix("metadata::"), payload)
         elif name.startswith("group_metadata::group="):
             yield from self._text_metadata(line, name.removeprefix("group_metadata::group="), payload)
         elif name.startswith("{"):
             yield from self._json(line, name, payload)
-        elif not name.startswith("unknown::"):
+        else:
             yield Strange(line.number, text)
+
+    def _printed(self, line: Line, text: str) -> Iterator[Item]:
+        """Yield a commit as the console consumer's formatter prints it up to 3.9; a topic has no comma, a group may have some."""
+        found = _PRINTED.match(text)
+        group, topic, number = found["key"].rsplit(",", 2) if found and found["key"].count(",") >= 2 else ("", "", "")
+        value = (_PRINTED_NEW.match(found["value"]) or _PRINTED_OLD.match(found["value"])) if found else None
+        if found is None or not number.isdigit() or value is None and found["value"] != "NULL":
+            yield Strange(line.number, text)
+            return
+        self._log_offset, self._ts, self._producer = None, None, None
+        data = value and {
+            "offset": value["offset"], "metadata": value["metadata"], "commitTimestamp": value["at"], "expireTimestamp": value["expire"],
+            "leaderEpoch": value.groupdict().get("epoch"),
+        }  # fmt: skip
+        yield from self._commit(line, group, f"{topic}-{number}", data)
 
     def _json(self, line: Line, name: str, payload: str | None) -> Iterator[Item]:
         try:
@@ -88,7 +172,9 @@ class OffsetsDump:
             return
         if isinstance(key.get("metadata"), str):
             yield from self._text_metadata(line, key["metadata"], payload)
-        elif isinstance(key.get("data"), dict):
+        elif not isinstance(key.get("data"), dict) or value is not None and _data(value) is None:
+            yield Strange(line.number, line.text)
+        else:
             yield from self._typed(line, _number(key.get("type")), key["data"], _data(value))
 
     def _formatted(self, line: Line, text: str) -> Iterator[Item]:
@@ -97,23 +183,60 @@ class OffsetsDump:
         except (ValueError, RecursionError):
             yield Strange(line.number, text)
             return
-        key = row.get("key")
-        if isinstance(key, dict) and isinstance(key.get("data"), dict):
-            self._ts = None
-            yield from self._typed(line, _number(key.get("type", key.get("version"))), key["data"], _data(row.get("value")))
+        key, value = row.get("key"), row.get("value")
+        if not isinstance(key, dict) or not isinstance(key.get("data"), dict) or value is not None and _data(value) is None:
+            yield Strange(line.number, text)
+        else:
+            self._ts, self._log_offset, self._producer = None, None, None
+            yield from self._typed(line, _number(key.get("type", key.get("version"))), key["data"], _data(value))
 
-    def _commit(self, line: Line, group: str, partition: str, offset: int | None, data: Mapping[str, Any] | None = None) -> None:
-        committed = (data or {}).get("commitTimestamp")
-        captures = {
-            "group_id": group,
-            "partition": partition,
-            "topic": partition.rpartition("-")[0],
-            "offset": offset,
-            "offsets_partition": self._partition,
-        }
-        ts = self._ts if self._ts is not None else committed * 1000 if isinstance(committed, int) and committed > 0 else None
-        message = f"{group} committed {partition} at {offset}" if offset is not None else f"{group}'s commit of {partition} was removed"
-        self._commits[group, partition] = Observation.of(line, "offset_stored" if offset is not None else "offset_removed", captures, ts, message)
+    def _commit(self, line: Line, group: str, partition: str, data: Mapping[str, Any] | None) -> Iterator[Item]:
+        """Take a commit; None is a tombstone. It is yielded when the next one, or the end, shows whether it is the last."""
+        key = self._partition, group, partition
+        place = self._places.get(key)
+        if place is None:
+            captures = {"group_id": group, "partition": partition, "topic": partition.rpartition("-")[0], "offsets_partition": self._partition}
+            shared = Committed({k: v for k, v in captures.items() if v is not None}, f"{group} {partition}")
+            place = self._places[key] = _Place(shared)
+        offset = None if data is None else _number(data.get("offset"))
+        if data is not None and offset is None:
+            yield Strange(line.number, line.text)
+            return
+        ts, run = self._ts, None if self._log_offset is None else self._log.gaps
+        if data is None:
+            commit = Commit(line.number, line.offset, line.raw, place.of, ts, (None, None, None, None, self._log_offset, run, self._producer))
+        else:
+            if ts is None and (at := _number(data.get("commitTimestamp"))) and at > 0:
+                ts = at * 1000
+            epoch, expire = _number(data.get("leaderEpoch")), _number(data.get("expireTimestamp"))
+            metadata = data.get("metadata")
+            values = (
+                offset, None if epoch is None or epoch < 0 else epoch, str(metadata) if metadata and metadata != "NO_METADATA" else None,
+                None if expire is None or expire < 0 else expire, self._log_offset, run, self._producer,
+            )  # fmt: skip
+            commit = Commit(line.number, line.offset, line.raw, place.of, ts, values)
+        event = "offset_removed" if data is None else "offset_stored"
+        if self._producer is not None:
+            self._open.setdefault(self._producer, []).append((place, commit, event))
+        else:
+            yield from self._take(place, commit, event)
+
+    def _take(self, place: _Place, commit: Commit, event: str) -> Iterator[Item]:
+        if place.last:
+            yield Placed("offset_superseded", place.last)
+        place.last, place.event = commit, event
+
+    def _ended(self, committed: bool) -> Iterator[Item]:
+        """Take or drop the commits of a transaction that ends. They count from its end; of several of one partition, only the last does."""
+        held = self._open.pop(self._producer, ()) if self._producer is not None else ()
+        last = {id(place): commit for place, commit, _ in held}
+        for place, commit, event in held:
+            if committed and last[id(place)] is commit:
+                log_offset = commit.values[4] if self._log_offset is None else self._log_offset
+                values = (*commit.values[:4], log_offset, None if log_offset is None else self._log.gaps, self._producer)
+                yield from self._take(place, commit._replace(ts=self._ts or commit.ts, values=values), event)
+            else:
+                yield Placed("offset_aborted", commit)
 
     def _old_metadata(self, line: Line, group: str, payload: str | None) -> Iterator[Item]:
         found = _OLD_METADATA.match(payload or "")
@@ -158,7 +281,7 @@ class OffsetsDump:
         if not isinstance(group, str):
             return
         if "topic" in key and "partition" in key:
-            self._commit(line, group, f"{key['topic']}-{key['partition']}", _number((value or {}).get("offset")), value)
+            yield from self._commit(line, group, f"{key['topic']}-{key['partition']}", value)
         elif kind == 2:
             yield from self._classic(line, group, value)
         elif "memberId" in key:
@@ -210,20 +333,30 @@ class OffsetsDump:
             "revoked_partitions": _by_topic_id(revoking) or None, "columns": columns,
         })  # fmt: skip
 
+    def _placed(self) -> dict[str, Any]:
+        run = None if self._log_offset is None else self._log.gaps
+        return {"offsets_partition": self._partition, "log_offset": self._log_offset, "log_run": run}
+
     def _group(self, line: Line, group: str, captures: dict[str, Any], *, removed: bool = False) -> Observation:
         generation = captures.get("generation")
         words = "removed" if removed else "stored" if generation is None else f"stored at generation {generation}"
         event = "group_removed" if removed else "group_stored"
-        return Observation.of(line, event, {"group_id": group, "offsets_partition": self._partition, **captures}, self._ts, f"{group} {words}")
+        return Observation.of(line, event, {"group_id": group, **self._placed(), **captures}, self._ts, f"{group} {words}")
 
     def _member(self, line: Line, group: str, member: str, captures: dict[str, Any], event: str = "member_stored") -> Observation:
-        captures_of = {"group_id": group, "member_id": member, "offsets_partition": self._partition, **captures}
+        captures_of = {"group_id": group, "member_id": member, **self._placed(), **captures}
         return Observation.of(line, event, captures_of, self._ts, f"{member} of {group}")
 
 
 def read_dump(lines: Iterable[Line]) -> Iterator[Item]:
-    """Yield groups, members and last commits from such a dump."""
+    """Yield groups, members and commits from such a dump."""
     return OffsetsDump().read(lines)
+
+
+def _producer_of(text: str) -> int | None:
+    """Return the producer of a batch of a transaction."""
+    found = _PRODUCER.search(text) if " isTransactional: true " in text else None
+    return int(found[1]) if found else None
 
 
 def _assigned_text(text: str) -> dict[str, Any]:

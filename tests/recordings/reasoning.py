@@ -100,6 +100,36 @@ def score_ledger(recording: Recording, rows: list[Row], clock: Clock) -> Agreeme
     return result
 
 
+def score_commits(recording: Recording, rows: list[Row], owners: dict[str, str]) -> tuple[Agreement, Agreement]:
+    """Rows of `offset_commit` compared with the commits that succeeded by the consumers' own records.
+
+    Args:
+        recording: the ground truth.
+        rows: the commits.
+        owners: consumer by member id.
+
+    Returns:
+        Precision: did the consumer that a row names commit this offset. Recall: is each commit of a consumer a row that names it.
+    """
+    true = {
+        (name, f"{p['topic']}-{p['partition']}", p["offset"])
+        for name, lines in recording.callbacks.items()
+        for line in lines
+        if line["name"] == "offsets_committed" and line["success"]
+        for p in line["offsets"]
+    }
+    found = {(owners[str(r["member_id"])], str(r["partition"]), r["offset"]) for r in rows if str(r["member_id"]) in owners}
+    precision, recall = Agreement(), Agreement()
+    for commit in sorted(found):
+        # A consumer that is frozen or killed may not note an answer, and its records end with the scenario.
+        late = commit[2] > max((o for c, p, o in true if (c, p) == commit[:2]), default=0)
+        if not late:
+            precision.judge(str(commit), 0, 0, commit not in true)
+    for commit in sorted(true):
+        recall.judge(str(commit), 0, 0, commit not in found)
+    return precision, recall
+
+
 def holes(spans: list[Span], until_ms: int) -> list[tuple[str, int, int]]:
     """Return resource, from, to: times without an owner, between its first owner and the end of the ground truth; frozen owners count as owners."""
     found, held = [], {}

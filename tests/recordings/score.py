@@ -14,6 +14,7 @@ import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.dataset as ds
@@ -63,6 +64,18 @@ def ingest(recording: Recording, case: Path, withhold: str | None) -> list[str]:
         # One Spark for all recordings: a JVM of its own for each would take most of the time.
         views.build(read_in([logs], case).case, engine())
     return left_out
+
+
+def read_all(recording: Recording, case: Path) -> Callable[[str], list[Row]]:
+    """Make a case of a recording's logs and of what was saved beside them; return a function that reads a view."""
+    folders = [folder for folder in (recording.logs, recording.path / "witness") if folder.is_dir()]
+    views.build(read_in(folders, case).case, engine())
+
+    def rows(view: str) -> list[Row]:
+        found: list[Row] = ds.dataset(case_folder.open_case(case).view_path(view), format="parquet").to_table().to_pylist()
+        return found
+
+    return rows
 
 
 def read_views(case_path: Path, missing: list[str]) -> dict[str, list[Row]]:

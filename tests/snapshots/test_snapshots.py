@@ -12,14 +12,14 @@ import pytest
 
 from forensics.records.layout_detection import SAMPLE_BYTES
 from forensics.snapshots.detection import READERS, kind_of, sample_lines
-from forensics.snapshots.observation import Broken, Observation, Strange, moment_of
+from forensics.snapshots.observation import Broken, Observation, Placed, Strange, moment_of
 
 
 def read(text: str | bytes, expected_kind: str) -> list[Observation]:
     """Return the rows of a text; it must be of the kind and contain nothing unknown."""
     data = text.encode() if isinstance(text, str) else text
     assert kind_of(data, fitting=0, lines=1) == expected_kind
-    items = list(READERS[expected_kind](sample_lines(data)))
+    items = [i.commit.observation(i.event) if isinstance(i, Placed) else i for i in READERS[expected_kind](sample_lines(data))]
     assert [i for i in items if not isinstance(i, Observation)] == []
     return items
 
@@ -205,22 +205,90 @@ def test_consumers_in_an_older_dump() -> None:
         "offsets_dump",
     )
     assert [m["assigned_partitions"] for m in of(items, "member_stored")] == [["orders-0", "orders-1"], ["orders-2"], []]
-    assert of(items, "group_removed") == [{"group_id": "app", "offsets_partition": 7}]
+    assert of(items, "group_removed") == [{"group_id": "app", "offsets_partition": 7, "log_offset": 2, "log_run": 1}]
 
 
-def test_the_last_commit_of_each_partition_is_told() -> None:
+def commits(items: list[Observation]) -> list[tuple]:
+    """Return event, group, partition, offset, time in milliseconds and place in the log of each commit, in order of lines."""
+    found = sorted((i for i in items if i.event.startswith("offset_")), key=lambda i: i.line)
+    return [
+        (i.event.removeprefix("offset_"), i.captures["group_id"], i.captures["partition"], i.captures.get("offset"), i.ts and i.ts // 1000,
+         i.captures.get("log_offset"), i.captures.get("log_run")) for i in found
+    ]  # fmt: skip
+
+
+def test_every_commit_is_read() -> None:
     items = read(
-        HEAD + "offset: 1 CreateTime: 5 key: offset::a:b:orders:0 payload: 10\noffset: 2 CreateTime: 6 key: offset::a:b:orders:0 payload: 12:meta\n"
-        "| offset: 3 CreateTime: 7 key: offset_commit::group=app,partition=pay-day-3 payload: offset=9,metadata=x\n"
-        "| offset: 4 CreateTime: 8 key: offset_commit::group=old,partition=pay-0 payload: <DELETE>\n"
-        '| offset: 5 CreateTime: 9 key: {"type":"1","data":{"group":"app","topic":"orders","partition":4}} payload: '
-        '{"version":"3","data":{"offset":121,"leaderEpoch":-1,"metadata":"","commitTimestamp":9}}\n',
+        HEAD + "offset: 0 CreateTime: 5 key: offset::a:b:orders:0 payload: 10\noffset: 1 CreateTime: 6 key: offset::a:b:orders:0 payload: 12:meta\n"
+        "| offset: 2 CreateTime: 7 key: offset_commit::group=app,partition=pay-day-3 payload: offset=9,metadata=x,y\n"
+        "| offset: 5 CreateTime: 8 key: offset_commit::group=old,partition=pay-0 payload: <DELETE>\n"
+        '| offset: 6 CreateTime: 9 key: {"type":"1","data":{"group":"app","topic":"orders","partition":4}} payload: '
+        '{"version":"3","data":{"offset":121,"leaderEpoch":2,"metadata":"","commitTimestamp":9}}\n',
         "offsets_dump",
     )
-    assert [(c["group_id"], c["partition"], c["offset"]) for c in of(items, "offset_stored")] == [
-        ("a:b", "orders-0", 12), ("app", "pay-day-3", 9), ("app", "orders-4", 121),
+    assert commits(items) == [
+        ("superseded", "a:b", "orders-0", 10, 5, 0, 0), ("stored", "a:b", "orders-0", 12, 6, 1, 0), ("stored", "app", "pay-day-3", 9, 7, 2, 0),
+        ("removed", "old", "pay-0", None, 8, 5, 1), ("stored", "app", "orders-4", 121, 9, 6, 1),
     ]  # fmt: skip
-    assert [c["partition"] for c in of(items, "offset_removed")] == ["pay-0"]
+    assert [c.get("metadata") for c in of(items, "offset_stored")] == ["meta", "x,y", None]
+    assert of(items, "offset_stored")[2]["leader_epoch"] == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[a,b,orders,0]::[OffsetMetadata[10,NO_METADATA],CommitTime 1479708539051,ExpirationTime 1480313339051]",
+        "[a,b,orders,0]::OffsetAndMetadata(offset=10, leaderEpoch=Optional.empty, metadata=, commitTimestamp=1479708539051, expireTimestamp=Some(1480313339051))",
+        "[a,b,orders,0]::OffsetAndMetadata(offset=10, leaderEpoch=Optional.empty, metadata=, commitTimestamp=1479708539051, "
+        "expireTimestamp=OptionalLong[1480313339051])",
+        '{"key":{"version":1,"data":{"group":"a,b","topic":"orders","partition":0}},"value":{"version":1,"data":{"offset":10,"metadata":"",'
+        '"commitTimestamp":1479708539051,"expireTimestamp":1480313339051}}}',
+        '{"key":{"type":"1","data":{"group":"a,b","topic":"orders","partition":0}},"value":{"version":"1","data":{"offset":10,"metadata":"",'
+        '"commitTimestamp":1479708539051,"expireTimestamp":1480313339051}}}',
+    ],
+)
+def test_commits_as_the_console_consumer_prints_them(line: str) -> None:
+    removed = (
+        '{"key":{"version":1,"data":{"group":"a,b","topic":"orders","partition":0}},"value":null}' if line.startswith("{") else "[a,b,orders,0]::NULL"
+    )
+    items = read(f"{line}\n{removed}\n", "offsets_dump")
+    assert commits(items) == [
+        ("superseded", "a,b", "orders-0", 10, 1479708539051, None, None),
+        ("removed", "a,b", "orders-0", None, None, None, None),
+    ]
+    assert items[0].captures["expire_ms"] == 1480313339051
+
+
+def test_commits_of_a_transaction_count_from_its_end() -> None:
+    def batch(at: int, producer: int, *, control: bool = False) -> str:
+        return (
+            f"baseOffset: {at} lastOffset: {at} count: 1 baseSequence: 0 lastSequence: 0 producerId: {producer} producerEpoch: 0 partitionLeaderEpoch: 0 "
+            f"isTransactional: {'true' if producer >= 0 else 'false'} isControl: {'true' if control else 'false'} position: 0 CreateTime: {at} isvalid: true\n"
+        )
+
+    def commit(at: int, offset: int, producer: int) -> str:
+        return batch(at, producer) + f"| offset: {at} CreateTime: {at} key: offset_commit::group=g,partition=t-0 payload: offset={offset}\n"
+
+    def end(at: int, producer: int, how: str) -> str:
+        return (
+            batch(at, producer, control=True)
+            + f"| offset: {at} CreateTime: {at} keySize: 4 sequence: -1 headerKeys: [] endTxnMarker: {how} coordinatorEpoch: 0\n"
+        )
+
+    text = commit(0, 10, 7) + commit(1, 5, -1) + end(2, 7, "COMMIT") + commit(3, 90, 7) + end(4, 7, "ABORT") + commit(5, 20, 8)
+    found = commits(read(HEAD + text, "offsets_dump"))
+    assert found == [
+        ("stored", "g", "t-0", 10, 2, 2, 0), ("superseded", "g", "t-0", 5, 1, 1, 0), ("aborted", "g", "t-0", 90, 3, 3, 0), ("pending", "g", "t-0", 20, 5, 5, 0)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("size", range(1, 260, 7))
+def test_a_dump_that_is_cut_has_no_wrong_commit(size: int) -> None:
+    text = HEAD + "".join(
+        f"| offset: {n} CreateTime: {n} key: offset_commit::group=g,partition=t-0 payload: offset={1000 * n + 999},metadata=m\n" for n in range(3)
+    )
+    found = list(READERS["offsets_dump"](sample_lines(text[:-size].encode())))
+    assert all(p.commit.values[0] % 1000 == 999 for p in found if isinstance(p, Placed))
 
 
 def test_group_metadata_of_newer_dumps() -> None:
@@ -455,7 +523,10 @@ def test_every_witness_of_every_recording_is_read_whole() -> None:
             continue
         assert file.name.startswith(tuple(k for k, v in names.items() if v == kind)) or (kind == "properties" and file.suffix == ".properties"), file
         items = list(READERS[kind](sample_lines(data)))
-        assert items and all(isinstance(i, Observation) for i in items), (file, [i for i in items if not isinstance(i, Observation)][:3])
+        assert items and all(isinstance(i, Observation | Placed) for i in items), (
+            file,
+            [i for i in items if not isinstance(i, Observation | Placed)][:3],
+        )
     from forensics.records.layout_detection import profile_of
     from forensics.records.layouts import packaged
 

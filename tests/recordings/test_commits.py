@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a dump of `__consumer_offsets` shows, compared with what the consumers of the recordings noted themselves."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from reasoning import score_commits
+from score import read_all
+from scoring import owner_of
+from truth import recordings
+
+ROOT = os.environ.get("FORENSICS_RECORDINGS")
+#: Those with a dump that has commits; the others' dumps are of groups that commit none.
+FOUND = recordings(Path(ROOT), ["consumers_eager", "consumers_cooperative", "static_fenced", "4.1.1-consumers_kip848"]) if ROOT else []
+GIVEN = [pytest.param(r, id=r.name, marks=() if "3.9.1-consumers_eager" in r.name else pytest.mark.slow) for r in FOUND]
+
+pytestmark = [pytest.mark.whole, pytest.mark.engine, pytest.mark.skipif(not FOUND, reason="FORENSICS_RECORDINGS names no directory of recordings")]
+
+
+@pytest.fixture(scope="module", params=GIVEN)
+def recording(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def rows(recording, tmp_path_factory):
+    """Rows of a view of the case that has the logs and what was saved beside them."""
+    return read_all(recording, tmp_path_factory.mktemp("case") / "case")
+
+
+def owners(recording, rows):
+    """Return the consumer of each member id."""
+    named = {str(m["member_id"]): owner_of(m["process_id"], recording.consumers) for m in rows("member")}
+    return {member: owner for member, owner in named.items() if owner}
+
+
+def test_commits_belong_to_those_who_made_them(recording, rows):
+    commits = rows("offset_commit")
+    precision, recall = score_commits(recording, commits, owners(recording, rows))
+    assert precision.wrong == []
+    assert precision.total > 700 or not any(c["generation"] for c in commits)
+    if "kip848" not in recording.name:  # such a group stores no generation with its members
+        assert recall.right >= 0.99 * recall.total, recall.wrong[:10]
+    assert all(c["kafka_cluster"] and c["is_next"] for c in commits)
