@@ -120,7 +120,8 @@ class _Causes:
         found = self._known_end(row, how)
         if not found and (is_closed := self._shutdown_after(row)) is not None:
             return self._closed(process_ids[0], is_closed)
-        return Condition("process_away", found, goes_on=not self._is_doubtful(row), targets=() if found else process_ids)
+        goes_on = not self._is_doubtful(row) and self._ends.go_on(process_ids, first(row["from_hi_ms"], row["from_lo_ms"]), self._knobs)
+        return Condition("process_away", found, goes_on=goes_on, targets=() if found else process_ids)
 
     def _completed_ms(self, row: Row) -> int | None:
         """Return when the groups that removed members of unknown processes had completed a generation without them; None: not all had, or no line says so."""
@@ -191,7 +192,7 @@ class _Causes:
         for process_id in row["process_ids"] or ():
             again = self._joined_after([process_id], row["group_ids"], row["from_hi_ms"])
             found: list[tuple[End, int | None]] = [(End.JOINED, again)] if again is not None else []
-            goes_on = not self._doubt.since([process_id], row["from_lo_ms"])
+            goes_on = not self._doubt.since([process_id], row["from_lo_ms"]) and self._ends.go_on([process_id], row["from_hi_ms"], self._knobs)
             yield Condition("process_away", found, goes_on=goes_on, targets=() if found else [process_id])
 
     def _joined_after(self, process_ids: Sequence[str], group_ids: Sequence[str] | None, since_ms: int | None) -> int | None:
@@ -352,7 +353,7 @@ class _Occurrences:
         if not (is_open if is_open is not None else it["to_ts"] is None):
             # A member that may have lost its membership is back when it has joined again.
             return Condition(state, [(End.PASSED, greatest(end_ms, plus(it["from_ts"], _facts(it).get("back_ms"))))])
-        return Condition(state, goes_on=True)
+        return Condition(state, goes_on=self._ends.go_on(_facts(it).get("processes") or (), it["from_ts"], self._knobs))
 
     def _not_started(self, it: Row) -> Condition:
         """Return the trouble of a process that gave up while it started. A later start that the log does not show complete leaves its end unknown."""
@@ -367,7 +368,7 @@ class _Occurrences:
         if it["code"] == "herder_died":
             started = [at_ms for at_ms in self._started.get(process_id, ()) if up_to(it["from_ts"], at_ms)]
             found: list[tuple[End, int | None]] = [(End.STARTED, min(started))] if started else []
-            goes_on = not self._doubt.since([process_id], it["from_ts"])
+            goes_on = not self._doubt.since([process_id], it["from_ts"]) and self._ends.go_on([process_id], it["from_ts"], self._knobs)
             return Condition("process_away", found, goes_on=goes_on, targets=[process_id] if process_id and not found else ())
         if it["code"] == "no_partitions":
             return _passed(it["from_ts"])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from forensics.causes.by_key import ByKey
-from forensics.causes.missing import between, greatest, least, minus, plus, up_to
+from forensics.causes.missing import between, greatest, least, minus, plus, there, up_to
 
 if TYPE_CHECKING:
     from forensics.causes.inputs import Inputs
@@ -61,3 +62,15 @@ class LogEnds:
     def get(self, process_id: str | None) -> LogEnd | None:
         """Return the end of a process's log; None: it has no log, or no clock."""
         return self._logs.get(process_id) if process_id is not None else None
+
+    def go_on(self, process_ids: Iterable[str], since_ms: int | None, knobs: Knobs) -> bool:
+        """Return False if all logs that could show the end of a trouble end soon after it began.
+
+        Args:
+            process_ids: the processes in trouble.
+            since_ms: when it began, on the reference clock.
+            knobs: limits of the SQL; `outage_untroubled_ms` is what counts as soon.
+        """
+        ends = there(log.end_ms for log in map(self.get, process_ids) if log is not None)
+        watched_ms = minus(max(ends) if ends else self.last_ms, since_ms)
+        return watched_ms is None or watched_ms >= knobs.outage_untroubled_ms
