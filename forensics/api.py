@@ -136,6 +136,20 @@ class Report:
         """Return the first screen as plain text: the verdict, what happened, who was affected, what to do, how sure it is, what the logs do not contain."""
         return self.text().strip()
 
+    @property
+    def oneline(self) -> str:
+        """Return one line for each incident: severity, state, start, end, subject, cause, worst damage and ID, with tabs between them."""
+        from forensics.report import oneline
+
+        return "\n".join(oneline.lines(self._worded))
+
+    @property
+    def limits(self) -> str:
+        """Return which logs are missing, end early or are damaged, in one phrase; empty if the evidence is complete."""
+        from forensics.report import verdict
+
+        return verdict.limits_of(self.model)
+
     def text(self, *, width: int | None = None, full: bool = False, all_lines: bool = False) -> str:
         """Return the report as plain text.
 

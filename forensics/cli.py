@@ -77,6 +77,7 @@ class ExportFormat(StrEnum):
 
     perfetto = "perfetto"
     timesketch = "timesketch"
+    sqlite = "sqlite"
 
 
 class AnswerFormat(StrEnum):
@@ -98,6 +99,7 @@ class FailOn(StrEnum):
 
     proved = "proved"
     any = "any"
+    incomplete = "incomplete"
     never = "never"
 
 
@@ -134,7 +136,23 @@ def _complete_id(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     return completion.ids(_case_in(ctx), incomplete)
 
 
-CaseOption = Annotated[Path, typer.Option("--case", envvar="FORENSICS_CASE", metavar="DIR", help="Case folder, or s3://BUCKET/PREFIX.")]
+def _cached(case: Path | None) -> Path | None:
+    """Return the case that the user means: a folder, or one in the cache by its short name."""
+    from forensics.case import cache
+
+    return cache.named(case) if case is not None else None
+
+
+CaseOption = Annotated[
+    Path,
+    typer.Option(
+        "--case",
+        envvar="FORENSICS_CASE",
+        metavar="DIR",
+        callback=_cached,
+        help="Case folder, s3://BUCKET/PREFIX, or the short name of a case that `forensics report LOGS` made.",
+    ),
+]
 EngineOption = Annotated[
     str,
     typer.Option("--engine", envvar="FORENSICS_ENGINE", metavar="NAME", help="Query engine: spark (default), or sail, which needs no Java."),
@@ -286,7 +304,9 @@ def report(
     ] = None,
     case: Annotated[
         Path | None,
-        typer.Option("--case", metavar="DIR", help="Case folder, or s3://BUCKET/PREFIX (default: $FORENSICS_CASE, else forensics-case)."),
+        typer.Option(
+            "--case", metavar="DIR", callback=_cached, help="Case folder, or s3://BUCKET/PREFIX (default: $FORENSICS_CASE, else forensics-case)."
+        ),
     ] = None,
     since: Annotated[
         str,
@@ -323,6 +343,13 @@ def report(
     notes: Annotated[
         bool, typer.Option("--notes", help="Print the notes: settings worth checking, and normal events that look like trouble.")
     ] = False,
+    oneline: Annotated[
+        bool,
+        typer.Option(
+            "--oneline",
+            help="Print one line for each incident, with tabs between severity, state, start, end, subject, cause, worst damage and ID.",
+        ),
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the report to FILE instead of standard output.")
     ] = None,
@@ -330,7 +357,7 @@ def report(
         FailOn,
         typer.Option(
             "--fail-on",
-            help="Exit with 1 if there are critical or warning findings: proved ones only, any, or never. Exit with 3 if nothing could be examined.",
+            help="Exit with 1 if there are critical or warning findings: proved ones only, any, or never. Exit with 3 if nothing could be examined; with incomplete, also if logs are missing, end early or are damaged.",
         ),
     ] = FailOn.never,
     time_zone: Annotated[
@@ -361,7 +388,9 @@ def report(
     option = case_option(location(case))
     reported = _opened(case, engine, master, jobs, assume_skew).report(since=since, until=until, groups=group or (), rules=rule or (), tz=tz)
     reported = replace(reported, option=option)
-    if notes or finding:
+    if oneline:
+        typer.echo(reported.oneline)
+    elif notes or finding:
         _print(reported.finding(finding) if finding else reported.notes(), pager=False)
     else:
         _write(reported, form, output, full=full or bool(rule), all_lines=proof is ProofLines.all, pager=not no_pager)
@@ -371,6 +400,9 @@ def report(
         raise typer.Exit(1)
     if fail_on is not FailOn.never and reported.model.nothing_examined():
         say("Split brain could not be examined; the report says why. With --fail-on, this counts as evidence that could not be read.")
+        raise typer.Exit(3)
+    if fail_on is FailOn.incomplete and (limits := reported.limits):
+        say(f"Evidence is incomplete: {printable(limits)}.")
         raise typer.Exit(3)
     if _is_incomplete(reported, said=bool(logs) and output is None):
         raise typer.Exit(3)
@@ -567,7 +599,9 @@ def timeline(
 
 @app.command(short_help="Export a case to Perfetto or Timesketch.")
 def export(
-    to: Annotated[ExportFormat, typer.Option("--to", help="perfetto: a trace for ui.perfetto.dev; timesketch: JSON lines.")],
+    to: Annotated[
+        ExportFormat, typer.Option("--to", help="perfetto: a trace for ui.perfetto.dev; timesketch: JSON lines; sqlite: each view as a table.")
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Output file; - means standard output.")],
     since: Annotated[str, typer.Option("--since", metavar="TIME", help="Export from this time on, in the same formats as for report.")] = "",
     until: Annotated[str, typer.Option("--until", metavar="TIME", help="Export up to this time, in the same formats as for report.")] = "",
@@ -579,16 +613,22 @@ def export(
     master: MasterOption = "",
     jobs: JobsOption = None,
 ) -> None:
-    """Export a case to another tool, with all times on the reference clock.
+    """Export a case to another tool.
 
     Perfetto shows a track for each owner of a task or partition, together with overlaps and rebalances. Timesketch gets every event, finding and overlap.
+    Both have all times on the reference clock. SQLite gets all views of the case, each as a table of its name.
 
     Example: forensics export --to perfetto -o trace.json --case my-case
 
     Example: forensics export --to timesketch -o - --since 07:50 > events.jsonl
+
+    Example: forensics export --to sqlite -o case.db --case my-case
     """
     from forensics.share import perfetto, timesketch
 
+    if to is ExportFormat.sqlite:
+        _export_tables(_opened(case, engine, master, jobs), output, filtered=bool(since or until or group))
+        return
     reported = _opened(case, engine, master, jobs).report(since=since, until=until, groups=group or ())
     try:
         with open(1, "w", encoding="utf-8", closefd=False) if str(output) == "-" else output_file(output) as file:
@@ -599,6 +639,27 @@ def export(
         raise UsageError(f"The export cannot be written to `{output}`.", why=e.strerror or str(e), where="--output") from e
     if str(output) != "-":
         say(f"{written:,} {'slices' if to is ExportFormat.perfetto else 'lines'} written to {output}.")
+
+
+def _export_tables(opened: api.Case, output: Path, *, filtered: bool) -> None:
+    """Write all views of a case into a SQLite file.
+
+    Raises:
+        UsageError: there is a filter, or the file cannot be written.
+    """
+    from forensics.report import query
+    from forensics.share import sqlite
+
+    if filtered:
+        raise UsageError("`export --to sqlite` writes whole views.", where="--since, --until, --group", fix="Select rows in SQLite.")
+    if str(output) == "-" or output.is_dir():
+        raise UsageError("`export --to sqlite` needs the name of a file.", where="--output", fix="For example -o case.db.")
+    names = sorted(query.saved_queries("public"))
+    try:
+        written = sqlite.write(((name, opened.view(name)) for name in names), output.resolve())
+    except OSError as e:
+        raise UsageError(f"The export cannot be written to `{output}`.", why=e.strerror or str(e), where="--output") from e
+    say(f"{len(names)} tables with {written:,} rows written to {output}.")
 
 
 @app.command(short_help="Print the rows of a view, a rule or your own SQL.")

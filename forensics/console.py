@@ -194,8 +194,12 @@ def amount(done: int, total: int, rate: float | None, *, in_bytes: bool) -> str:
 
 def case_option(case: Location) -> str:
     """Return the option that names a case in a command, after a blank; empty if commands read this case by default."""
+    from forensics.case import cache
+
     default = os.environ.get("FORENSICS_CASE") or DEFAULT_CASE
-    return "" if str(case) in (default, str(Path(default))) else f" --case {quote(str(case))}"
+    if str(case) in (default, str(Path(default))):
+        return ""
+    return f" --case {cache.short_name(str(case)) or quote(str(case))}"
 
 
 def say_ingested(summary: Summary, case: Location, time_zones: Sequence[str] = ()) -> None:

@@ -331,6 +331,7 @@ def test_a_report_in_every_form(case: str, tmp_path: Path) -> None:
         ((), 0),
         (("--fail-on", "proved"), 1),
         (("--fail-on", "any"), 1),
+        (("--fail-on", "incomplete"), 1),
         (("--fail-on", "proved", "--until", "07:51:30"), 0),
         (("--since", "2027-01-01"), 2),
         (("--since", "07:52"), 0),

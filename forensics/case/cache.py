@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -26,6 +27,9 @@ MAX_DAYS, MAX_BYTES = 30, 512 << 20
 _RECENT_SECONDS = 600
 _DAY = 24 * 3600
 _CHUNK = 1 << 20
+#: Length of the short name of a case.
+_SHORT = 8
+_HASH = re.compile(r"[0-9a-f]{6,16}")
 
 
 def case_folder(logs: Sequence[Location], options: Iterable[str] = ()) -> Path:
@@ -120,6 +124,20 @@ def cache_folder() -> Path:
 def where() -> Path:
     """Return the path of the cache folder, which may not exist."""
     return Path(platformdirs.user_cache_dir("kafka-forensics")) / "cases"
+
+
+def short_name(case: Path | str) -> str:
+    """Return the first characters of the name of a case in the cache, by which `named` finds it; empty if the case is elsewhere."""
+    path = Path(case)
+    return path.name[:_SHORT] if path.parent == where() else ""
+
+
+def named(case: Path) -> Path:
+    """Return the case in the cache whose name begins with this word, if there is exactly one and no folder has this name; else the same path."""
+    if _HASH.fullmatch(str(case)) and not case.exists() and where().is_dir():
+        found = [path for path in where().iterdir() if path.name.startswith(str(case)) and (path / "case.json").is_file()]
+        return found[0] if len(found) == 1 else case
+    return case
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,9 @@ from forensics.causes.by_key import ByKey
 from forensics.causes.missing import between, greatest, least, minus, plus, there, up_to
 
 if TYPE_CHECKING:
-    from forensics.causes.inputs import Inputs
+    from collections.abc import Iterable
+
+    from forensics.causes.inputs import Inputs, Knobs
 
 
 @dataclass

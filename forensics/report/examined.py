@@ -228,6 +228,11 @@ def missing_members(report: Report) -> list[Row]:
     return [c for c in report.coverage if _is_member(c)]
 
 
+def lacks_half(report: Report) -> bool:
+    """Return True if at least as many members have no log as processes that owned something have one."""
+    return bool(report.examined["members_without_log"] >= report.examined["owners"] > 0)
+
+
 def ended_logs(report: Report) -> list[Row]:
     """Return the rows of `coverage` of logs that end although their members may have gone on."""
     return [c for c in report.coverage if c["kind"] == "missing_lines" and (c.get("facts") or {}).get("why") in _AT_END]

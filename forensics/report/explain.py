@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from forensics.catalogue.pattern_files import EventPattern
 from forensics.catalogue.patterns import Catalogue
 from forensics.catalogue.recogniser import Recogniser
 from forensics.errors import UsageError
@@ -14,7 +15,7 @@ from forensics.records.line_reader import Record
 from forensics.records.timestamps import offset_name
 from forensics.report.document import Column, Document, Heading, Para, Table
 from forensics.report.exceptions import KnownException, find_exceptions
-from forensics.report.pasted import Item, items_of, near_events
+from forensics.report.pasted import Item, begun_event, items_of, near_events
 from forensics.wording.files import Words, rule_words
 from forensics.wording.formats import count, shorten
 
@@ -66,14 +67,17 @@ def explain(text: str, catalogue: Catalogue) -> Explained:
         _add_event(items, recogniser, out)
     for known, matches in quoted.items():
         _add_exception(known, matches, out)
-    if unknown:
-        _add_unknown(unknown, recogniser, out)
+    cut = {text: event for text in _texts(unknown) if (event := begun_event(text, recogniser)) is not None}
+    for text, event in cut.items():
+        _add_begun(text, event, recogniser, out)
+    if rest := [item for item in unknown if _text(item) not in cut]:
+        _add_unknown(rest, recogniser, out)
     if not out.blocks:
         raise UsageError(
             "There is no text to explain.", why="it contains only blanks", where="LINE",
             fix="Give a log line in quotes; or - and lines on standard input: kubectl logs connect-0 | forensics explain -",
         )  # fmt: skip
-    return Explained(out, bool(groups or quoted))
+    return Explained(out, bool(groups or quoted or cut))
 
 
 def _of_rule(words: Words) -> Document:
@@ -104,13 +108,27 @@ def _add_event(items: list[Item], recogniser: Recogniser, out: Document) -> None
         *([("not readable", found.fault)] if found.fault else []),
     ]
     out.add(Table((Column("", fixed=True), Column("")), tuple(rows)))
-    # Wordings of several releases share one event; its meaning may be given at only one of them. Events of the category "other" share only their name.
-    same = [pattern, *(p for p in recogniser.catalogue.events if p.name == pattern.name and found.category != "other")]
-    proves, disproves, advice = (next(filter(None, texts), "") for texts in zip(*((p.proves, p.disproves, p.advice) for p in same), strict=True))
+    proves, disproves, advice = _meaning(pattern, recogniser)
     if (error := _only_error(items)) is not None:
         # A message's meaning covers all its errors; more is known about this one.
         proves, disproves, advice = error.proves, error.disproves, error.advice
     _add_meaning(proves, disproves, advice, out)
+
+
+def _meaning(pattern: EventPattern, recogniser: Recogniser) -> tuple[str, str, str]:
+    """Return what a message proves, what it does not prove, and what to do."""
+    # Wordings of several releases share one event; its meaning may be given at only one of them. Events of the category "other" share only their name.
+    same = [pattern, *(p for p in recogniser.catalogue.events if p.name == pattern.name and pattern.category != "other")]
+    proves, disproves, advice = (next(filter(None, texts), "") for texts in zip(*((p.proves, p.disproves, p.advice) for p in same), strict=True))
+    return proves, disproves, advice
+
+
+def _add_begun(text: str, pattern: EventPattern, recogniser: Recogniser, out: Document) -> None:
+    """Add the event of a line of which only the beginning is there."""
+    out.add(Heading(3, f"{pattern.name} ({pattern.category}), cut off", "good"), Para(text, tone="dim"))
+    rows = [("releases", releases(pattern.kafka)), ("logged by", " or ".join(pattern.loggers)), ("pattern", pattern.where)]
+    out.add(Table((Column("", fixed=True), Column("")), tuple(rows)), Para("The end of the line is missing, so ingest does not recognise it."))
+    _add_meaning(*_meaning(pattern, recogniser), out)
 
 
 def _only_error(items: list[Item]) -> KnownException | None:
@@ -155,9 +173,17 @@ def _add_meaning(proves: str, disproves: str, advice: str, out: Document) -> Non
             out.add(Para(" ".join(words.split()), label=label))
 
 
+def _text(item: Item) -> str:
+    return shorten(item.record.message.partition("\n")[0], 200)
+
+
+def _texts(items: list[Item]) -> list[str]:
+    return list(dict.fromkeys(map(_text, items)))
+
+
 def _add_unknown(items: list[Item], recogniser: Recogniser, out: Document) -> None:
     """Add unknown records with the nearest events of the first texts; equal texts are shown once."""
-    texts = list(dict.fromkeys(shorten(item.record.message.partition("\n")[0], 200) for item in items))
+    texts = _texts(items)
     out.add(Heading(3, "No known event" + (f" in {count(len(items), 'record')}" if len(items) > 1 else ""), "warn"))
     for text in texts[:_MAX_UNKNOWN]:
         out.add(Para(text, tone="dim"))

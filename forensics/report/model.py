@@ -179,7 +179,7 @@ class Report:
     def failed(self, fail_on: str) -> bool:
         """Return True if findings reach `--fail-on`; notes never do."""
         serious = [f for f in self.findings if f["severity"] in ("critical", "warning")]
-        return bool(serious) if fail_on == "any" else fail_on == "proved" and any(f["verdict"] == "proved" for f in serious)
+        return bool(serious) if fail_on in ("any", "incomplete") else fail_on == "proved" and any(f["verdict"] == "proved" for f in serious)
 
 
 def read(case: CaseLike, filters: Filters) -> Report:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import regex
+
 from forensics.catalogue.pattern_files import EventPattern
 from forensics.catalogue.recogniser import Recognised, Recogniser
 from forensics.records import layouts
@@ -28,6 +30,10 @@ _MAX_HEADS = 8
 _WORD = re.compile(r"[A-Za-z]{3,}")
 _MAX_NEAR = 3
 _NEAR_ENOUGH = 0.4
+#: A line that was cut off is compared up to this length, and for this long with each event, in seconds.
+_LONGEST_CUT, _CUT_SECONDS = 2_000, 0.5
+#: Fewer words begin many messages.
+_FEWEST_WORDS = 4
 
 
 @dataclass(slots=True)
@@ -122,6 +128,32 @@ def _without_head(record: Record, recogniser: Recogniser) -> Recognised | None:
             logger = head["logger"]
         text = text[head.end() :]
     return None
+
+
+def begun_event(text: str, recogniser: Recogniser) -> EventPattern | None:
+    """Return the event whose message begins with a text that was cut off, among those with the nearest examples; None: there is none."""
+    line = text.partition("\n")[0][:_LONGEST_CUT]
+    if len(_WORD.findall(line)) < _FEWEST_WORDS:
+        return None
+    for event, _ in near_events(line, recogniser):
+        pattern = regex.compile(event.pattern, regex.VERBOSE)
+        for rest in _beheaded(line):
+            try:
+                if pattern.fullmatch(recogniser.split(rest)[0], partial=True, timeout=_CUT_SECONDS):
+                    return event
+            except TimeoutError:
+                break
+    return None
+
+
+def _beheaded(text: str) -> Iterator[str]:
+    """Yield a line, and what is left of it without one after another part of its head."""
+    yield text
+    for _ in range(_MAX_HEADS):
+        head = _HEAD.match(text)
+        if head is None:
+            return
+        yield (text := text[head.end() :])
 
 
 def near_events(text: str, recogniser: Recogniser) -> list[tuple[EventPattern, str]]:

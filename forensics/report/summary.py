@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 
 from forensics.report import brief, collect, verdict
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
-from forensics.report.examined import EXPECTED, basis, ended_logs, is_without_group, is_without_kafka, lost_logs, missing_members, why_not_examined
+from forensics.report.examined import (
+    EXPECTED,
+    basis,
+    ended_logs,
+    is_without_group,
+    is_without_kafka,
+    lacks_half,
+    lost_logs,
+    missing_members,
+    why_not_examined,
+)
 from forensics.report.groups import rebalances
 from forensics.report.incidents import MERGED_CAUSES, ended, in_one
 from forensics.report.model import EARLIEST
@@ -73,7 +83,8 @@ def compose(report: Report, names: Names, clock: Clock, window: str = "") -> lis
         rows = [(f["severity"], shorten(f["headline"], _LONGEST), f["finding_id"]) for f in (*alone[:_LISTED], *errors[:_ERRORS])]
         unlisted = max(0, len(alone) - _LISTED) + max(0, len(errors) - _ERRORS)
         rows += [("", f"and {unlisted} more: `forensics report --full`", "")] * (unlisted > 0)
-        blocks += [Heading(3, "Also"), Table((Column("", fixed=True), Column(""), Column("", fixed=True)), tuple(rows))]
+        tones = {n: _TONES[severity] for n, (severity, _, _) in enumerate(rows) if severity}
+        blocks += [Heading(3, "Also"), Table((Column("", fixed=True), Column(""), Column("", fixed=True)), tuple(rows), tones=tones)]
     return [*blocks, Heading(3, ""), foot(report, clock)]
 
 
@@ -168,7 +179,7 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
     if titled and titled.incident.get("state") == "over" and (still := sum(s.incident.get("state") == "open" for s in shown_stories)):
         # Without this, the title would read as an all-clear.
         outcome += f"; {count(still, 'other incident')} {'is' if still == 1 else 'are'} not over"
-    if titled and titled.incident.get("state") == "over" and (report.examined["files_unread"] or ended_logs(report)):
+    if titled and titled.incident.get("state") == "over" and (report.examined["files_unread"] or ended_logs(report) or lacks_half(report)):
         outcome += "; evidence is incomplete"
     if both_worked:
         return f"SPLIT BRAIN PROVED{outcome}", "bad"

@@ -18,7 +18,7 @@ from forensics.wording.formats import printable
 if TYPE_CHECKING:
     from forensics.report.document import Block, Document
 
-_STYLE = {"": "", "bad": "bold red", "warn": "yellow", "good": "green", "dim": "dim"}
+_STYLE = {"": "", "bad": "red", "warn": "yellow", "good": "green", "dim": "dim"}
 _INDENT = 2
 
 
@@ -52,9 +52,9 @@ def _print(console: Console, block: Block) -> None:
         case Heading(level, text, tone):
             console.print()
             if level == 2:
-                console.print(Text("━━ ", _STYLE[tone] or "bold") + Text(printable(text), _STYLE[tone] or "bold"))
+                console.print(Text(f"━━ {printable(text)}", f"bold {_STYLE[tone]}".strip()))
             else:
-                words = Text(printable(text), _STYLE[tone] if level >= 3 and tone else "bold")
+                words = Text(printable(text), f"bold {_STYLE[tone]}".strip())
                 console.print(Padding(words, (0, 0, 0, 2 if level > 3 else 0), expand=False))
         case Para(text, label, tone):
             words = Text.assemble((f"{printable(label)}: " if label else "", "bold"), (_lines(text), _STYLE[tone]))

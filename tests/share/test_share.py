@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A case handed to other people's tools: what Perfetto and Timesketch get."""
+"""A case handed to other people's tools: what Perfetto, Timesketch and SQLite get."""
 
 from __future__ import annotations
 
 import io
 import json
+import sqlite3
 from collections import defaultdict
+from contextlib import closing
 from datetime import UTC, datetime
 
+import pyarrow as pa
 import pytest
 from made_case import T0, written
 
 from forensics.report import model
-from forensics.share import perfetto, timesketch
+from forensics.share import perfetto, sqlite, timesketch
 
 
 @pytest.fixture
@@ -65,3 +68,33 @@ def test_timesketch_gets_lines_with_the_fields_that_it_needs(case):
         assert round(datetime.fromisoformat(line["datetime"]).astimezone(UTC).timestamp() * 1e6) == line["timestamp"]
         assert all(isinstance(v, (str, int, float, bool)) for k, v in line.items() if k != "tag")
     assert {f["headline"] for f in report.findings if f["from_ts"]} <= {line["message"] for line in lines}
+
+
+def test_sqlite_has_every_row_of_every_view_in_types_that_any_tool_reads(tmp_path):
+    moment = datetime(2026, 11, 21, 7, 52, 2, 353_000, UTC)
+    table = pa.table(
+        {
+            "name": ["w1", None],
+            "number": pa.array([1, 2], pa.int64()),
+            "is_new": [True, False],
+            "ts": pa.array([moment, None], pa.timestamp("us", "UTC")),
+            "tags": [["a", "b"], []],
+            "facts": [{"at": moment}, {"at": None}],
+        }
+    )
+    file = tmp_path / "case.db"
+    file.write_text("not a database")
+    assert sqlite.write([("event", table), ("finding", table.slice(0, 0))], file) == 2
+    with closing(sqlite3.connect(file)) as found:
+        assert found.execute("SELECT * FROM event").fetchall() == [
+            ("w1", 1, 1, "2026-11-21 07:52:02.353Z", '["a", "b"]', '{"at": "2026-11-21 07:52:02.353Z"}'),
+            (None, 2, 0, None, "[]", '{"at": null}'),
+        ]
+        assert found.execute("SELECT datetime(ts) FROM event WHERE ts > '2026-11-21 07:52'").fetchall() == [("2026-11-21 07:52:02",)]
+        assert found.execute("SELECT count(*) FROM finding").fetchall() == [(0,)]
+    assert [p.name for p in tmp_path.iterdir()] == ["case.db"]
+
+
+def test_sqlite_says_why_it_cannot_write(tmp_path):
+    with pytest.raises(OSError, match="."):
+        sqlite.write([], tmp_path / "no folder" / "case.db")
