@@ -122,7 +122,7 @@ def _worded(words: Words, view: view_files.View, samples: Iterable[str]) -> list
         ("answers", words.question),
         ("why it matters", words.why),
         ("needs", words.needs),
-        ("is silent when", words.silent),
+        ("does not fire when", words.silent),
         ("is wrong when", words.wrong),
     ]
     severities = [s for s in ("critical", "warning", "note") if f"'{s}'" in sql]

@@ -372,22 +372,21 @@ def how_sure(report: Report) -> str:
     unknown = sum(i["cause"] == "unknown" and not _gives_cause(of.get(i["incident_id"], ())) for i in causes)
     parts = []
     if len(graver) == 1:
-        parts.append("the finding is undecided" if open_ else "the finding is proved by log lines")
+        parts.append("the finding is undecided" if open_ else "log lines prove the finding")
     elif graver:
         proved = len(graver) - len(open_)
         which = f"{proved} of {len(graver)}" if open_ else "both" if proved == 2 else f"all {proved}"
         kinds = [severity for severity in SEVERITIES if severity in {f["severity"] for f in graver}]
         what = "warnings" if kinds == ["warning"] else f"{' and '.join(kinds)} findings"
-        parts.append(f"{which} {what} {'is' if proved == 1 else 'are'} proved by log lines")
+        parts.append(f"log lines prove {which} {what}" if proved else f"no line proves the {what}")
     if parts and (pairs := sum(s["verdict"] == "undecided" for s in report.split_brain)):
         parts.append(f"{count(pairs, 'pair')} of owners {'is' if pairs == 1 else 'are'} undecided")
     if len(causes) == 1:
         # Logs show that a process froze, but seldom why.
-        parts.append("the root cause is unknown" if unknown else "the logs show the root cause")
+        parts.append("root cause unknown" if unknown else "root cause found")
     elif causes:
         known = len(causes) - unknown
-        which = f"{known} of the {len(causes)}" if known and unknown else f"all {known}" if known > 2 else "both"
-        parts.append(f"the logs show {which} root causes" if known else "no root cause is known")
+        parts.append(f"root causes: {known} of {len(causes)} found")
     if margins := [s["margin_ms"] for s in report.split_brain if s["verdict"] == "proved" and s["kind"] == "work" and s["margin_ms"] is not None]:
         jumped = verdict.clock_jumped(report)
         unless = verdict.unless_jumped(min(margins), jumped=jumped)

@@ -82,7 +82,7 @@ def explain(text: str, catalogue: Catalogue) -> Explained:
 
 def _of_rule(words: Words) -> Document:
     """Return what a rule finds, what it needs, and when it is silent or wrong."""
-    rows = [("answers", words.question), ("why it matters", words.why), ("needs", words.needs), ("is silent when", words.silent)]
+    rows = [("answers", words.question), ("why it matters", words.why), ("needs", words.needs), ("does not fire when", words.silent)]
     rows += [("is wrong when", words.wrong), *words.releases.items(), *([("see", ", ".join(words.see))] if words.see else [])]
     out = Document()
     out.add(Heading(3, f"{words.name} (rule)", "good"), Para(f"{words.title}."), Table((Column("", fixed=True), Column("")), tuple(rows)))

@@ -450,8 +450,7 @@ def _paused(group: Row, names: Names) -> Iterator[Block]:
     )
     if rows:
         yield Para(
-            "Idle time per member caused by rebalances, until the next assignment, even an empty one "
-            "(other members may have worked on what it released):",
+            "Time that each member waited during rebalances for its next assignment, even an empty one (others may have worked meanwhile on what it gave up):",
             tone="dim",
         )
         columns = (

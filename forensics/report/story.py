@@ -31,8 +31,8 @@ _WORKED, _CERTAIN, _PERHAPS, _RECORDS = range(4)
 _DID = {"partition": ("was assigned", "still held"), "task": ("started", "was still running"), "connector": ("started", "was still running")}
 _PROOF = {
     "work": "both worked during the overlap",
-    "thread": "no log line shows that both were working",
-    "held": "no log line shows that both were reading at the same time",
+    "thread": "no proof that both were working",
+    "held": "no proof that both were reading at the same time",
 }
 _IDLE = {"partition": "not consumed", "group": "nothing consumed"}
 #: Times of several resources that differ by less than either are shown as one.
@@ -157,7 +157,7 @@ def _check(incident: Row, pairs: Sequence[Row]) -> str:
     worked = sorted({s["resource"] for s in pairs if s["verdict"] == "proved" and s["kind"] == "work" and not _in_transactions(s)})
     if not worked or incident.get("state") != "over" and incident.get("over_how") != "shut_down":
         return ""
-    return f"nothing to stop; check the output of {in_words(worked, pairs)} for duplicates"
+    return f"Nothing needs stopping. Check the output of {in_words(worked, pairs)} for duplicates."
 
 
 def _in_transactions(pair: Row) -> bool:
@@ -192,7 +192,7 @@ def _effects(incident: Row, tree: Iterable[Row], headline: str) -> Iterator[Step
             yield Step(
                 start,
                 same[-1]["to_ts"] if more else end,
-                f["headline"] + f" (and {count(more, 'similar finding')})" * bool(more),
+                f["headline"] + f" (and {more} more like it)" * bool(more),
                 _line(f["witness"], f["from_ts"]),
             )
 

@@ -25,6 +25,7 @@ from forensics.report.incidents import MERGED_CAUSES, ended, in_one
 from forensics.report.model import EARLIEST
 from forensics.report.resources import and_more, in_words
 from forensics.report.story import ROOT, Step, Story, in_time, shortened, stories
+from forensics.report.text import as_text
 from forensics.wording.files import rule_words
 from forensics.wording.formats import Clock, count, joined, short_member, shorten, zone_name
 
@@ -35,8 +36,10 @@ if TYPE_CHECKING:
     from forensics.report.model import Report, Row
     from forensics.report.names import Names
 
-#: Maximum number of incidents in full, and of the others with a line each.
+#: Maximum number of incidents in full, and of the others with two lines each.
 _IN_FULL, _LISTED, _MERGED = 3, 12, 3
+#: Maximum number of lines, at this width, with more than one incident in full.
+_LINES, _WIDTH = 60, 100
 #: Maximum number of errors that no finding explains.
 _ERRORS = 4
 _LONGEST, _LONGEST_TITLE = 220, 440
@@ -46,7 +49,7 @@ _LABELLED = (Column("", fixed=True), Column(""))
 
 
 def compose(report: Report, names: Names, clock: Clock, window: str = "") -> list[Block]:
-    """Return the first screen.
+    """Return the first screen: of several incidents, as many in full as fit on it, at least the most severe.
 
     Args:
         report: what was found, with sentences for the reader's zone and names.
@@ -55,12 +58,20 @@ def compose(report: Report, names: Names, clock: Clock, window: str = "") -> lis
         window: the selected time or groups, in a sentence.
     """
     graver = incidents(report, names)
+    for in_full in range(min(_IN_FULL, len(graver)), 1, -1):
+        blocks = _compose(report, names, clock, window, graver, in_full)
+        if as_text(blocks, _WIDTH).strip().count("\n") < _LINES:
+            return blocks
+    return _compose(report, names, clock, window, graver, 1)
+
+
+def _compose(report: Report, names: Names, clock: Clock, window: str, graver: Sequence[Story], in_full: int) -> list[Block]:
     words, tone = title(report, graver)
     dated = days(report, graver)
     blocks: list[Block] = [Heading(1, words, tone), Para(scope(report, names, graver))]
     if window:
         blocks.append(Para(window, tone="dim"))
-    for number, story in enumerate(graver[:_IN_FULL], 1):
+    for number, story in enumerate(graver[:in_full], 1):
         if len(graver) > 1 or _graver_than(report, graver):
             day = f", {story.incident['from_lo'].astimezone(report.zone):%-d %b}" if dated and story.incident["from_lo"] else ""
             text = shorten(story.headline, _LONGEST_TITLE) + after(story)
@@ -69,7 +80,7 @@ def compose(report: Report, names: Names, clock: Clock, window: str = "") -> lis
         alike = next((n for n, s in enumerate(graver[: number - 1], 1) if story.next and _impersonal(s, names) == _impersonal(story, names)), 0)
         shown = replace(story, next=f"as in {alike} of {len(graver)}") if alike else story
         blocks += _incident(report, shown, dated, recurrence(report, names, story, by_cause(graver)))
-    if more := graver[_IN_FULL:]:
+    if more := graver[in_full:]:
         blocks += [Heading(2, count(len(more), "more incident")), _others(report, more, dated)]
     if not is_without_group(report):
         blocks += unsettled(report, names, graver, clock)
@@ -139,7 +150,7 @@ def _as_one(same: Sequence[Story], names: Names) -> Story:
     else:
         last = max(same, key=lambda s: (s.incident["to_hi"] is None, ended(s.incident) or EARLIEST))
         incident = first.incident | {key: last.incident.get(key) for key in ("to_hi", "over_since", "shown_until", "outcome")}
-        headline = f"{first.headline} (and {count(len(same) - 1, 'similar incident')})"
+        headline = f"{first.headline} (and {len(same) - 1} more like it)"
         steps.sort(key=in_time)
     shown = shortened(steps)
     return replace(
@@ -174,7 +185,7 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
         # The title covers them all: it is over when the last of them is.
         last = max(doubled, key=lambda s: (s.incident.get("state") != "over", s.incident.get("over_since") or EARLIEST))
         over = last.incident.get("over_since")
-        by, comma, effects = after(last).partition(",")
+        by, comma, effects = after(last).partition(" (")
         titled, outcome = last, by + (f" on {over.astimezone(report.zone):%-d %b}" if over and days(report, doubled) else "") + comma + effects
     if titled and titled.incident.get("state") == "over" and (still := sum(s.incident.get("state") == "open" for s in shown_stories)):
         # Without this, the title would read as an all-clear.
@@ -356,14 +367,12 @@ def _others(report: Report, shown_stories: Sequence[Story], dated: bool) -> Tabl
 
 
 def _in_short(story: Story) -> Iterator[str]:
-    """Yield the impact of an incident, and what to do about it, in a line each."""
-    hits = [f"{h.what}: {', '.join(filter(None, (h.who, h.lasted)))}" for h in story.hits]
-    if hits:
-        more = f"; and {len(hits) - _MERGED} more" * (len(hits) > _MERGED)
-        yield f"Impact: {'; '.join(hits[:_MERGED])}{more}."
-    for label, text in (("Now", story.now), ("Next", story.next)):
-        if text:
-            yield f"{label}: {shorten(text, _LONGEST)}"
+    """Yield the worst damage of an incident, and what to do now if it is not over; without either, where to look for its cause."""
+    hits = [f"{h.what}: {', '.join(filter(None, (h.who, h.lasted)))}" for h in story.hits[:1]]
+    more = f"; and {len(story.hits) - 1} more" * (len(story.hits) > 1)
+    rows = [("Impact", "".join(hits) + more), ("Now", story.now if story.incident.get("state") != "over" else "")]
+    for label, text in [row for row in rows if row[1]] or [("Next", story.next)] * bool(story.next):
+        yield f"{label}: {shorten(text, _LONGEST)}"
 
 
 def unsettled(report: Report, names: Names, shown_stories: Sequence[Story], clock: Clock) -> list[Block]:
@@ -397,7 +406,7 @@ def unsettled(report: Report, names: Names, shown_stories: Sequence[Story], cloc
     rows += [("Collect" if not n else "", text) for n, text in enumerate(collect.rows(report, undecided))]
     if rows and report.examined["why"] != "share_groups":
         until = collect.meanwhile(report)
-        rows.append(("Until then", f"this is not an all-clear{'; ' * bool(until)}{until}"))
+        rows.append(("Until then", f"treat this as unresolved{'; ' * bool(until)}{until}"))
     return [Heading(3, ""), Table(_LABELLED, tuple(rows))] if rows else []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -38,7 +39,7 @@ def render(document: Document, *, pager: bool = True) -> None:
             _print(console, block)
 
 
-def as_text(document: Document, width: int = screen.PIPED_WIDTH) -> str:
+def as_text(document: Iterable[Block], width: int = screen.PIPED_WIDTH) -> str:
     """Return the blocks as plain text, without blanks at the ends of lines."""
     written = io.StringIO()
     console = Console(file=written, width=width, highlight=False, markup=False, emoji=False, no_color=True, force_terminal=False)

@@ -183,7 +183,7 @@ def _resources(rows: list[Row]) -> str:
 
 def _pairs(report: Report, by_verdict: dict[str, list[Row]]) -> str:
     refuted = len(by_verdict["refuted"])
-    text = f"{count(len(report.ownership), 'ownership')} rebuilt from the logs; {count(len(report.split_brain), 'pair')} of owners examined"
+    text = f"{count(len(report.ownership), 'period')} of ownership reconstructed; {count(len(report.split_brain), 'pair')} of owners compared"
     if report.split_brain:
         text += f": {len(by_verdict['proved'])} proved, {len(by_verdict['undecided'])} undecided, {refuted} refuted"
         text += " (the order of messages makes an overlap impossible)" * bool(refuted)

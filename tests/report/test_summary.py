@@ -30,8 +30,8 @@ def flat(written: str) -> str:
 def test_the_title_says_that_split_brain_is_proved_and_what_its_state_is() -> None:
     views = rows()
     (cause,) = views["incident"]
-    views["incident"] = [cause | {"state": "over", "outcome": "over by 10:01:05"}]
-    assert screen(views).strip().splitlines()[0] == "SPLIT BRAIN PROVED - over by 10:01:05"
+    views["incident"] = [cause | {"state": "over", "outcome": "resolved by 10:01:05"}]
+    assert screen(views).strip().splitlines()[0] == "SPLIT BRAIN PROVED - resolved by 10:01:05"
 
 
 def test_what_happened_begins_with_the_root_cause_and_cites_lines() -> None:
@@ -105,7 +105,7 @@ def test_after_the_shutdown_of_two_owners_there_is_nothing_to_stop(over_how: str
         split_brain=[pair | {"incident_id": cause["incident_id"]} for pair in report.split_brain],
     )
     (found,) = story.stories(report, Names(report))
-    assert found.now.startswith("nothing to stop; check the output of task orders-2") is is_said
+    assert found.now.startswith("Nothing needs stopping. Check the output of task orders-2") is is_said
 
 
 def _impact(gaps: list[dict], pairs: list[dict] = (), findings: list[dict] = ()) -> str:  # the rows of one incident's impact, as one text
@@ -187,7 +187,7 @@ def test_what_was_not_examined_names_what_to_collect() -> None:
     written = flat(screen(empty))
     assert written.startswith("SPLIT BRAIN NOT EXAMINED")
     assert "Rebalances connect-cluster had 3 generations: 2 joins, 1 session timeout" in written
-    assert "this is not an all-clear" in written
+    assert "treat this as unresolved" in written
     assert "Known" in written
 
 
@@ -265,18 +265,18 @@ def test_several_split_brains_are_over_when_the_last_of_them_is() -> None:
     first = replace(story.stories(report, names)[0], pairs=proved)
     later = timedelta(days=3)
     one, other = (
-        replace(first, incident=first.incident | {"state": "over", "over_since": at(65), "outcome": "over by 10:01:05"}),
+        replace(first, incident=first.incident | {"state": "over", "over_since": at(65), "outcome": "resolved by 10:01:05"}),
         replace(
             first,
-            incident=first.incident | {"state": "over", "over_since": at(70) + later, "outcome": "over by 10:01:10"},
+            incident=first.incident | {"state": "over", "over_since": at(70) + later, "outcome": "resolved by 10:01:10"},
             steps=tuple(replace(s, lo=s.lo and s.lo + later, hi=s.hi and s.hi + later) for s in first.steps),
         ),
     )
-    assert title(report, [one, other])[0] == f"SPLIT BRAIN PROVED - over by 10:01:10 on {at(70) + later:%-d %b}"
-    assert title(report, [one])[0] == "SPLIT BRAIN PROVED - over by 10:01:05"
+    assert title(report, [one, other])[0] == f"SPLIT BRAIN PROVED - resolved by 10:01:10 on {at(70) + later:%-d %b}"
+    assert title(report, [one])[0] == "SPLIT BRAIN PROVED - resolved by 10:01:05"
     # What is over does not make the title an all-clear for what is not.
     lasting = replace(first, incident=first.incident | {"state": "open", "outcome": "not over when the logs end"}, pairs=())
-    assert title(report, [one, lasting])[0] == "SPLIT BRAIN PROVED - over by 10:01:05; 1 other incident is not over"
+    assert title(report, [one, lasting])[0] == "SPLIT BRAIN PROVED - resolved by 10:01:05; 1 other incident is not over"
 
 
 def test_a_title_has_the_outcome_of_the_incident_that_it_names() -> None:
@@ -287,11 +287,12 @@ def test_a_title_has_the_outcome_of_the_incident_that_it_names() -> None:
     one, other = (
         replace(
             first,
-            incident=first.incident | {"severity": "warning", "state": "over", "over_since": at(at_s), "outcome": f"over by 10:01:{at_s - 60:02}"},
+            incident=first.incident
+            | {"severity": "warning", "state": "over", "over_since": at(at_s), "outcome": f"resolved by 10:01:{at_s - 60:02}"},
         )
         for at_s in (65, 70)
     )
-    assert title(report, [one, other])[0].endswith(" - over by 10:01:05")
+    assert title(report, [one, other])[0].endswith(" - resolved by 10:01:05")
 
 
 def test_a_critical_finding_without_an_incident_is_the_title_above_incidents_that_are_less_severe() -> None:
@@ -367,8 +368,8 @@ def test_no_title_reads_as_an_all_clear_if_evidence_could_not_be_read() -> None:
     assert written.startswith("NO INCIDENT FOUND, but evidence is incomplete")
     assert "could not be read completely" in written
     views = rows() | {"source_file": half}
-    views["incident"] = [views["incident"][0] | {"state": "over", "outcome": "over by 10:01:05"}]
-    assert screen(views).strip().splitlines()[0] == "SPLIT BRAIN PROVED - over by 10:01:05; evidence is incomplete"
+    views["incident"] = [views["incident"][0] | {"state": "over", "outcome": "resolved by 10:01:05"}]
+    assert screen(views).strip().splitlines()[0] == "SPLIT BRAIN PROVED - resolved by 10:01:05; evidence is incomplete"
 
 
 def test_a_missing_log_is_asked_for_even_if_nothing_is_undecided() -> None:
@@ -385,7 +386,7 @@ def test_a_missing_log_is_asked_for_even_if_nothing_is_undecided() -> None:
     written = flat(screen(quiet | {"coverage": [*rows()["coverage"], missing]}))
     assert written.startswith("NO INCIDENT FOUND, but evidence is incomplete")
     assert "Collect the logs of c-9" in written
-    assert "this is not an all-clear" in written
+    assert "treat this as unresolved" in written
 
 
 def test_commands_name_the_case_that_is_not_the_default_one() -> None:

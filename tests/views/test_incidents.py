@@ -245,8 +245,8 @@ def test_it_is_said_whether_it_is_over(incidents, name, state, still):
     if state == "over":
         assert found["over_since"] >= found["to_hi"]
         # Only if an effect lasted longer than the cause.
-        assert found["outcome"].startswith("over by ")
-        assert found["outcome"].endswith(", including its effects") is (name != "killed-clients")
+        assert found["outcome"].startswith("resolved by ")
+        assert found["outcome"].endswith(" (effects included)") is (name != "killed-clients")
         assert found["stop_now"] is None
     else:
         assert found["over_since"] is None
