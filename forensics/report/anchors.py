@@ -24,6 +24,11 @@ def overlap(row: Row) -> str:
     return f"s-{row['ownership_a']}-{row['ownership_b']}"
 
 
+def absence(row: Row) -> str:
+    """Return the address of a time without an owner of `incident_gap`."""
+    return f"n-{quote(row['incident_id'], safe='')}-{quote(row['id'] or row['resource'], safe='')}"
+
+
 def generation(row: Row) -> str:
     """Return the address of a generation of a group."""
     return f"g-{quote(row['group_id'] or '', safe='')}-{row['incarnation']}-{row['generation']}"

@@ -374,6 +374,28 @@ def test_the_keyboard_does_what_the_mouse_does(opened: Callable[..., Page]) -> N
     assert page.evaluate("document.activeElement.id") == "figures"
 
 
+def test_a_time_without_an_owner_is_drawn_and_found_by_keys(opened: Callable[..., Page]) -> None:
+    given = views()
+    gap = {"incident_id": "i-process_paused", "kafka_cluster": "abc", "group_id": "connect-cluster", "resource_kind": "task", "double_work_ms": None}
+    gap |= {"resource": "orders-2", "id": "g1", "from_ts": at(70), "to_ts": at(75), "unowned_ms": 4_000, "unowned_hi_ms": 5_000}
+    doubtful = gap | {"id": "g2", "from_ts": at(80), "to_ts": at(84), "unowned_ms": 0, "unowned_hi_ms": 4_000}
+    of_group = gap | {"resource_kind": "group", "resource": "connect-cluster"}
+    given["incident_gap"] = [gap, doubtful, of_group, gap | {"double_work_ms": 3_000}]
+    page = opened(given)
+    page.locator("#figures").focus()
+    said = []
+    for _ in range(4):
+        page.keyboard.press("n")
+        settle(page)
+        said.append(page.locator("#chosen").inner_text())
+    no_owner = "No owner of task orders-2, group connect-cluster, no owner for at least 4.00 s; possible: for up to 5.00 s"
+    perhaps = "Perhaps no owner of task orders-2, group connect-cluster, perhaps no owner, for up to 4.00 s"
+    assert said[-3:] == [no_owner, perhaps, perhaps]
+    page.keyboard.press("p")
+    assert page.locator("#chosen").inner_text() == no_owner
+    assert "no owner" in page.locator(".legend").inner_text()
+
+
 @pytest.mark.parametrize("options", [{}, {"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 844}}], ids=["light", "dark", "phone"])
 def test_axe_has_nothing_to_say(opened: Callable[..., Page], options: dict) -> None:
     from axe_playwright_python.sync_playwright import Axe

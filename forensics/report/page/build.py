@@ -35,7 +35,7 @@ def build(report: Report, more: CaseRows, names: Names, styles: ProcessStyles, r
     owned, left_out = _kept(report)
     laid = lanes.lay_out(report, styles, known, first, last, owned)
     by_id = {b.ownership_id: b for b in laid.bars}
-    doubled = overlaps.find(report, styles, by_id, laid.place, last)
+    doubled = (*overlaps.find(report, styles, by_id, laid.place, last), *overlaps.without_owner(report, by_id, laid.place, last))
     turns = rounds.find(report, names, reference, known, last)
     if len(turns) > MAX_GENERATIONS:
         left_out.append(f"{len(turns) - MAX_GENERATIONS:,} of {count(len(turns), 'generation')}, the latest")

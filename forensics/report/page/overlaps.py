@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from forensics.report import anchors
@@ -58,6 +58,32 @@ def find(report: Report, styles: ProcessStyles, bars: Mapping[str, Bar], place: 
             )
         )
     return tuple(sorted(drawn, key=lambda o: (o.verdict != "proved", o.work is None, o.row, o.possible)))
+
+
+def without_owner(report: Report, bars: Mapping[str, Bar], place: Mapping[Key, tuple[int, int]], last: float) -> Iterator[Overlap]:
+    """Yield the times in which a resource had no owner, or perhaps none, because of an incident; arguments as for `find`."""
+    for gap in report.incident_gaps:
+        begin, end = ms(gap["from_ts"]), ms(gap["to_ts"])
+        if gap["double_work_ms"] is not None or begin is None or key_of(gap) not in place or not (gap["unowned_ms"] or gap["unowned_hi_ms"]):
+            continue
+        before = bars.get(gap["id"])
+        limit = f"for up to {span(gap['unowned_hi_ms'], up=True)}" if gap["unowned_hi_ms"] is not None else "for an unknown time"
+        least = span(gap["unowned_ms"], up=False) if gap["unowned_ms"] else ""
+        yield Overlap(
+            row=place[key_of(gap)][0],
+            lane=0,
+            verdict="proved" if least else "undecided",
+            kind="none",
+            possible=(begin, max(begin, end if end is not None else last)),
+            there=None,
+            work=None,
+            label=f"no owner for at least {least}; possible: {limit}" if least else f"perhaps no owner, {limit}",
+            short=f"no owner {least}" if least else "perhaps no owner",
+            anchor=anchors.absence(gap),
+            owners=(),
+            processes=(),
+            witness=before.witness if before else (),
+        )
 
 
 def _label(s: Row) -> str:

@@ -41,20 +41,20 @@ class Bar:
 
 @dataclass(frozen=True)
 class Overlap:
-    """Two owners of one resource at the same time, in up to three layers.
+    """Two owners of one resource at the same time, in up to three layers; or no owner, because of an incident.
 
     Attributes:
         row: number of the row.
-        lane: the row's lane for overlaps.
+        lane: the row's lane for overlaps; without an owner, its first lane, which is empty then.
         verdict: `proved` or `undecided`.
-        kind: `work`, `thread` or `held`.
-        possible: both may have existed.
-        there: both certainly existed; None if that is not shown.
+        kind: `work`, `thread` or `held`; `none`: no owner.
+        possible: both may have existed, or it may have had none.
+        there: both certainly existed; None if that is not shown, or if it had none.
         work: both certainly worked; None if that is not shown.
         label: the layers in words.
         short: the most severe of these layers.
         anchor: address of its description.
-        owners: IDs of the two ownerships.
+        owners: IDs of the two ownerships; empty without an owner.
         processes: numbers of their styles.
         witness: event IDs.
     """
@@ -69,8 +69,8 @@ class Overlap:
     label: str
     short: str
     anchor: str
-    owners: tuple[str, str]
-    processes: tuple[int, int]
+    owners: tuple[str, ...]
+    processes: tuple[int, ...]
     witness: tuple[str, ...]
 
 

@@ -29,7 +29,7 @@ _PLACES = {"rebalance": (0.2, 0.8), "life": (0.62, 0.85), "gap": (0.55, 0.92), "
 def draw(scene: Scene, styles: ProcessStyles, zone: tzinfo = UTC) -> tuple[Markup, str]:
     """Return the drawing, and a sentence on what it leaves out, empty if nothing is left out. Times are in `zone`."""
     rows = list(range(len(scene.rows)))
-    doubled = {o.row for o in scene.overlaps}
+    doubled = {o.row for o in scene.overlaps}  # or without an owner
     if len(rows) > _MAX_ROWS:
         rows = sorted(sorted(rows, key=lambda r: r not in doubled)[: max(_MAX_ROWS, 0)])
     left_out = [f"{count(len(scene.rows) - len(rows), 'more resource')}"] if len(rows) < len(scene.rows) else []
@@ -160,7 +160,8 @@ class _Still:
 
     def _overlap(self, o: Overlap, top: float, begins: Sequence[float], ends: Sequence[float]) -> None:
         """Draw an overlap; `begins` and `ends` are the places of all overlaps of its row, in order."""
-        layers = (("possible" if o.verdict == "proved" else "undecided", o.possible), ("there", o.there), ("work", o.work))
+        outer = ("absent" if o.kind == "none" else "possible") if o.verdict == "proved" else "undecided"
+        layers = ((outer, o.possible), ("there", o.there), ("work", o.work))
         for kind, layer in layers:
             if layer is not None:
                 self.drawing.box(
@@ -174,7 +175,9 @@ class _Still:
             """Return True if no other overlap of the row is between these places."""
             return bisect_left(begins, until) - bisect_right(ends, since) - (left < until and right > since) == 0
 
-        if right + wide < _WIDTH - _RIGHT and is_free(left, right + wide):
+        if o.kind == "none" and right - left > wide:
+            self.drawing.text(left + 4, top + 8.5, o.short, "overlap-label")
+        elif right + wide < _WIDTH - _RIGHT and is_free(left, right + wide):
             self.drawing.text(right + 4, top + 8.5, o.short, "overlap-label")
         elif is_free(left - wide, right):
             self.drawing.text(left - 4, top + 8.5, o.short, "overlap-label", "end")

@@ -104,9 +104,9 @@ class Controls {
 
 const numbers = (text) => (text ? text.split(" ").map(Number) : []);
 
-// Keys of the timeline: arrows move in time and from thing to thing, Enter opens what is chosen.
+// Keys of the timeline: arrows and A, D move in time, W, S zoom, up and down go from thing to thing, N and P to damage, Enter opens what is chosen.
 class Keys {
-  constructor(timeline, controls, choose, say) {
+  constructor(timeline, controls, choose, say, zoomTo) {
     const frame = document.getElementById("figures");
     frame.addEventListener("keydown", (e) => {
       if (e.ctrlKey || e.metaKey || e.altKey || e.target !== frame) return;
@@ -116,6 +116,12 @@ class Keys {
         "+": () => controls.zoom(0.5),
         "=": () => controls.zoom(0.5),
         "-": () => controls.zoom(2),
+        w: () => controls.zoom(0.5),
+        s: () => controls.zoom(2),
+        a: () => controls.pan(-0.2),
+        d: () => controls.pan(0.2),
+        n: () => this.damage(1),
+        p: () => this.damage(-1),
         0: () => timeline.showAll(),
         Home: () => timeline.showAll(),
         PageDown: () => controls.turn(1),
@@ -130,6 +136,23 @@ class Keys {
     });
     this.timeline = timeline;
     this.say = say;
+    this.zoomTo = zoomTo;
+  }
+
+  // To the next overlap or time without an owner, or the previous one.
+  damage(by) {
+    const { timeline } = this;
+    const { scene } = timeline;
+    const all = scene.damage();
+    if (!all.length) return;
+    const now = timeline.chosen && timeline.chosen.what === "overlap" ? all.indexOf(timeline.chosen.index) : -1;
+    const index = all[now < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(Math.max(now + by, 0), all.length - 1)];
+    timeline.chosen = { what: "overlap", index };
+    timeline.turnTo(scene.overlaps[index].row);
+    const [from, to] = scene.extent("overlap", index);
+    if (from < timeline.range.start || to > timeline.range.end) this.zoomTo([from, to]);
+    timeline.soon();
+    this.say(scene.describe("overlap", index).join(", "));
   }
 
   step(by) {

@@ -18,7 +18,7 @@ class Page {
     };
     this.say = say;
     new Pointer(this.timeline, document.getElementById("label"), (hit, y) => this.choose(hit, y));
-    new Keys(this.timeline, this.controls, (hit) => this.choose(hit), say);
+    new Keys(this.timeline, this.controls, (hit) => this.choose(hit), say, (span) => this.zoomTo(span));
     this.timeline.seen = (drawn) => this.seen(drawn);
     Theme.dress(this.timeline.plots, doc);
     Theme.watch(() => {
@@ -176,7 +176,7 @@ class Page {
     if (!wanted.anchor) return;
     const there = this.scrollTo(wanted.anchor);
     if (/^i-/.test(wanted.anchor) && wanted.from === null) this.openIncident(wanted.anchor);
-    if (/^[fsgoe]-/.test(wanted.anchor)) {
+    if (/^[fsgoen]-/.test(wanted.anchor)) {
       if (!there && wanted.from === null && this.thing(wanted.anchor)) this.find(wanted.anchor);
       if (!there) this.read(wanted.anchor);
     }

@@ -46,7 +46,8 @@ class Scene {
   }
 
   wantsOverlap(i) {
-    return this.overlaps[i].processes.some((p) => this.wantsProcess(p));
+    const { processes } = this.overlaps[i];
+    return !processes.length || processes.some((p) => this.wantsProcess(p));
   }
 
   isFolded(group) {
@@ -75,7 +76,7 @@ class Scene {
       if (!this.filter.processes.size) return true;
       const [from, to] = this.barsOfRow[i];
       for (let b = from; b < to; b++) if (this.wantsProcess(this.bar_process[b])) return true;
-      return this.overlapsOfRow[i].some((o) => this.wantsOverlap(o));
+      return this.overlapsOfRow[i].some((o) => this.overlaps[o].processes.length && this.wantsOverlap(o));
     });
   }
 
@@ -101,6 +102,7 @@ class Scene {
     if (what === "overlap") {
       const o = this.overlaps[i];
       const [group, kind, resource] = this.rows[o.row];
+      if (o.kind === "none") return [`${o.proved ? "No owner" : "Perhaps no owner"} of ${kind} ${resource}`, `group ${this.groups[group]}`, o.label];
       const owners = o.processes.map((p) => this.process(p).name).join(" and ");
       return [`${o.proved ? "Two owners" : "Perhaps two owners"} of ${kind} ${resource}: ${owners}`, `group ${this.groups[group]}`, o.label];
     }
@@ -125,6 +127,12 @@ class Scene {
       return [label, this.notes[this.state_note[i]], `${this.time(this.state_begin[i])} to ${this.time(this.state_end[i])}${open}`];
     }
     return [];
+  }
+
+  // The overlaps and times without an owner that the filters leave, in order of time.
+  damage() {
+    const all = this.overlaps.map((_, i) => i).filter((i) => this.wantsGroup(this.rows[this.overlaps[i].row][0]) && this.wantsOverlap(i));
+    return all.sort((a, b) => this.overlaps[a].possible[0] - this.overlaps[b].possible[0] || a - b);
   }
 
   // The time of a thing.

@@ -260,7 +260,9 @@ class Timeline {
       const hit = found.length === 1 ? { what: "mark", index: found[0] } : { what: "run", from: marks[0].at, to: Math.max(marks.at(-1).at, marks[0].at + 1), count: found.length, of: "evictions and deaths" };
       boxes.add("bars", at - half, at + half, y + 3, y + LANE.cause - 4, { fill: cause }, hit);
       const names = [...new Set(marks.map((m) => m.label))];
-      const text = names.length === 1 ? names[0] + (found.length > 1 ? ` (${found.length})` : "") : `${number(found.length)} evictions and deaths`;
+      const each = ["evicted", "died"].map((kind) => [marks.filter((m) => m.kind === kind).length, kind]);
+      const counts = each.filter(([times]) => times).map(([times, kind]) => `${number(times)} ${kind}`);
+      const text = names.length === 1 ? names[0] + (found.length > 1 ? ` (${found.length})` : "") : counts.join(", ");
       const next = clusters[n + 1] ? scene.marks[clusters[n + 1][0]].at - 5 / px : this.range.end;
       const x = at + half + 4 / px;
       if ((next - x) * px > 6.6 * text.length) words.add(x, y + LANE.cause / 2, text, "cause");
@@ -376,10 +378,14 @@ class Timeline {
       const more = Math.max(0, least / px - (span[1] - span[0])) / 2;
       return [span[0] - more, span[1] + more];
     };
-    const colour = o.proved ? ANOMALY : Theme.value("text");
+    const absent = o.kind === "none";
+    const colour = !o.proved ? Theme.value("text") : absent ? Theme.value("bad") : ANOMALY;
     const [left, right] = atLeast(o.possible, 4);
-    boxes.add("bands", left, right, y + LANE.pad - 2, bottom + 1, { fill: colour, alpha: 0.12 });
-    boxes.add("layers", left, right, top + 1, bottom - 1, { line: colour, pattern: "right_diagonal_line", ink: o.proved ? "anomaly" : "text" }, hit);
+    if (absent) boxes.add("layers", left, right, top + 1, bottom - 1, { fill: colour, alpha: 0.08, line: colour }, hit);
+    else {
+      boxes.add("bands", left, right, y + LANE.pad - 2, bottom + 1, { fill: colour, alpha: 0.12 });
+      boxes.add("layers", left, right, top + 1, bottom - 1, { line: colour, pattern: "right_diagonal_line", ink: o.proved ? "anomaly" : "text" }, hit);
+    }
     if (o.there) boxes.add("layers", ...atLeast(o.there, 3), top + 1, bottom - 1, { fill: ANOMALY, alpha: 0.45, line: ANOMALY }, hit);
     if (o.work) boxes.add("layers", ...atLeast(o.work, 3), top - 1, bottom + 1, { fill: ANOMALY, line: ANOMALY }, hit);
     const from = Math.max(left, this.range.start);
@@ -388,8 +394,9 @@ class Timeline {
     const after = right + 5 / px;
     const next = scene.overlapsOfRow[o.row].map((n) => scene.overlaps[n].possible[0]).filter((begin) => begin > o.possible[0]);
     const free = (begin) => taken.every(([first, last, at]) => at !== top || begin > last || begin + wide / px < first);
-    const beside = (Math.min(this.range.end, ...next) - after) * px > wide && free(after);
-    const inside = !beside && (right - from) * px > wide && free(from);
+    const fits = (right - from) * px > wide && free(from);
+    const beside = !(absent && fits) && (Math.min(this.range.end, ...next) - after) * px > wide && free(after);
+    const inside = !beside && fits;
     if (beside || inside) taken.push([beside ? after : from, (beside ? after : from) + wide / px, top]);
     if (beside) words.add(after, (top + bottom) / 2, text, "bad");
     if (inside) {
@@ -520,7 +527,8 @@ class Timeline {
       for (const [span, alpha] of [[o.possible, 0.25], [o.there, 0.45], [o.work, 1]]) {
         if (!span) continue;
         const more = Math.max(0, 3 / px - (span[1] - span[0])) / 2;
-        boxes.add("bars", span[0] - more, span[1] + more, 0.08, 0.5, o.proved ? { fill: ANOMALY, alpha } : { fill: Theme.value("text"), alpha: 0.6 });
+        const look = o.kind === "none" ? { fill: Theme.value("bad"), alpha: 0.35 } : { fill: ANOMALY, alpha };
+        boxes.add("bars", span[0] - more, span[1] + more, 0.08, 0.5, o.proved ? look : { fill: Theme.value("text"), alpha: 0.6 });
       }
     }
     this.doc.get_model_by_name("overview-bars").data = boxes.layers.bars;
