@@ -89,7 +89,7 @@ class Front:
         scope: groups, time and processes.
         incidents: the most severe first.
         unsettled: what is undecided, and what to collect.
-        also: findings above notes that belong to no incident.
+        also: findings above notes that belong to no incident, each with its severity.
         foot: how sure it is, and what is missing.
     """
 
@@ -98,7 +98,7 @@ class Front:
     scope: str
     incidents: tuple[Incident, ...]
     unsettled: tuple[Block, ...]
-    also: tuple[Link, ...]
+    also: tuple[tuple[str, Link], ...]
     foot: tuple[tuple[str, str], ...]
 
 
@@ -151,7 +151,7 @@ def make(report: Report, names: Names, clock: Clock, journal: Journal, overlaps:
         scope=summary.scope(report, names, shown),
         incidents=tuple(map(incident, shown)),
         unsettled=tuple(b for b in summary.unsettled(report, names, shown, clock) if isinstance(b, Table)),
-        also=tuple(Link(f["headline"], anchors.finding(f["finding_id"])) for f in summary.without_incident(report)),
+        also=tuple((f["severity"], Link(f["headline"], anchors.finding(f["finding_id"]))) for f in summary.without_incident(report)),
         foot=tuple((row[0], row[1]) for row in foot.rows if row[0] in _FOOT),
     )
 
