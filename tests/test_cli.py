@@ -360,6 +360,7 @@ def test_show_prints_the_raw_lines_of_events_findings_and_ownerships(case: str) 
     for line in finding["witness"]:
         assert re.search(rf"^> +{line['line']}  \[", shown.stdout, re.MULTILINE), line
         assert line["text"][:60] in shown.stdout
+        assert re.search(rf"^ +{line['role'].replace('_', ' ')}:\n|first sign that . runs:\n", shown.stdout, re.MULTILINE), line
     one = finding["witness"][0]
     alone = run_here("show", "--case", case, one["event_id"][:10], "-C", "0").stdout
     assert len([x for x in alone.splitlines() if x.startswith("> ")]) == 1

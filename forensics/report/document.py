@@ -75,11 +75,12 @@ class Lines:
 
 @dataclass(frozen=True)
 class RawLine:
-    """An unchanged line of a log; `event_id` is empty for context."""
+    """An unchanged line of a log; `event_id` is empty for context, `role` says what the line shows in a proof."""
 
     number: int
     text: str
     event_id: str = ""
+    role: str = ""
 
 
 @dataclass(frozen=True)

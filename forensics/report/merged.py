@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
+from forensics.catalogue.patterns import simple_name
 from forensics.errors import UsageError
 from forensics.report.document import Column, Document, Para, Table
 from forensics.report.model import pylist, rows_of
@@ -22,7 +23,7 @@ _GENERATION = re.compile(r"(?P<group>.+):(?P<generation>\d+)")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}.*|\d{1,2}:\d{2}.*")
 #: Lines within the first interval of a requested time count as requested; neighbours of a line are read within the second interval.
 _AROUND, _NEAR = timedelta(seconds=1), timedelta(seconds=60)
-_COLUMNS = ("event_id", "process_id", "path", "line", "stream_pos", "ts", "message")
+_COLUMNS = ("event_id", "process_id", "path", "line", "stream_pos", "ts", "level", "logger", "client_id", "context", "message")
 _MAX_LINES = 5_000
 
 
@@ -110,6 +111,13 @@ def _gaps(near: Sequence[int]) -> set[int]:
     return {n for n in range(1, len(near)) if near[n] > near[n - 1] + 1}
 
 
+def _head(row: Row) -> str:
+    """Return level, class and client of a line: `INFO NetworkClient connector-consumer-b-1:`."""
+    parts = (row["level"], simple_name(row["logger"] or ""), row["client_id"] or row["context"])
+    text = " ".join(filter(None, parts))
+    return f"{text}:" if text else ""
+
+
 def _add_table(out: Document, lines: Sequence[tuple[float, Row]], requested: set[str], reference: Reference, zone: tzinfo, gaps: set[int]) -> None:
     times = [datetime.fromtimestamp(at / 1000, UTC) for at, _ in lines]
     clock = Clock(times, zone)
@@ -133,7 +141,7 @@ def _add_table(out: Document, lines: Sequence[tuple[float, Row]], requested: set
         marked = row["event_id"] in requested
         if not marked:
             dim[len(rows)] = "dim"
-        message = row["message"] or NO_TEXT
+        message = " ".join(filter(None, (_head(row), row["message"] or NO_TEXT)))
         text = f"{message}\n{row['path']}:{row['line']}  {row['event_id']}" if marked else message
         rows.append((">" if marked else "", clock.at(times[n]) + (f" ±{bound} ms" if bound else ""), row["process_id"] or "?", text))
     out.add(Table(columns, tuple(rows), dim))  # type: ignore[arg-type]

@@ -21,6 +21,7 @@ from forensics.records.line_reader import decode
 from forensics.redaction import hide_line, scrub
 from forensics.report import localize
 from forensics.report.document import Document, Heading, Para, Raw, RawLine
+from forensics.report.proof import displayed_role
 from forensics.wording.formats import count, iso
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 _LONGEST = 4_000
 _SHORTEST_ID = 6
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}.*")
-_EVENT_COLUMNS = ("event_id", "process_id", "path", "line", "byte_offset", "ts", "event", "file_id")
+_EVENT_COLUMNS = ("event_id", "process_id", "path", "line", "byte_offset", "ts", "event", "file_id", "message")
 #: Views whose rows have an ID and witnesses: the view, the column of the ID, the word for a row, the columns of its title.
 _WITH_WITNESS = (
     ("incident", "incident_id", "Incident", ("severity", "cause", "headline")),
@@ -57,7 +58,8 @@ def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC, folders:
     """
     _check(wanted)
     out = Document()
-    ids = _ids(case, wanted, out, zone)
+    roles = _roles(case, wanted, out, zone)
+    ids = list(roles)
     rows = _events(case, "event_id", ids) if ids else _events_by_prefix(case, wanted)
     if not rows and not ids:
         raise UsageError(
@@ -72,7 +74,7 @@ def show(case: CaseLike, wanted: str, context: int, zone: tzinfo = UTC, folders:
     for row in rows:
         by_file.setdefault(row["file_id"], {})[row["line"]] = row
     for file_id, lines in sorted(by_file.items(), key=lambda x: min(str(iso(r["ts"])) for r in x[1].values())):
-        _show_file(files[file_id], lines, context, out, zone, lambda place: source(place, is_named=place in known, folders=folders))
+        _show_file(files[file_id], lines, roles, context, out, zone, lambda place: source(place, is_named=place in known, folders=folders))
     return out
 
 
@@ -101,7 +103,7 @@ def ids_of(case: CaseLike, wanted: str, out: Document, zone: tzinfo = UTC) -> li
         UsageError: no row has the ID, or several do.
     """
     _check(wanted)
-    found = _ids(case, wanted, out, zone) or [r["event_id"] for r in _events_by_prefix(case, wanted)]
+    found = list(_roles(case, wanted, out, zone)) or [r["event_id"] for r in _events_by_prefix(case, wanted)]
     if not found:
         raise UsageError(
             f"The case has no id `{wanted}`.", where="ID", fix="Reports print an ID beside each line and finding; views contain them too."
@@ -114,8 +116,8 @@ def events_dataset(case: CaseLike) -> ds.Dataset:
     return _dataset(case, "event_row")
 
 
-def _ids(case: CaseLike, wanted: str, out: Document, zone: tzinfo) -> list[str]:
-    """Return the event IDs of a finding's or an ownership's witnesses; none if the ID is that of an event."""
+def _roles(case: CaseLike, wanted: str, out: Document, zone: tzinfo) -> dict[str, str]:
+    """Return the event IDs of a finding's or an ownership's witnesses, each with its role; none if the ID is that of an event."""
     import pyarrow.compute as pc
 
     for view, column, word, titles in _WITH_WITNESS:
@@ -129,8 +131,10 @@ def _ids(case: CaseLike, wanted: str, out: Document, zone: tzinfo) -> list[str]:
             shown = (f"{row[t]}:" if t == "severity" else row[t] for t in titles)
             title = " ".join(str(iso(v, zone)) if isinstance(v, datetime) else str(v) for v in shown if v is not None)
             out.add(Heading(2, f"{word} {rows[0][column]}: {title}"))
-            return list(rows[0]["witness"] or ())
-    return []
+            ids = rows[0]["witness"] or ()
+            roles = rows[0].get("witness_role") or ("",) * len(ids)
+            return {event_id: role or "" for event_id, role in zip(ids, roles, strict=False)}
+    return {}
 
 
 def _events_by_prefix(case: CaseLike, wanted: str) -> list[Row]:
@@ -171,7 +175,15 @@ def _one_only(wanted: str, found: list[str]) -> None:
         )
 
 
-def _show_file(file: Mapping[str, Any], lines: dict[int, Row], context: int, out: Document, zone: tzinfo, find: Callable[[str], Location]) -> None:
+def _show_file(
+    file: Mapping[str, Any],
+    lines: dict[int, Row],
+    roles: Mapping[str, str],
+    context: int,
+    out: Document,
+    zone: tzinfo,
+    find: Callable[[str], Location],
+) -> None:
     """Add one file's lines; problems with the evidence are reported before them."""
     where = file["location"] + (f" ({file['archive_member'].replace('!', ' / ')})" if file["archive_member"] else "")
     out.add(Heading(3, f"{file['path']}  {_dates(lines, zone)}"), Para(where, tone="dim"))
@@ -203,7 +215,8 @@ def _show_file(file: Mapping[str, Any], lines: dict[int, Row], context: int, out
         row = lines.get(number)
         line = found.get(number, "(this line no longer exists)")
         line = _without_secrets(line, found.get(number - 1, ""), file["kind"]) if secretive else scrub(line)
-        raw.append(RawLine(number, line, row["event_id"] if row else ""))
+        role = displayed_role(roles.get(row["event_id"], "").replace("_", " "), row["message"] or "") if row else ""
+        raw.append(RawLine(number, line, row["event_id"] if row else "", role))
     out.add(Raw(tuple(raw)))
 
 

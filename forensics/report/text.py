@@ -69,6 +69,8 @@ def _print(console: Console, block: Block) -> None:
                 if before is not None and raw.number > before + 1:
                     console.print(Text(f"  {'⋮':>{digits}}", "dim"))
                 before = raw.number
+                if raw.role:
+                    console.print(Text(f"  {'':>{digits}}  {printable(raw.role)}:", "bold"), soft_wrap=True)
                 mark = Text("> " if raw.event_id else "  ", "bold") + Text(f"{raw.number:>{digits}}  ", "cyan" if raw.event_id else "dim")
                 console.print(mark + Text(printable(raw.text), "" if raw.event_id else "dim"), soft_wrap=True)
         case Drawing(drawn):

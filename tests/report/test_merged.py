@@ -37,6 +37,7 @@ def event(name: str, process: str, seconds: float, line: int) -> dict:
     return {
         "event_id": name, "process_id": process, "path": process, "line": line, "stream_pos": line, "byte_offset": 0, "event": "joined", "file_id": "f",
         "ts": T0 + timedelta(seconds=seconds), "message": f"text of {name}",
+        "level": "INFO", "logger": "org.apache.kafka.clients.NetworkClient", "client_id": f"client-of-{process}", "context": None,
     }  # fmt: skip
 
 
@@ -67,6 +68,7 @@ def test_lines_of_all_processes_stand_in_the_order_of_the_reference_clock(case: 
     marked = [line for line in lines if line.strip().startswith(">  ")]
     assert len(marked) == 1
     assert "10:00:02.500 ±5 ms  w2.log" in marked[0]
+    assert "INFO NetworkClient client-of-w2.log: text of other2" in marked[0]
     assert any("w2.log:2  other2" in line for line in lines)
 
 
