@@ -141,6 +141,8 @@ DECLARE OR REPLACE VARIABLE resets_together_ms BIGINT DEFAULT 60000;
 DECLARE OR REPLACE VARIABLE lost_together_ms BIGINT DEFAULT 60000;
 -- A position that is set within this time of the group's first ownership of the partition is the group's start, milliseconds.
 DECLARE OR REPLACE VARIABLE first_start_ms BIGINT DEFAULT 10000;
+-- The clocks of two members whose coordinator or leader has more partners than this are compared only through it.
+DECLARE OR REPLACE VARIABLE clock_partners_most BIGINT DEFAULT 32;
 -- Two clocks whose offset is known to within this need no further log, milliseconds.
 DECLARE OR REPLACE VARIABLE clocks_close_ms BIGINT DEFAULT 100;
 -- Events of a member are considered until this long after the last line of its work there, milliseconds.

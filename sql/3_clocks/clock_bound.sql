@@ -4,7 +4,8 @@
 -- Grain: from_process_id, to_process_id
 -- If no constant offset satisfies all lines of a pair, a clock stepped. A clock that stepped, or was set back, is compared with no other.
 -- Contradictions within `clock_jitter_ms` come from drift, not steps: they only widen the bound. Chains through a cycle of bounds that no clocks can
--- satisfy are left out.
+-- satisfy are left out. Members of a large group (`clock_partners_most`) have rows with other processes, but neither with each other nor with
+-- themselves: a chain between two of them is one to another process and one from it.
 CREATE OR REPLACE TEMPORARY VIEW clock_bound (
   from_process_id COMMENT 'Process',
   to_process_id   COMMENT 'Process whose clock is measured',
@@ -42,25 +43,56 @@ WITH direct_bound AS (
       named_struct('f', f, 't', f, 'd', 0L, 'n', 0, 'k', '', 'w', CAST(array() AS ARRAY<STRING>)),
       named_struct('f', t, 't', t, 'd', 0L, 'n', 0, 'k', '', 'w', CAST(array() AS ARRAY<STRING>)))) e AS f, t, d, n, k, w
   GROUP BY e.f, e.t
+), partner AS (
+  SELECT f, t FROM link WHERE f <> t
+  UNION
+  SELECT t, f FROM link WHERE f <> t
+), centre AS (
+  -- All but the members of a large group. Each of these has fewer partners than any of its partners, brokers and leaders, and one of them has many.
+  -- Chains between all members would be quadratic. No two of them are linked, so a chain of each goes on from a centre. The first partner of each
+  -- is one too: it may be the reference of an island without a broker.
+  SELECT f
+  FROM (SELECT f, count(*) OVER (PARTITION BY f) AS partners, count(*) OVER (PARTITION BY t) AS partners_of_partner FROM partner)
+  GROUP BY f HAVING min(partners_of_partner) <= max(partners) OR max(partners_of_partner) <= clock_partners_most
+  UNION
+  SELECT min(t) FROM partner GROUP BY f
+  UNION
+  SELECT process_id FROM process_life WHERE is_broker
+), path_1 AS (
+  SELECT l.f, l.t, l.best FROM link l LEFT SEMI JOIN centre c ON c.f = l.f
 ), path_2 AS (
   -- The shortest chain of each pair, even if contradictory. Only chains found in the previous round grow, so the work is the number of pairs times
   -- the links of one process, not a third power.
   SELECT a.f, b.t,
     min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k, concat(a.best.w, b.best.w) AS w)) AS best
-  FROM link a JOIN link b ON b.f = a.t AND (a.best.n = 1 OR b.best.n = 0) GROUP BY a.f, b.t
+  FROM path_1 a JOIN link b ON b.f = a.t AND (a.best.n = 1 OR b.best.n = 0) GROUP BY a.f, b.t
 ), path_3 AS (
   SELECT a.f, b.t,
     min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k, concat(a.best.w, b.best.w) AS w)) AS best
   FROM path_2 a JOIN link b ON b.f = a.t AND (a.best.n = 2 OR b.best.n = 0) GROUP BY a.f, b.t
 ), path_4 AS (
-  SELECT a.f, b.t,
-    min(struct(a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k, concat(a.best.w, b.best.w) AS w)) AS best
-  FROM path_3 a JOIN link b ON b.f = a.t AND (a.best.n = 3 OR b.best.n = 0) GROUP BY a.f, b.t
+  SELECT f, t, min(struct(d, n, k, w)) AS best
+  FROM (
+    SELECT a.f, b.t, a.best.d + b.best.d AS d, a.best.n + b.best.n AS n, concat(a.best.k, b.best.k) AS k, concat(a.best.w, b.best.w) AS w
+    FROM path_3 a JOIN link b ON b.f = a.t AND (a.best.n = 3 OR b.best.n = 0)
+    UNION ALL
+    SELECT a.f, b.t, a.best.d + b.best.d, a.best.n + b.best.n, concat(a.best.k, b.best.k), concat(a.best.w, b.best.w)
+    FROM (SELECT l.f, l.t, l.best FROM link l LEFT ANTI JOIN centre c ON c.f = l.f) a
+    JOIN (SELECT p.f, p.t, p.best FROM path_3 p LEFT SEMI JOIN centre c ON c.f = p.t) b ON b.f = a.t
+  )
+  GROUP BY f, t
 ), contradictory_process AS (
-  SELECT DISTINCT a.f FROM path_4 a JOIN path_4 b ON b.f = a.t AND b.t = a.f WHERE a.best.d + b.best.d < 0
+  SELECT DISTINCT a.f FROM path_4 a JOIN centre c ON c.f = a.f
+  JOIN path_4 b ON b.f = a.t AND b.t = a.f
+  WHERE a.best.d + b.best.d < 0
 ), contradictory_path AS (
-  SELECT a.f, b.t FROM contradictory_process c JOIN path_4 a ON a.t = c.f
-  JOIN path_4 b ON b.f = c.f
+  SELECT a.f, b.t FROM contradictory_process p JOIN path_4 a ON a.t = p.f
+  JOIN centre c ON c.f = a.f
+  JOIN path_4 b ON b.f = p.f
+  UNION ALL
+  SELECT a.f, b.t FROM contradictory_process p JOIN path_4 b ON b.f = p.f
+  JOIN centre c ON c.f = b.t
+  JOIN path_4 a ON a.t = p.f
 ), path AS (
   SELECT p.f, p.t, p.best FROM path_4 p LEFT ANTI JOIN contradictory_path c ON c.f = p.f AND c.t = p.t
 )

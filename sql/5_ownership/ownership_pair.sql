@@ -170,6 +170,20 @@ WITH owner AS (
   LEFT ANTI JOIN filtered_log u ON p.is_one_process AND u.process_id = p.a_process AND u.why = 'unordered'
   WHERE NOT (p.is_one_process AND p.is_untimed_turn)
     AND (NOT p.is_timed OR p.is_next AND NOT p.is_one_process OR p.to_hi_ms IS NULL OR p.from_lo_ms IS NULL OR p.from_lo_ms < p.to_hi_ms)
+), chain AS (
+  -- The clocks of two members of a large group are compared through processes that both are compared with.
+  SELECT p.f, p.t, min(struct(a.hi_ms + b.hi_ms AS hi_ms, concat(array_join(a.witness, ','), array_join(b.witness, ',')) AS k,
+    concat(a.witness, b.witness) AS witness)) AS best
+  FROM (SELECT a_process AS f, b_process AS t FROM ordered_pair UNION SELECT b_process, a_process FROM ordered_pair) p
+  LEFT ANTI JOIN clock_bound o ON o.from_process_id = p.f AND o.to_process_id = p.f AND o.hi_ms IS NOT NULL
+  LEFT ANTI JOIN clock_bound o ON o.from_process_id = p.t AND o.to_process_id = p.t AND o.hi_ms IS NOT NULL
+  JOIN clock_bound a ON a.from_process_id = p.f AND a.hi_ms IS NOT NULL
+  JOIN clock_bound b ON b.from_process_id = a.to_process_id AND b.to_process_id = p.t AND b.hi_ms IS NOT NULL
+  WHERE p.f <> p.t AND size(a.witness) + size(b.witness) <= 8 GROUP BY p.f, p.t
+), pair_bound AS (
+  SELECT from_process_id AS f, to_process_id AS t, hi_ms, witness FROM clock_bound WHERE hi_ms IS NOT NULL
+  UNION ALL
+  SELECT f, t, best.hi_ms, best.witness FROM chain
 )
 SELECT p.a_id, p.b_id,
   CASE WHEN p.is_one_process THEN CASE WHEN NOT p.is_suspect THEN 0L END
@@ -186,5 +200,5 @@ SELECT p.a_id, p.b_id,
     ELSE 'none' END AS clock_how,
   CASE WHEN NOT p.is_one_process AND back.hi_ms IS NOT NULL AND forth.hi_ms IS NOT NULL THEN concat(back.witness, forth.witness) END AS clock_witness,
   p.is_next, CASE WHEN row_number() OVER (PARTITION BY p.crowded_id ORDER BY p.a_id, p.b_id) = 1 THEN p.left_out END AS left_out
-FROM ordered_pair p LEFT JOIN clock_bound forth ON forth.from_process_id = p.a_process AND forth.to_process_id = p.b_process
-LEFT JOIN clock_bound back ON back.from_process_id = p.b_process AND back.to_process_id = p.a_process
+FROM ordered_pair p LEFT JOIN pair_bound forth ON forth.f = p.a_process AND forth.t = p.b_process
+LEFT JOIN pair_bound back ON back.f = p.b_process AND back.t = p.a_process

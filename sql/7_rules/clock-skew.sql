@@ -20,28 +20,49 @@ WITH clock_lead AS (
     NOT is_most OR NOT is_with_broker AS is_open)) AS of
   FROM (SELECT *, coalesce(2 * alike > count(*) OVER (PARTITION BY island), false) AS is_most FROM agreement_count) GROUP BY island
 ), offset_to_centre AS (
-  SELECT o.process_id, c.of.process_id AS reference_process_id, o.lo_ms - c.of.hi_ms AS lo_ms, o.hi_ms - c.of.lo_ms AS hi_ms, o.suspect_time_zone,
+  SELECT o.process_id, o.island, c.of.process_id AS reference_process_id, o.lo_ms - c.of.hi_ms AS lo_ms, o.hi_ms - c.of.lo_ms AS hi_ms,
+    o.suspect_time_zone,
     c.of.process_id = o.island AS is_reference, c.of.is_open AS is_open,
     CASE WHEN ceil((o.lo_ms - c.of.hi_ms) / 900000) <= floor((o.hi_ms - c.of.lo_ms) / 900000) THEN ceil((o.lo_ms - c.of.hi_ms) / 900000)
       WHEN ceil((o.lo_ms - c.of.hi_ms - zone_skew_ms) / (2 * 900000)) <= floor((o.hi_ms - c.of.lo_ms + zone_skew_ms) / (2 * 900000))
         THEN 2 * ceil((o.lo_ms - c.of.hi_ms - zone_skew_ms) / (2 * 900000)) END AS quarters
   FROM clock_lead o JOIN central_clock c ON c.island = o.island WHERE o.process_id <> c.of.process_id
 ), offset_with_zone AS (
-  SELECT process_id, reference_process_id, lo_ms, hi_ms, is_open,
+  SELECT process_id, island, reference_process_id, lo_ms, hi_ms, is_open,
     CASE WHEN is_reference THEN suspect_time_zone
       WHEN quarters % 96 <> 0 AND hi_ms - lo_ms < 900000
         THEN concat(CASE WHEN quarters < 0 THEN '-' ELSE '+' END, lpad(CAST(abs(quarters) DIV 4 AS STRING), 2, '0'), ':',
         lpad(CAST(abs(quarters) % 4 * 15 AS STRING), 2, '0')) END AS suspect_time_zone
   FROM offset_to_centre
+), wrong_offset AS (
+  SELECT * FROM offset_with_zone WHERE suspect_time_zone IS NOT NULL OR lo_ms > clock_skew_ms OR hi_ms < -clock_skew_ms
+), bounding_line AS (
+  -- The lines that bound a clock on either side, through other processes if no message links the two directly: of two members of a large group,
+  -- through the reference of their island.
+  SELECT l.process_id, l.reference_process_id, flatten(collect_list(CASE WHEN l.side = 'upper' THEN l.ids END)) AS upper_ids,
+    flatten(collect_list(CASE WHEN l.side = 'lower' THEN l.ids END)) AS lower_ids,
+    array_sort(array_distinct(flatten(collect_list(CASE WHEN l.side = 'upper through' THEN l.ids END)))) AS upper_through_ids,
+    array_sort(array_distinct(flatten(collect_list(CASE WHEN l.side = 'lower through' THEN l.ids END)))) AS lower_through_ids
+  FROM (
+    SELECT e.process_id, e.reference_process_id, e.side, array_distinct(coalesce(b.witness, b.least_witness)) AS ids
+    FROM (
+      SELECT o.process_id, o.reference_process_id, e.side, e.f, e.t FROM wrong_offset o
+      LATERAL VIEW inline(array(
+        named_struct('side', 'upper', 'f', reference_process_id, 't', process_id),
+        named_struct('side', 'lower', 'f', process_id, 't', reference_process_id),
+        named_struct('side', 'upper through', 'f', reference_process_id, 't', island),
+        named_struct('side', 'upper through', 'f', island, 't', process_id),
+        named_struct('side', 'lower through', 'f', process_id, 't', island),
+        named_struct('side', 'lower through', 'f', island, 't', reference_process_id))) e AS side, f, t
+    ) e
+    JOIN clock_bound b ON b.from_process_id = e.f AND b.to_process_id = e.t
+  ) l
+  GROUP BY l.process_id, l.reference_process_id
 ), clock_finding AS (
-  -- The lines that bound a clock on either side, through other processes if no message links the two directly.
   SELECT o.process_id, o.reference_process_id, o.lo_ms, o.hi_ms, o.suspect_time_zone, o.is_open, greatest(o.lo_ms, -o.hi_ms) AS apart_ms,
-    array_distinct(coalesce(forth.witness, forth.least_witness, CAST(array() AS ARRAY<STRING>))) AS upper_ids,
-    array_distinct(coalesce(back.witness, back.least_witness, CAST(array() AS ARRAY<STRING>))) AS lower_ids
-  FROM offset_with_zone o
-  LEFT JOIN clock_bound forth ON forth.from_process_id = o.reference_process_id AND forth.to_process_id = o.process_id
-  LEFT JOIN clock_bound back ON back.from_process_id = o.process_id AND back.to_process_id = o.reference_process_id
-  WHERE o.suspect_time_zone IS NOT NULL OR o.lo_ms > clock_skew_ms OR o.hi_ms < -clock_skew_ms
+    CASE WHEN size(b.upper_ids) > 0 THEN b.upper_ids ELSE coalesce(b.upper_through_ids, CAST(array() AS ARRAY<STRING>)) END AS upper_ids,
+    CASE WHEN size(b.lower_ids) > 0 THEN b.lower_ids ELSE coalesce(b.lower_through_ids, CAST(array() AS ARRAY<STRING>)) END AS lower_ids
+  FROM wrong_offset o LEFT JOIN bounding_line b ON b.process_id = o.process_id AND b.reference_process_id = o.reference_process_id
 ), clock_step AS (
   -- A few lines that go back are rather excerpts that were pasted in another order, or lines of several programs.
   SELECT o.process_id, o.step.how AS how, o.step.partner AS partner, o.step.by_ms AS by_ms, o.step.times AS times, o.step.witness AS witness,

@@ -4,11 +4,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow.dataset as ds
 import pytest
 from places import FIELD
 from written_logs import case_of
+
+from forensics.case import ingestion, materialise
+
+if TYPE_CHECKING:
+    from forensics.engines.base import Engine
 
 FIELD = FIELD / "13-leader-ids"
 VIEWS = ("clock_offset", "split_brain", "member_generation", "coverage")
@@ -40,3 +46,18 @@ def test_three_members_clocks_are_joined(tmp_path: Path) -> None:
         (29, "9ee10b44", "consumer1.log"),
     ]
     assert not [c for c in found["coverage"] if c["code"] == "missing_member"]
+
+
+@pytest.mark.engine
+def test_members_of_a_large_group_are_compared_through_their_leader(any_engine: Engine, tmp_path: Path) -> None:
+    case = ingestion.ingest([FIELD], tmp_path / "case").case
+    all_pairs, through_leader = (
+        materialise.build(any_engine, case.tables(), tmp_path / name, small=True, overrides=limit)
+        for name, limit in (("all", None), ("few", {"clock_partners_most": 1}))
+    )
+    for view in ("ownership_pair", "split_brain", "member_heard"):
+        all_rows, rows = (sorted(map(str, ds.dataset(found[view], format="parquet").to_table().to_pylist())) for found in (all_pairs, through_leader))
+        assert rows == all_rows, view
+    bounds = [ds.dataset(found["clock_bound"], format="parquet").count_rows() for found in (all_pairs, through_leader)]
+    # The leader and the island's reference have rows with all; the third has none with itself.
+    assert bounds == [9, 8]
