@@ -31,7 +31,10 @@ _COLON_PAIR = re.compile(r"(?:^|, )([a-z][a-z0-9_]*): ")
 _NAMED = re.compile(r"\(\?P<(\w+)>")
 _ESCAPED = re.compile(r"\\(.)")
 _WORD = re.compile(r"[A-Za-z][a-z]*")
-_CLOSING = " ]})>,;"
+_CLOSING = " ]})>,;."
+_QUOTES = "\"'`"
+#: What precedes a quotation mark that opens.
+_BEFORE_QUOTED = (" ", "=", "(", "[", "{", ":", "")
 _NOTHING = ("", "<nil>", "null", "nil", "None")
 
 
@@ -108,13 +111,14 @@ def stands_alone(text: str, at: int, distinctive: bool) -> bool:
 
 
 def end_of(text: str, at: int) -> int:
-    """Return the end of the words that begin at a position: the closing quotation mark if they are quoted, else the end of the text."""
+    """Return the end of the words that begin at a position: the closing quotation mark if they are quoted, also with text before them, else the end of the text."""
     end = len(text.rstrip())
-    if at and (quote := text[at - 1]) in "\"'`":
-        closed = len(text.rstrip(_CLOSING))
-        if closed > at and text[closed - 1] == quote:
-            return closed - 1
-    return end
+    closed = len(text.rstrip(_CLOSING)) - 1
+    if closed <= at or (quote := text[closed]) not in _QUOTES:
+        return end
+    opened = text.rfind(quote, 0, at)
+    is_quoted = opened == at - 1 or opened >= 0 and text[opened - 1 : opened] in _BEFORE_QUOTED and text.find(quote, at, closed) < 0
+    return closed if is_quoted and opened >= 0 else end
 
 
 def pairs_behind(text: str, pairs: Pairs | None) -> Pairs | None:

@@ -351,9 +351,28 @@ class _Occurrences:
         if it["code"] == "flapping" and _facts(it).get("is_settled") is False:
             return Condition(state)  # the log ends before it shows whether it lost it again
         if not (is_open if is_open is not None else it["to_ts"] is None):
+            facts = _facts(it)
+            if facts.get("thrown_out") and facts.get("back_ms") is None:
+                return self._thrown_out(it, end_ms)
             # A member that may have lost its membership is back when it has joined again.
-            return Condition(state, [(End.PASSED, greatest(end_ms, plus(it["from_ts"], _facts(it).get("back_ms"))))])
+            return Condition(state, [(End.PASSED, greatest(end_ms, plus(it["from_ts"], facts.get("back_ms"))))])
         return Condition(state, goes_on=self._ends.go_on(_facts(it).get("processes") or (), it["from_ts"], self._knobs))
+
+    def _thrown_out(self, it: Row, end_ms: int | None) -> Condition:
+        """Return the trouble of members that the coordinator no longer knew when they found it again: they are away until they join."""
+        processes = _facts(it).get("processes") or ()
+        joined = (line["hi_ms"] for process in processes for line in self._joined[process, it["group_id"]])
+        again = [at_ms for at_ms in there(joined) if up_to(end_ms, at_ms)]
+        return Condition("process_away", [(End.JOINED, min(again))] if again else (), targets=() if again else processes)
+
+    @cached_property
+    def _joined(self) -> ByKey:
+        """The lines with which members joined, with the latest time on the reference clock, by process and group."""
+        clocks, columns = Clocks(self._inputs), ["process_id", "group_id", "at_ms"]
+        is_joined = pc.field("event").isin(["joined", "synced", "worker_assigned", "partitions_assigned"])
+        lines = self._inputs.rows("client_event", columns=columns, where=is_joined)
+        placed = ({**line, "hi_ms": hi_ms} for line in lines for _, hi_ms in clocks.bounds(line["process_id"], line["at_ms"]))
+        return ByKey(placed, "process_id", "group_id")
 
     def _not_started(self, it: Row) -> Condition:
         """Return the trouble of a process that gave up while it started. A later start that the log does not show complete leaves its end unknown."""

@@ -67,7 +67,7 @@ def is_log(path: str, sample: bytes, profile: Profile) -> bool:
     if _LOG_NAME.search(path):
         return True
     # Prose looks like messages without times.
-    if _MARKDOWN.search(path) and profile.untimed:
+    if _MARKDOWN.search(path) and profile.untimed and profile.learned:
         return False
     if profile.document is not None or any(x.columns for x in profile.learned):
         return True

@@ -67,6 +67,8 @@ _TIMES: tuple[tuple[str, str], ...] = (
     (_CLOCK, "HH:mm:ss"),
 )
 _TIME = re.compile("|".join(f"({look}(?:[.,][0-9]{{1,9}})?(?:{_HALF})?(?:{_ZONE})?)" if text != "epoch" else f"({look})" for look, text in _TIMES))
+#: A prompt that shows the time, before a command.
+_PROMPT = re.compile(r"\[?[0-9]{1,2}:[0-9]{2}:[0-9]{2}\]? ?[$#%] ")
 _FRACTION = re.compile(r"([.,])([0-9]{1,9})(?=\D*$|[+-][0-9:]+$)")
 _OPENING = {"[": "]", "(": ")", "{": "}", "<": ">", '"': '"', "'": "'"}
 _AFTER = r"(?=[ \t|;,:=\])}>\"'-]|$)"
@@ -134,7 +136,7 @@ def infer(lines: Sequence[str], *, names: bool = True, fail: Failed | None = Non
     guesses: list[Guess] = []
     for line in lines:
         try:
-            found = None if _NO_LOGGER.match(line) else guess(line, names=names)
+            found = None if _NO_LOGGER.match(line) or _PROMPT.match(line) else guess(line, names=names)
         except Exception as e:
             if fail is None:
                 raise

@@ -158,7 +158,8 @@ WITH client_close AS (
     coalesce(bool_or(affected AND event IN ('worker_revoking', 'partitions_lost')), false) AS revoked,
     coalesce(bool_or(affected AND (event = 'generation_reset' AND NOT reason LIKE '%pro-actively%'
       OR event IN ('heartbeat_failed', 'join_failed', 'sync_failed')
-        AND coalesce(error_text, '') RLIKE 'UNKNOWN_MEMBER|not aware of this member|ILLEGAL_GENERATION|member id')), false) AS thrown_out,
+        AND coalesce(error_text, '') RLIKE
+          '(?i)unknown.?member|not aware of this member|not known in the current|illegal.?generation|member.?id')), false) AS thrown_out,
     coalesce(bool_or(affected AND event IN ('leaving', 'poll_timeout') AND (event = 'poll_timeout' OR reason LIKE '%poll timeout%')),
       false) AS left_group,
     -- The first loss, its effects, and the line that ended it.

@@ -57,7 +57,7 @@ WITH client_line AS (
 SELECT 'critical' AS severity, 'proved' AS verdict, f.kafka_cluster, f.group_id,
   coalesce(f.group_instance_id, concat_ws(' ', f.process_id, f.client)) AS subject, f.first_ms AS from_ms, f.last_ms AS to_ms,
   CASE WHEN f.group_instance_id IS NULL THEN 'id_not_printed' ELSE 'fenced' END AS code,
-  struct(f.process_id, f.instance, f.client, f.member_id, f.fenced, u.users, array_except(u.users, f.fenced) AS others,
+  struct(f.process_id, f.instance, f.client, f.member_id, f.first_ms AS first_at_ms, f.fenced, u.users, array_except(u.users, f.fenced) AS others,
     r.times AS replacements) AS facts,
   concat(transform(f.event_ids, x -> named_struct('role', 'fenced', 'event_id', x)),
     transform(coalesce(r.event_ids, array()), x -> named_struct('role', 'broker replaced the member', 'event_id', x))) AS proof
