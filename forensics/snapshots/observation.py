@@ -99,7 +99,7 @@ class Commit(NamedTuple):
 
 
 #: Captures in which the commits of a partition differ.
-COMMIT_VALUES = ("offset", "leader_epoch", "metadata", "expire_ms", "log_offset", "log_run", "producer_id")
+COMMIT_VALUES = ("offset", "leader_epoch", "metadata", "expire_ms", "log_offset", "log_run", "producer_id", "member_count")
 _COMMIT_WORDS = {
     "offset_stored": "last commit",
     "offset_removed": "the commit was removed",

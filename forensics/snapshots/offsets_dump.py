@@ -84,6 +84,8 @@ class OffsetsDump:
         self._logs: dict[int | None, _Log] = {None: self._log}
         #: Producer of the transactional batch that is being read, and commits by producer whose transaction has not ended yet.
         self._producer: int | None = None
+        #: Members of each KIP-848 group: only of such a group are they known without its generations.
+        self._members: dict[tuple[int | None, str], set[str]] = {}
         self._open: dict[int, list[tuple[_Place, Commit, str]]] = {}
 
     def read(self, lines: Iterable[Line]) -> Iterator[Item]:
@@ -203,8 +205,11 @@ class OffsetsDump:
             yield Strange(line.number, line.text)
             return
         ts, run = self._ts, None if self._log_offset is None else self._log.gaps
+        members = None if run != 0 or (alive := self._members.get((self._partition, group))) is None else len(alive)
         if data is None:
-            commit = Commit(line.number, line.offset, line.raw, place.of, ts, (None, None, None, None, self._log_offset, run, self._producer))
+            commit = Commit(
+                line.number, line.offset, line.raw, place.of, ts, (None, None, None, None, self._log_offset, run, self._producer, members)
+            )
         else:
             if ts is None and (at := _number(data.get("commitTimestamp"))) and at > 0:
                 ts = at * 1000
@@ -212,7 +217,7 @@ class OffsetsDump:
             metadata = data.get("metadata")
             values = (
                 offset, None if epoch is None or epoch < 0 else epoch, str(metadata) if metadata and metadata != "NO_METADATA" else None,
-                None if expire is None or expire < 0 else expire, self._log_offset, run, self._producer,
+                None if expire is None or expire < 0 else expire, self._log_offset, run, self._producer, members,
             )  # fmt: skip
             commit = Commit(line.number, line.offset, line.raw, place.of, ts, values)
         event = "offset_removed" if data is None else "offset_stored"
@@ -233,7 +238,7 @@ class OffsetsDump:
         for place, commit, event in held:
             if committed and last[id(place)] is commit:
                 log_offset = commit.values[4] if self._log_offset is None else self._log_offset
-                values = (*commit.values[:4], log_offset, None if log_offset is None else self._log.gaps, self._producer)
+                values = (*commit.values[:4], log_offset, None if log_offset is None else self._log.gaps, *commit.values[6:])
                 yield from self._take(place, commit._replace(ts=self._ts or commit.ts, values=values), event)
             else:
                 yield Placed("offset_aborted", commit)
@@ -285,6 +290,9 @@ class OffsetsDump:
         elif kind == 2:
             yield from self._classic(line, group, value)
         elif "memberId" in key:
+            if kind == 5:
+                alive = self._members.setdefault((self._partition, group), set())
+                (alive.discard if value is None else alive.add)(str(key["memberId"]))
             yield self._epoch_member(line, group, str(key["memberId"]), _TYPES.get(kind or -1, str(kind)), value)
         elif value is None:
             yield self._group(line, group, {"columns": {"RECORD": _TYPES.get(kind or -1, str(kind))}}, removed=kind == 3)

@@ -1,6 +1,6 @@
 -- One row per time that another consumer continued to read a partition, or the same one started again: the records that were read twice,
 -- according to the logs.
--- Reads: offset_line, join_round, member_round, event, clock_offset, config_value
+-- Reads: offset_line, join_round, member_round, event, clock_offset, config_value, offset_commit, start_commit
 -- Grain: kafka_cluster, group_id, resource, event_id
 -- Public: yes
 -- Records are read twice if the old reader had read them and they are at or after the offset where the new one began. The old reader's last
@@ -20,7 +20,7 @@ CREATE OR REPLACE TEMPORARY VIEW duplicate_ledger (
   new_generation  COMMENT 'Generation in which it started to read',
   incarnation     COMMENT 'Incarnation of the group''s metadata in which the new reader started',
   old_from        COMMENT 'Offset at which the old reader started',
-  last_committed  COMMENT 'Highest offset that the old reader committed, by its own lines (DEBUG); NULL: not shown',
+  last_committed  COMMENT 'Highest offset that the old reader committed, by its own lines (DEBUG) or a dump of its commits; NULL: not shown',
   restarted_at    COMMENT 'Offset at which the new reader started',
   restarted_how COMMENT 'committed: at the group''s committed offset; reset: there was no usable one; sought: where the application wanted',
   restarted_lo    COMMENT 'Earliest time at which it started (reference clock)',
@@ -31,6 +31,9 @@ CREATE OR REPLACE TEMPORARY VIEW duplicate_ledger (
   how             COMMENT 'automatic_commit: exact; refused_commit: the old reader''s commit up to read_to was refused; asked_commit: it asked to
     commit, and the logs do not show the outcome; committed: it had committed up to read_to; went_back: the new reader started at a lower offset than
     the old reader had; unknown: how far the old reader had read is unknown',
+  committed_again_lo COMMENT 'Records from restarted_at on that members had certainly committed before, by a dump of __consumer_offsets; NULL: no
+    dump shows it',
+  committed_again_hi COMMENT 'They had committed no more; equal to committed_again_lo: exact; NULL: no bound, as the dump may lack commits',
   fenced_by COMMENT 'Why the old reader''s commits were refused afterwards: group, group.instance.id; NULL: no line shows that they were',
   reference_process_id,
   event_id        COMMENT 'Event that shows where the new reader started',
@@ -152,14 +155,28 @@ WITH line_with_start AS (
     GROUP BY process_id, instance, client_id, event_id
   )
   GROUP BY process_id, instance, client_id
+), dumped_commit AS (
+  SELECT kafka_cluster, group_id, partition AS resource, member_id, generation, max(offset) AS last_committed FROM offset_commit
+  WHERE member_id IS NOT NULL AND kafka_cluster IS NOT NULL GROUP BY kafka_cluster, group_id, partition, member_id, generation
+), commit_of_reading AS (
+  -- What it committed after its start, and before a later one of the same member.
+  SELECT s.event_id AS start_id, s.resource AS start_resource, max(c.last_committed) AS dumped_to
+  FROM (
+    SELECT *, lead(generation) OVER (
+      PARTITION BY kafka_cluster, group_id, resource, member_id ORDER BY generation, stream_pos, event_id) AS next_generation
+    FROM start_commit WHERE generation IS NOT NULL
+  ) s
+  JOIN dumped_commit c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id AND c.resource = s.resource AND c.member_id = s.member_id
+    AND c.generation >= s.generation AND coalesce(c.generation < s.next_generation, true)
+  GROUP BY s.event_id, s.resource
 ), start_with_previous AS (
   SELECT *,
-    lag(struct(process_id, instance, client, member_id, generation, start_offset, last_committed, asked, refused, final_offset, fence,
-      taken, any_refused, event_id)) OVER (
+    lag(struct(process_id, instance, client, member_id, generation, start_offset,
+      greatest(last_committed, dumped_to) AS last_committed, asked, refused, final_offset, fence, taken, any_refused, event_id)) OVER (
       -- Generations order readers of any clock; if they are unknown, only readers whose clocks can be compared follow each other.
       PARTITION BY kafka_cluster, group_id, resource, CASE WHEN generation IS NULL THEN reference_process_id END
       ORDER BY incarnation, generation, start_lo_ms, process_id, stream_pos) AS old
-  FROM position_start
+  FROM position_start p LEFT JOIN commit_of_reading c ON c.start_id = p.event_id AND c.start_resource = p.resource
 ), start_with_progress AS (
   SELECT t.*, greatest(t.old.refused.at_offset, t.old.asked.at_offset, t.old.last_committed, t.old.final_offset) AS read_to,
     coalesce(a.is_eager, false) AND t.old.taken.how = 'revoked' AND NOT t.old.any_refused AND t.how = 'committed' AS is_clean
@@ -184,9 +201,13 @@ SELECT kafka_cluster, group_id, resource, old.process_id AS old_process_id, old.
     WHEN got_to = old.asked.at_offset AND got_to > old.start_offset THEN 'asked_commit'
     WHEN start_offset < old.start_offset THEN 'went_back'
     ELSE 'unknown' END AS how,
+  CASE WHEN d.start_id IS NOT NULL THEN greatest(0L, d.acknowledged_lo - start_offset) END AS committed_again_lo,
+  CASE WHEN d.is_whole THEN greatest(0L, d.acknowledged_hi - start_offset) END AS committed_again_hi,
   old.fence.fenced_by AS fenced_by, reference_process_id, event_id,
   filter(array_distinct(array(old.event_id, CASE WHEN got_to = old.refused.at_offset THEN old.refused.event_id
     WHEN got_to = old.asked.at_offset THEN old.asked.event_id END, old.taken.event_id, old.fence.event_id, event_id)), e -> e IS NOT NULL) AS witness
 FROM start_with_extent
+LEFT JOIN (SELECT event_id AS start_id, resource AS start_resource, acknowledged_lo, acknowledged_hi, is_whole FROM start_commit) d
+  ON d.start_id = event_id AND d.start_resource = resource
 -- A consumer that starts again at its position has read nothing twice.
 WHERE old.process_id <> process_id OR old.instance <> instance OR old.client <> client OR got_to > start_offset OR start_offset < old.start_offset

@@ -21,8 +21,8 @@ CREATE OR REPLACE TEMPORARY VIEW offset_commit (
   outcome              COMMENT 'last: the last one in the dump; earlier: another followed; removed: the last record removes the commit;
     aborted: its transaction ended without it; pending: its transaction is open',
   previous_offset      COMMENT 'Offset of the commit before; NULL: none, or it had been removed',
-  is_next              COMMENT 'True if certainly no record is missing between the commit before (without one, the beginning of the log) and this one',
-  generation           COMMENT 'Generation in which it was made; NULL: unknown, or made_by is not member',
+  is_next              COMMENT 'True if certainly no record is missing between the commit before (or the beginning of the log) and this one',
+  generation           COMMENT 'Generation in which it was made, also of the group without members; NULL: unknown, or a KIP-848 group',
   member_id            COMMENT 'Member that had the partition in that generation; NULL: unknown',
   made_by              COMMENT 'member: while the group had members; outside: while it had none; NULL: unknown',
   path, line,
@@ -71,8 +71,10 @@ WITH dumped_record AS (
 SELECT k.kafka_cluster, c.group_id, c.topic, c.partition, c.offset, c.leader_epoch, c.metadata, c.ts AS committed_ts,
   timestamp_millis(c.expire_ms) AS expire_ts, c.offsets_partition, c.log_offset, c.outcome, c.before.offset AS previous_offset,
   coalesce(coalesce(c.before.log_run, 0) = c.log_run, false) AS is_next,
-  CASE WHEN c.is_placed AND c.held.member_count > 0 THEN c.held.generation END AS generation, m.member_id,
-  CASE WHEN c.is_placed THEN CASE WHEN c.held.member_count > 0 THEN 'member' WHEN c.held.member_count = 0 THEN 'outside' END END AS made_by,
+  CASE WHEN c.is_placed AND c.held.member_count IS NOT NULL THEN c.held.generation END AS generation, m.member_id,
+  -- The members of a KIP-848 group are counted in the dump; before it became one, it may have been a classic group.
+  CASE WHEN c.producer_id IS NULL AND c.member_count > 0 THEN 'member' WHEN c.producer_id IS NULL AND c.member_count = 0 THEN 'outside'
+    WHEN c.is_placed THEN CASE WHEN c.held.member_count > 0 THEN 'member' WHEN c.held.member_count = 0 THEN 'outside' END END AS made_by,
   c.path, c.line, c.event_id
 FROM commit_with_previous c LEFT JOIN cluster_of_group k ON k.group_id = c.group_id
 LEFT JOIN generation_member m ON c.is_placed AND m.file_id = c.file_id AND m.line = c.held.line AND m.group_id = c.group_id

@@ -130,6 +130,54 @@ def score_commits(recording: Recording, rows: list[Row], owners: dict[str, str])
     return precision, recall
 
 
+def committed_before(recording: Recording) -> dict[tuple[str, str], list[tuple[int, int]]]:
+    """Consumer and partition to the start of each of its readings, and the highest offset that readings which began earlier had committed."""
+    found: list[tuple[int, str, str, int]] = []
+    for name, lines in recording.callbacks.items():
+        since: dict[str, int] = {}
+        for line in lines:
+            for p in [*line.get("partitions", ()), *line.get("offsets", ())]:
+                part = f"{p['topic']}-{p['partition']}"
+                if line["name"] == "partitions_assigned":
+                    since[part] = len(found)
+                    found.append((line["timestamp"], name, part, 0))
+                elif line["name"] == "offsets_committed" and line["success"] and part in since:
+                    at, *who, to = found[since[part]]
+                    found[since[part]] = (at, *who, max(to, p["offset"]))  # type: ignore[assignment]
+    result: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for at, name, part, _ in sorted(found):
+        result.setdefault((name, part), []).append((at, max((to for a, n, p, to in found if p == part and (a, n) < (at, name)), default=0)))
+    return result
+
+
+def score_handovers(recording: Recording, twice: list[Row], skipped: list[Row], clock: Clock) -> tuple[Agreement, Agreement]:
+    """Records that had been committed before and are read again, and records that nobody had committed, for each start of a reader."""
+    again, missed, true = Agreement(), Agreement(), committed_before(recording)
+
+    def known(row: Row, process: str, at: str) -> int | None:
+        name = owner_of(row[process], recording.consumers)
+        begun = clock.true_ms(row[process], row[at], INFINITE) + EDGE_MS
+        own = true.get((name or "", str(row["resource"])), [])
+        before = bisect_right([start for start, _ in own], begun)
+        return own[before - 1][1] if before and begun < recording.end_ms else None
+
+    def bounds(row: Row, low: str, high: str) -> tuple[float, float]:
+        return float(str(row[low])), INFINITE if row[high] is None else float(str(row[high]))
+
+    for row in twice:
+        to = known(row, "new_process_id", "restarted_hi")
+        if to is not None and row["committed_again_lo"] is not None:
+            start = int(str(row["restarted_at"]))
+            name = f"{row['resource']} by {row['new_process_id']} at {start}"
+            again.judge(name, *bounds(row, "committed_again_lo", "committed_again_hi"), max(0, to - start))
+    for row in skipped:
+        to = known(row, "process_id", "started_hi")
+        if to is not None:
+            start = int(str(row["started_at"]))
+            missed.judge(f"{row['resource']} by {row['process_id']} at {start}", *bounds(row, "records_lo", "records_hi"), max(0, start - to))
+    return again, missed
+
+
 def holes(spans: list[Span], until_ms: int) -> list[tuple[str, int, int]]:
     """Return resource, from, to: times without an owner, between its first owner and the end of the ground truth; frozen owners count as owners."""
     found, held = [], {}

@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
-from reasoning import score_commits
+from reasoning import score_commits, score_handovers, score_ledger
 from score import read_all
-from scoring import owner_of
+from scoring import Clock, owner_of
 from truth import recordings
 
 ROOT = os.environ.get("FORENSICS_RECORDINGS")
@@ -45,3 +45,13 @@ def test_commits_belong_to_those_who_made_them(recording, rows):
     if "kip848" not in recording.name:  # such a group stores no generation with its members
         assert recall.right >= 0.99 * recall.total, recall.wrong[:10]
     assert all(c["kafka_cluster"] and c["is_next"] for c in commits)
+
+
+def test_what_was_processed_twice_or_never_is_exact(recording, rows):
+    clock, twice = Clock(recording, rows("process")), rows("duplicate_ledger")
+    assert score_ledger(recording, twice, clock).wrong == []
+    again, skipped = score_handovers(recording, twice, rows("skip_ledger"), clock)
+    assert again.wrong == []
+    assert skipped.wrong == []
+    assert again.exact >= 0.99 * again.total >= 10
+    assert skipped.exact >= 0.99 * skipped.total >= 10
