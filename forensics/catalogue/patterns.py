@@ -43,7 +43,16 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 #: Files of a pattern folder that contain no events.
-OTHER_FILES = {"fields.toml", "layouts.toml", "exceptions.toml", "kafka_words.toml", "known_bugs.toml", "plain_words.toml", "secrets.toml"}
+OTHER_FILES = {
+    "fields.toml",
+    "layouts.toml",
+    "exceptions.toml",
+    "kafka_words.toml",
+    "known_bugs.toml",
+    "plain_words.toml",
+    "secrets.toml",
+    "machine.toml",
+}
 #: Longer messages are matched under a time limit, because log lines are untrusted. No text of this length was found that takes a pattern 2 ms.
 LONG_MESSAGE = 400
 #: After this time, a pattern is matched by RE2, which is slower with usual texts, but linear. Both find the same.

@@ -221,6 +221,7 @@ class _Incident:
     effects: _Effects
     lost: _Members = field(default_factory=_Members)
     witness: list[str]
+    machine: Row | None = None
 
 
 def _with_cause(cause: Row, effects: _Effects, lost: _Members) -> _Incident:
@@ -252,6 +253,7 @@ def _with_cause(cause: Row, effects: _Effects, lost: _Members) -> _Incident:
         effects=effects,
         lost=lost,
         witness=cause["witness"],
+        machine=cause["machine"],
     )
 
 
@@ -365,4 +367,10 @@ def _facts(it: _Incident, state: IncidentState | None) -> dict[str, Any]:
         "rebalanced_ms": minus(state.over_ms, greatest(*removed)) if state and it.members else None,
         "ended_at_ms": it.to_hi_ms,
         "shown_at_ms": state.shown_ms if state else None,
+        "machine": (it.machine or {}).get("code"),
+        "machine_how": (it.machine or {}).get("how"),
+        "machine_ms": (it.machine or {}).get("length_ms"),
+        "machine_name": (it.machine or {}).get("name"),
+        "exit_code": (it.machine or {}).get("exit_code"),
+        "memory_limit": (it.machine or {}).get("memory_limit"),
     }

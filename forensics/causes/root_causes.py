@@ -18,16 +18,18 @@ from forensics.causes.pauses import broker_pauses
 from forensics.causes.polls import poll_timeouts
 from forensics.causes.proved import proved_causes
 from forensics.causes.trouble import Trouble
+from forensics.causes.witnesses import Witnesses, together
 
 if TYPE_CHECKING:
     from forensics.causes.inputs import Inputs
+    from forensics.causes.witnesses import Machine
 
 
 def rows(inputs: Inputs) -> list[dict[str, Any]]:
     """Return the rows of the view `root_cause`."""
     unordered = {row["process_id"] for row in inputs.rows("filtered_log") if row["why"] == "unordered"}
     chains: defaultdict[str, list[Trouble]] = defaultdict(list)
-    for trouble in troubles(inputs):
+    for trouble in map(Witnesses(inputs).tell, troubles(inputs)):
         # In a log without an order, it is unknown in what order these happened in its process.
         if trouble.process_id is None or trouble.process_id not in unordered:
             chains[chain_of(trouble)].append(trouble)
@@ -212,6 +214,18 @@ def _root_cause(chain: str, nth: int, alike: Sequence[Trouble]) -> dict[str, Any
         "to_lo_ms": last.to_lo_ms,
         "to_hi_ms": last.to_hi_ms,
         "witness": events_of((it.witness for it in alike), 24),
+        "machine": None if (machine := together([it.machine for it in alike])) is None else _said(machine),
+    }
+
+
+def _said(machine: Machine) -> dict[str, Any]:
+    return {
+        "code": machine.code,
+        "how": machine.how,
+        "length_ms": machine.length_ms,
+        "name": machine.name,
+        "exit_code": machine.exit_code,
+        "memory_limit": machine.memory_limit,
     }
 
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from forensics.causes.witnesses import Machine
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +29,7 @@ class Trouble:
         to_lo_ms: it ended at this time at the earliest; None: still open, or always.
         to_hi_ms: it ended at this time at the latest.
         witness: events that show it.
+        machine: what the machine's witnesses say about it.
     """
 
     cause: str
@@ -41,3 +46,4 @@ class Trouble:
     to_lo_ms: int | None
     to_hi_ms: int | None
     witness: Sequence[str] = field(default=())
+    machine: Machine | None = None

@@ -24,7 +24,7 @@ from forensics.records.layout_detection import SAMPLE_BYTES, ends_of, profile_of
 from forensics.records.layouts import Layouts, packaged
 from forensics.records.line_reader import ZERO_RUN, Profile, RecordReader, read_records, without_zero_runs, zero_runs
 from forensics.records.timestamps import Moment
-from forensics.snapshots.detection import kind_of
+from forensics.snapshots.detection import GC_LOG, kind_of
 
 #: Number of bytes at the beginning of a file from which record IDs are made.
 HEAD_BYTES = 64 * 1024
@@ -117,6 +117,10 @@ def _examined(evidence: Evidence, content: Content, layouts: Layouts, step: Call
     # A layout that was learned from the file itself also fits the output of a tool.
     fitting = 0 if profile.learned else profile.fitting
     kind = kind_of(sample, fitting=fitting, lines=profile.lines) if not is_binary(sample) else None
+    if kind == GC_LOG:
+        # It shows the time zone of its process.
+        ends = ends_of(sample, tail if counter.written > SAMPLE_BYTES else sample, layouts, profile)
+        found = replace(found, times=Times(by=_times_by(profile, ends), ends=ends))
     if kind is not None:
         return replace(found, format=replace(found.format, kind=kind), note=note)
     if not is_log(evidence.path, sample, profile):

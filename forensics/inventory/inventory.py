@@ -19,6 +19,7 @@ from forensics.inventory.same_content import without_repeats
 from forensics.inventory.source_options import SourceOptions
 from forensics.inventory.walk import FileFound, walk
 from forensics.records.timestamps import SECOND, Zone, offset_name
+from forensics.snapshots.detection import GC_LOG
 
 _THREADS = 2
 #: Names that Kafka's scripts and others give GC logs, whose times include the time zone.
@@ -75,7 +76,7 @@ def find_evidence(
     evidence = [e for number in range(len(found)) for e in groups[number]]
     evidence = without_repeats(with_paths(evidence, known), known, options, again)
     gone = {e.fingerprint.sha256 for e in evidence if e.status == SUPERSEDED}
-    evidence = _with_zones_of_gc_logs([_with_zone(e, options) if e.is_live else e for e in evidence])
+    evidence = _with_zones_of_gc_logs([_with_zone(e, options) if e.is_live or e.format.kind == GC_LOG else e for e in evidence])
     now = renamed(known, evidence)
     changed = {k.origin.process_id: n.origin.process_id for k, n in zip(known, now, strict=True) if k.origin.process_id != n.origin.process_id}
     evidence = [e.of(changed.get(e.origin.process_id, e.origin.process_id), e.origin.ordinal) if e.is_live else e for e in evidence]
@@ -95,7 +96,7 @@ def _with_zones_of_gc_logs(evidence: Sequence[Evidence]) -> list[Evidence]:
     """Apply the time zone of the GC logs in a folder to its logs without one, if the GC logs agree: one process has one time zone."""
     offsets: dict[tuple[str, str], list[Evidence]] = {}
     for e in evidence:
-        if e.is_live and e.times.how == "layout" and _GC_LOG.search(PurePosixPath(e.below).name):
+        if e.times.how == "layout" and (e.format.kind == GC_LOG or (e.is_live and _GC_LOG.search(PurePosixPath(e.below).name))):
             offsets.setdefault(_folder(e), []).append(e)
     return [_with_zone_of(e, offsets.get(_folder(e), ())) if e.is_live and e.times.how == "assumed" else e for e in evidence]
 

@@ -30,6 +30,7 @@ from forensics.inventory.source_options import SourceOptions
 from forensics.records.layouts import Layouts, packaged
 from forensics.records.line_reader import PlacedRecord, RecordLines, RecordReader, records_in, text_lines
 from forensics.redact.copy_paths import copy_paths
+from forensics.redact.machine import KINDS, names_in
 from forensics.redact.pseudonyms import Pseudonyms, partition_of
 from forensics.redact.records import Collector, Counts, RecordRewriter
 from forensics.redact.snapshots import SnapshotRewriter, observations
@@ -316,7 +317,11 @@ class _Redaction:
                     known.append(_collected(collector, reader, found.lines))
         else:
             for seen in observations(evidence.format.kind, _all(stream)):
-                collector.take_captures(seen.captures)
+                if evidence.format.kind not in KINDS:
+                    collector.take_captures(seen.captures)
+                    continue
+                for name in names_in(seen.captures["columns"]):
+                    self._names.add("host", name)
 
     def write(self, stage: Path) -> None:
         """Write all files into a folder."""

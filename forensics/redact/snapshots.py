@@ -13,6 +13,7 @@ from typing import Any
 
 from forensics.extract.single_readers import SnapshotReader
 from forensics.records.line_reader import decode
+from forensics.redact import machine
 from forensics.redact.assignment_bytes import rewritten_base64, rewritten_hex
 from forensics.redact.records import WITHHELD, kind_of
 from forensics.redact.text import Rewriter
@@ -64,6 +65,9 @@ class SnapshotRewriter:
 
     def rewrite(self, kind: str, content: bytes) -> bytes | None:
         """Return a snapshot without names; None if its observations would not be the same."""
+        if kind in machine.KINDS:
+            result = machine.MachineRewriter(self._rewriter).rewrite(kind, content)
+            return result if self._same(kind, content, result) else None
         lines = content.split(b"\n")
         key = ""
         new: list[str] = []
@@ -85,6 +89,8 @@ class SnapshotRewriter:
         before, after = list(observations(kind, old)), list(observations(kind, new))
         if len(before) != len(after):
             return False
+        if kind in machine.KINDS:
+            return all(_of_machine(a) == _of_machine(b) for a, b in zip(before, after, strict=True))
         return all(self._without_names(a) == (b.event, b.ts, b.line, dict(b.captures)) for a, b in zip(before, after, strict=True))
 
     def _without_names(self, seen: Observation) -> tuple[Any, ...]:
@@ -188,6 +194,10 @@ class SnapshotRewriter:
         if "\n" in value:
             return "\n".join(self._rewriter.frames(scrub(value).split("\n")))
         return self._rewriter.setting(key, value)
+
+
+def _of_machine(seen: Observation) -> tuple[Any, ...]:
+    return seen.event, seen.ts, seen.line, machine.comparable(seen.captures["columns"])
 
 
 def _decoded(text: str) -> str:

@@ -124,7 +124,7 @@ def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row])
         None if lacks_earliest_begin(report, incident) or incident["code"] == "members_removed" else incident["from_lo"],
         incident["from_hi"],
         only or (headline if says_more else incident.get("step") or headline),
-        _line(incident.get("lines") or (), incident["from_hi"]),
+        _line(incident.get("lines") or (), None if _is_witnessed(incident) else incident["from_hi"]),
         ROOT,
     )
     others = sorted([*_effects(incident, tree, only or headline), *_owners(report, pairs, names)], key=in_time)
@@ -412,6 +412,11 @@ def _records(rows: Sequence[Row]) -> str:
     """Return how many records may be processed twice; if the logs show only a part, `at least` this many."""
     number = count(sum(d["records_lo"] for d in rows), "record")
     return number if all(d["records_hi"] == d["records_lo"] for d in rows) else f"at least {number}"
+
+
+def _is_witnessed(incident: Row) -> bool:
+    """Return True if a file beside the logs shows the cause: its line comes first in the proof."""
+    return ((incident.get("facts") or {}).get("machine") or "not_gc") != "not_gc"
 
 
 def _line(witness: Sequence[Row], at: datetime | None) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from forensics.redaction import hide
-from forensics.snapshots.json_text import Documents, Placed
+from forensics.snapshots.json_text import Documents, Placed, Places
 from forensics.snapshots.observation import Broken, Item, Line, Observation, Strange, document, moment_of
 
 _STATES = {"RUNNING", "FAILED", "PAUSED", "UNASSIGNED", "DESTROYED", "STOPPED", "RESTARTING", "STARTED"}
@@ -84,39 +84,17 @@ def read_rest(lines: Iterable[Line]) -> Iterator[Item]:
     if first is None:
         return
     where, ts, dated = Documents(text), None, 0
-    starts = _starts(text, first)
+    place = Places(text, first)
     for _, value in where:
         for _, outside in where.between[dated:]:
             ts = moment_of(outside) or ts
         dated = len(where.between)
-        yield from _answer(value, _Place(where, starts, text, first), ts)
+        yield from _answer(value, place, ts)
     for at, outside in where.between:
         if moment_of(outside) is None and not _HTTP.fullmatch(outside.strip()):
             yield Strange(where.line_of(at) + first.number, "(a line outside the JSON)")
     if where.broken or cut:
         yield Broken(where.broken or "the document is larger than 64 MB")
-
-
-class _Place:
-    """A converter of positions in the text to lines."""
-
-    def __init__(self, where: Documents, starts: list[int], text: str, first: Line) -> None:
-        self._where, self._starts, self._text, self._first = where, starts, text, first
-
-    def of(self, value: Placed) -> Line:
-        number = self._where.line_of(value.at)
-        begin = self._text.rfind("\n", 0, value.at) + 1
-        offset = self._starts[number] + len(self._text[begin : value.at].encode("utf-8", "replace"))
-        return Line(self._first.number + number, offset, json.dumps(value, sort_keys=True).encode(), "")
-
-
-def _starts(text: str, first: Line) -> list[int]:
-    """Return the number of bytes before each line."""
-    starts, at = [], first.offset
-    for line in text.split("\n"):
-        starts.append(at)
-        at += len(line.encode("utf-8", "replace")) + 1
-    return starts
 
 
 def is_answer(value: Any) -> bool:  # noqa: ANN401  (what JSON gives)
@@ -152,7 +130,7 @@ def _is_task_status(value: Any) -> bool:  # noqa: ANN401  (what JSON gives)
     return isinstance(value, dict) and {"id", "state", "worker_id"} <= value.keys() and value["state"] in _STATES
 
 
-def _answer(value: Any, place: _Place, ts: int | None) -> Iterator[Observation]:  # noqa: ANN401  (what JSON gives)
+def _answer(value: Any, place: Places, ts: int | None) -> Iterator[Observation]:  # noqa: ANN401  (what JSON gives)
     if isinstance(value, list):
         for task in value:
             if isinstance(task, Placed) and isinstance(task.get("id"), dict) and "connector" in task["id"]:
@@ -184,7 +162,7 @@ def _answer(value: Any, place: _Place, ts: int | None) -> Iterator[Observation]:
                 yield _info(both["info"], place, ts, name)
 
 
-def _statuses(value: Placed, place: _Place, ts: int | None, name: str = "") -> Iterator[Observation]:
+def _statuses(value: Placed, place: Places, ts: int | None, name: str = "") -> Iterator[Observation]:
     name = str(value.get("name") or name)
     own = value.get("connector")
     if isinstance(own, Placed):
@@ -194,7 +172,7 @@ def _statuses(value: Placed, place: _Place, ts: int | None, name: str = "") -> I
             yield _status(place.of(task), name, f"{name}-{task.get('id')}", task, ts)
 
 
-def _info(value: Placed, place: _Place, ts: int | None, name: str = "") -> Observation:
+def _info(value: Placed, place: Places, ts: int | None, name: str = "") -> Observation:
     name = str(value.get("name") or name)
     tasks = [f"{name}-{t.get('task')}" for t in value.get("tasks") or () if isinstance(t, dict)]
     found = _config(place.of(value), name, None, value.get("config"), ts)

@@ -8,22 +8,27 @@ from collections.abc import Iterator
 from forensics.snapshots.command_output import read_tools
 from forensics.snapshots.connect import KEY, is_answer, read_rest, read_topic
 from forensics.snapshots.consumer_groups import is_header, is_notice
+from forensics.snapshots.gc_log import is_gc_log, read_gc_log
 from forensics.snapshots.json_text import Documents
+from forensics.snapshots.kubernetes import is_kubernetes, read_kubernetes
 from forensics.snapshots.observation import Line, Reader
 from forensics.snapshots.offsets_dump import read_dump
 from forensics.snapshots.properties import is_properties, read_properties
 
-TOPICS, GROUPS, DUMP, STATUS_TOPIC, REST, PROPERTIES = (
+TOPICS, GROUPS, DUMP, STATUS_TOPIC, REST, PROPERTIES, GC_LOG, KUBERNETES = (
     "topics_described",
     "groups_described",
     "offsets_dump",
     "connect_topic",
     "connect_rest",
     "properties",
+    "gc_log",
+    "kubernetes",
 )
 
 READERS: dict[str, Reader] = {
     TOPICS: read_tools, GROUPS: read_tools, DUMP: read_dump, STATUS_TOPIC: read_topic, REST: read_rest, PROPERTIES: read_properties,
+    GC_LOG: read_gc_log, KUBERNETES: read_kubernetes,
 }  # fmt: skip
 _TOPIC_LINE = re.compile(r"\s*Topic: ?\S+\s+(?:TopicId: ?\S*\s+)?(?:PartitionCount: ?\d+|Partition: ?\d+\s+Leader:)")
 _DUMP_LINE = re.compile(
@@ -44,10 +49,15 @@ def kind_of(sample: bytes, *, fitting: int, lines: int) -> str | None:
         fitting: number of its lines that look like records of a log.
         lines: number of lines that were examined.
     """
-    if fitting * _RARE > lines:
-        return None
     first = list(sample_lines(sample))[:_FIRST_LINES]
     texts = [line.text for line in first]
+    # Their lines have times, so they look like records.
+    if is_gc_log(texts):
+        return GC_LOG
+    if is_kubernetes(texts):
+        return KUBERNETES
+    if fitting * _RARE > lines:
+        return None
     if any(_TOPIC_LINE.match(t) for t in texts):
         return TOPICS
     if any(is_header(t.rstrip()) or is_notice(t) for t in texts):

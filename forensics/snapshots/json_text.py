@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from json import decoder, scanner
 from typing import Any
 
+from forensics.snapshots.observation import Line
+
 _CLOSING = {"{": "}", "[": "]"}
 
 
@@ -80,6 +82,28 @@ class Documents:
                 end = size if end < 0 else end
                 self.between.append((at, self._text[at:end]))
                 at = end
+
+
+class Places:
+    """A converter of positions in a document to lines.
+
+    Args:
+        text: all of it.
+        first: its first line.
+    """
+
+    def __init__(self, text: str, first: Line) -> None:
+        self._text, self._first = text, first
+        self._begins, self._starts = [0], [first.offset]
+        for line in text.split("\n"):
+            self._begins.append(self._begins[-1] + len(line) + 1)
+            self._starts.append(self._starts[-1] + len(line.encode("utf-8", "replace")) + 1)
+
+    def of(self, value: Placed) -> Line:
+        """Return the line of an object; its bytes are the object's, from which the ID is computed."""
+        number = bisect_right(self._begins, value.at) - 1
+        offset = self._starts[number] + len(self._text[self._begins[number] : value.at].encode("utf-8", "replace"))
+        return Line(self._first.number + number, offset, json.dumps(value, sort_keys=True).encode(), "")
 
 
 def _closed(text: str) -> str:

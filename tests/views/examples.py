@@ -84,7 +84,11 @@ class Given(Inputs):
         rows = [{name: _sparse(row.get(name)) for name in names} for row in given]
         if where is not None and rows:
             plain = [name for name in names if not any(isinstance(row[name], list | dict) for row in rows)]
-            table = pa.table({name: [row[name] for row in rows] for name in plain}).append_column("nth", pa.array(range(len(rows))))
+            # Examples give times as milliseconds.
+            types = {name: pa.timestamp("ms", "UTC") for name in plain if name == "ts" or name.endswith("_ts")}
+            table = pa.table({name: pa.array([row[name] for row in rows], types.get(name)) for name in plain}).append_column(
+                "nth", pa.array(range(len(rows)))
+            )
             rows = [rows[nth] for nth in table.filter(where).column("nth").to_pylist()]
         return rows if columns is None else [{name: row[name] for name in columns} for row in rows]
 

@@ -1,0 +1,219 @@
+"""Decide by the machine's own witnesses what stopped, killed or restarted a process: GC logs, objects of Kubernetes (view `machine_event`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pyarrow.dataset as ds
+
+from forensics.causes.by_key import ByKey
+from forensics.causes.clocks import Clocks
+from forensics.causes.missing import first, greatest, minus, there
+
+if TYPE_CHECKING:
+    from forensics.causes.inputs import Inputs, Row
+    from forensics.causes.trouble import Trouble
+
+#: A printed time is rounded by up to a second, and threads print late.
+_LATE_MS = 1_000
+#: Pauses decide if they cover at least this share of the time in which the process certainly did not run.
+_MOST, _OF = 4, 5
+#: A collection that used less than this share of its length in processor time was itself stopped by the host.
+_CPU_SHARE = 5
+#: What ended a process: the gravest first.
+_KILLS = ("oom_killed", "evicted", "probe_failed", "killed", "exited")
+#: Who asked for a restart.
+_ASKED = ("evicted", "drained", "probe_failed", "restarted_by_operator", "stopped", "oom_killed", "killed")
+#: The time that a container has to stop after it was asked to, with room for a longer one.
+_GRACE_MS = 60_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """What the machine's witnesses say about one trouble.
+
+    Attributes:
+        code: `gc_pause`; `gc_starved` (a collection during which the host did not let the process run); `gc_unsure` (nothing shows which of the two);
+            `safepoint` (all threads stopped without a collection); `not_gc`; or what ended the process, as in `machine_event.what`.
+        how: the printed reason.
+        length_ms: of all its pauses together; of `not_gc`, the longest one in that time at most.
+        name: pod, container or host.
+        exit_code: of the process.
+        memory_limit: of its container.
+        witness: its events.
+    """
+
+    code: str
+    how: str | None = None
+    length_ms: int | None = None
+    name: str | None = None
+    exit_code: int | None = None
+    memory_limit: str | None = None
+    witness: Sequence[str] = ()
+
+
+class Witnesses:
+    """The rows of `machine_event` that are about exactly one process, by the clock of its host.
+
+    Args:
+        inputs: `machine_event`, `clock_offset`, and the lines of processes.
+    """
+
+    def __init__(self, inputs: Inputs) -> None:
+        self._inputs = inputs
+        rows = inputs.rows("machine_event")
+        sure = [row | {"process_id": row["process_ids"][0]} for row in rows if len(row["process_ids"] or ()) == 1 and row["clock"] == "host"]
+        self._of = ByKey((row for row in sure if row["from_ts"] is not None and row["to_by_ts"] is not None), "process_id")
+        self._clocks = Clocks(inputs) if sure else None
+        zones = inputs.rows("evidence_file", columns=["process_id", "time_zone_how"]) if sure else []
+        self._unsure_zone = {row["process_id"] for row in zones if row["time_zone_how"] == "assumed"}
+
+    def tell(self, trouble: Trouble) -> Trouble:
+        """Return a trouble with what the witnesses say, and with its cause if they decide it."""
+        rows = self._of[trouble.process_id]
+        if not rows or self._clocks is None:
+            return trouble
+        lo_ms, hi_ms = next(self._clocks.bounds(trouble.process_id, 0), (None, None))
+        if lo_ms is None or hi_ms is None:
+            return trouble
+        placed = [_Placed(row, lo_ms, hi_ms) for row in rows]
+        is_open = trouble.cause == "unknown"
+        if trouble.cause == "process_paused" or (is_open and "process_paused" in trouble.alternatives):
+            found = self._paused(trouble, [it for it in placed if it.row["what"] == "pause"])
+            if found is not None:
+                return _told(trouble, found, "process_paused")
+        if trouble.cause in ("process_killed", "broker_down") or (is_open and "process_killed" in trouble.alternatives):
+            kills = _in_time(placed, _KILLS, trouble.from_lo_ms, trouble.from_hi_ms)
+            if kills and (not is_open or kills[0].row["what"] in ("oom_killed", "killed", "evicted")):
+                return _told(trouble, _ended(kills), "process_killed" if is_open else trouble.cause)
+        if trouble.cause in ("process_restarted", "deployment"):
+            asked = _in_time(placed, _ASKED, trouble.from_lo_ms, first(trouble.to_hi_ms, trouble.from_hi_ms))
+            if asked:
+                return _told(trouble, _ended(asked), trouble.cause)
+        if trouble.cause == "process_paused" or (is_open and "process_paused" in trouble.alternatives):
+            refuted = self._not_gc(trouble, placed)
+            if refuted is not None:
+                return _told(trouble, refuted, trouble.cause)
+        return trouble
+
+    def _paused(self, trouble: Trouble, pauses: Sequence[_Placed]) -> Machine | None:
+        """Return the pauses that are the trouble: inside the time in which it may have been, and nearly as long as it certainly was."""
+        begin_ms, end_ms = trouble.from_lo_ms, first(trouble.to_hi_ms, trouble.from_hi_ms)
+        if begin_ms is None or end_ms is None or trouble.from_hi_ms is None:
+            return None
+        inside = [it for it in pauses if it.from_lo_ms >= begin_ms - _LATE_MS and (it.to_hi_ms <= end_ms + _LATE_MS or trouble.to_hi_ms is None)]
+        if trouble.to_lo_ms is not None:
+            least_ms = trouble.to_lo_ms - trouble.from_hi_ms
+        else:
+            # It was removed for its silence, so it was silent for most of the time since it was heard last.
+            inside = [it for it in inside if it.to_lo_ms >= trouble.from_hi_ms - _LATE_MS]
+            least_ms = trouble.from_hi_ms - begin_ms
+        length_ms = sum(it.row["length_ms"] or 0 for it in inside)
+        if not inside or length_ms * _OF < least_ms * _MOST or any(self._prints(trouble.process_id, it.row) for it in inside):
+            return None
+        longest = max(inside, key=lambda it: (it.row["length_ms"] or 0, it.row["event_id"]))
+        ordered = sorted(inside, key=lambda it: (it is not longest, it.row["from_ts"], it.row["event_id"]))
+        return Machine(
+            code=_kind(longest.row),
+            how=longest.row["how"],
+            length_ms=length_ms,
+            name=longest.row["name"],
+            witness=[it.row["event_id"] for it in ordered],
+        )
+
+    def _prints(self, process_id: str | None, row: Row) -> bool:
+        """Return True if a process printed a line in the middle of a pause: then it is the pause of another one."""
+        begin, end = (datetime.fromtimestamp(at_ms / 1_000, UTC) for at_ms in (row["from_by_ts"] + _LATE_MS, row["to_ts"] - _LATE_MS))
+        if begin >= end:
+            return False
+        where = (ds.field("process_id") == process_id) & (ds.field("ts") > begin) & (ds.field("ts") < end)
+        return any(self._inputs.rows(table, columns=["process_id", "ts"], where=where) for table in ("event_row", "counted_row"))
+
+    def _not_gc(self, trouble: Trouble, placed: Sequence[_Placed]) -> Machine | None:
+        """Return how long the longest pause of its collector was in that time, if a complete GC log shows that none was long enough."""
+        begin_ms, end_ms = trouble.from_lo_ms, first(trouble.to_lo_ms, trouble.from_hi_ms)
+        if begin_ms is None or end_ms is None or trouble.process_id in self._unsure_zone:
+            return None
+        whole = [
+            it
+            for it in placed
+            if it.row["what"] == "watched" and it.row["is_complete"] and it.row["pauses"] and it.from_hi_ms <= begin_ms and it.to_lo_ms >= end_ms
+        ]
+        pauses = [it.row for it in placed if it.row["what"] == "pause" and it.to_hi_ms >= begin_ms and it.from_lo_ms <= end_ms]
+        length_ms = sum(row["length_ms"] or 0 for row in pauses)
+        certain_ms = minus(first(trouble.to_lo_ms, trouble.from_hi_ms), first(trouble.from_hi_ms, begin_ms) if trouble.to_lo_ms else begin_ms) or 0
+        if len(whole) != 1 or length_ms * _OF >= certain_ms:
+            return None
+        row = whole[0].row
+        longest_ms = greatest(*(pause["length_ms"] for pause in pauses)) or min(row["length_ms"] or 0, _LATE_MS)
+        return Machine(code="not_gc", length_ms=longest_ms, name=row["path"], witness=[row["event_id"]])
+
+
+class _Placed:
+    """A row with its times on the reference clock."""
+
+    def __init__(self, row: Row, ahead_lo_ms: int, ahead_hi_ms: int) -> None:
+        # The clock's bounds are those of the moment 0.
+        self.row = row
+        self.from_lo_ms: int = row["from_ts"] + ahead_lo_ms
+        self.from_hi_ms: int = first(row["from_by_ts"], row["from_ts"]) + ahead_hi_ms
+        self.to_lo_ms: int = first(row["to_ts"], row["from_ts"]) + ahead_lo_ms
+        self.to_hi_ms: int = row["to_by_ts"] + ahead_hi_ms
+
+
+def _kind(row: Row) -> str:
+    how, length_ms, cpu_ms = row["how"] or "", row["length_ms"] or 0, row["cpu_ms"]
+    if how.startswith(("Safepoint", "Total time")):
+        return "safepoint"
+    if cpu_ms is not None:
+        return "gc_pause" if cpu_ms * _CPU_SHARE >= length_ms else "gc_starved"
+    return "gc_pause" if how.startswith(("Pause Full", "Full GC")) else "gc_unsure"
+
+
+def _in_time(placed: Sequence[_Placed], whats: Sequence[str], begin_ms: int | None, end_ms: int | None) -> list[_Placed]:
+    """Return the rows of these kinds that may be in this time, the gravest first; those that only ask for an end may be earlier."""
+    if begin_ms is None or end_ms is None:
+        return []
+    found = [
+        it
+        for it in placed
+        if it.row["what"] in whats
+        and it.from_lo_ms <= end_ms + _LATE_MS
+        and it.to_hi_ms >= begin_ms - (_LATE_MS if it.row["what"] in ("oom_killed", "killed", "exited") else _GRACE_MS)
+    ]
+    return sorted(found, key=lambda it: (whats.index(it.row["what"]), -it.from_lo_ms, it.row["event_id"]))
+
+
+def _ended(rows: Sequence[_Placed]) -> Machine:
+    row = rows[0].row
+    return Machine(
+        code=row["what"],
+        how=row["how"],
+        name=row["name"],
+        exit_code=first(*(it.row["exit_code"] for it in rows)),
+        memory_limit=first(*(it.row["memory_limit"] for it in rows)),
+        witness=[it.row["event_id"] for it in rows],
+    )
+
+
+def _told(trouble: Trouble, machine: Machine, cause: str) -> Trouble:
+    """Return a trouble with what a witness says. The lines of the process come first in its proof."""
+    decided = machine.code != "not_gc"
+    return replace(
+        trouble,
+        cause=cause,
+        alternatives=() if decided and cause != "unknown" else trouble.alternatives,
+        machine=machine,
+        witness=list(dict.fromkeys([*machine.witness[:4], *trouble.witness])),
+    )
+
+
+def together(machines: Sequence[Machine | None]) -> Machine | None:
+    """Return what the witnesses say about several troubles that are one cause: the longest, if they all say the same."""
+    said: list[Machine] = there(machines)
+    if len({it.code for it in said}) != 1 or len(said) < len(machines):
+        return None
+    return max(said, key=lambda it: (it.length_ms or 0, it.how or ""))

@@ -1,0 +1,206 @@
+"""Read GC logs of a JVM: unified logging (JDK 9 and later) and the older forms of JDK 8, of all collectors, also with decimal commas.
+
+Each pause of at least a second is a row. One more row says from when to when the file shows pauses, and how long the longest was, so that it can also show
+that the collector did not stop the process. A file whose collections are not numbered without gaps lacks lines and shows no such thing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from forensics.snapshots.machine import HAPPENED, WATCHED, fact, length_ms, patterns
+from forensics.snapshots.observation import Broken, Item, Line, moment_of
+
+#: Shorter pauses are no rows.
+LEAST_MS = 1_000
+_FORMAT = "gc_log"
+_ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d{1,9}(?:[+-]\d{4}|Z)"
+#: The decorations of unified logging: brackets with time, uptime, level and tags; one with tags of collections or safepoints is among them.
+UNIFIED = re.compile(rf"(?:\[(?:(?P<time>{_ISO})|(?P<tags>(?:gc|safepoint)[\w,+]{{0,80}}) {{0,30}}|[^\[\]\n]{{0,80}})\]){{2,12}} ?(?P<text>[^\n]*)")
+#: The stamps of JDK 8: date, uptime and number of the collection. A line without any of them continues the one before.
+STAMPED = re.compile(rf"(?:(?P<time>{_ISO}): )?(?P<uptime>\d{{1,12}}[.,]\d{{3}}): (?:#\d{{1,12}}: ?)?(?P<text>[^\n]*)")
+DATED = re.compile(rf"(?P<time>{_ISO}): (?P<text>[^\n]*)")
+REAL = re.compile(r"\[Times: user=(?P<user>\d+[.,]\d+) sys=(?P<sys>\d+[.,]\d+), real=(?P<s>\d+[.,]\d+) secs\]")
+_NUMBER = re.compile(r"GC\((\d{1,9})\)")
+CPU = re.compile(r"GC\((?P<number>\d{1,9})\) User=(?P<user>\d+[.,]\d+)s Sys=(?P<sys>\d+[.,]\d+)s Real=\d+[.,]\d+s")
+_HEAD = re.compile(r"(?:OpenJDK|Java HotSpot\(TM\)) .* for .* JRE|CommandLine flags: |Memory: \d+k? page")
+_FIRST_LINES = 400
+
+
+@dataclass
+class _Pause:
+    """A pause: of JDK 8 its end may not be read yet, of later ones its processor time.
+
+    Attributes:
+        at_us: when it began.
+        how: as printed.
+        number: of the collection.
+        ms: length; None: not read yet.
+        cpu_ms: processor time that the collection used; None: not printed.
+    """
+
+    line: Line
+    at_us: int | None
+    how: str
+    number: str = ""
+    ms: float | None = None
+    cpu_ms: float | None = None
+
+    def row(self) -> Item:
+        length_us = round((self.ms or 0) * 1_000)
+        begin, end = _ms(self.at_us), None if self.at_us is None else (self.at_us + length_us) // 1_000
+        return fact(
+            self.line,
+            HAPPENED,
+            f"{self.how}, {round(self.ms or 0)} ms",
+            ts=self.at_us,
+            what="pause",
+            of="process",
+            clock="host",
+            from_ms=begin,
+            from_by_ms=begin,
+            to_ms=end,
+            to_by_ms=end,
+            how=self.how,
+            length_ms=round(self.ms or 0),
+            cpu_ms=None if self.cpu_ms is None else round(self.cpu_ms),
+        )
+
+
+@dataclass
+class _Watched:
+    """What a file shows so far.
+
+    Attributes:
+        lacks: number of collections that are missing, by their numbers.
+        last_us: end of the last long pause.
+        held: a long pause whose processor time may follow.
+    """
+
+    first: Line | None = None
+    from_us: int | None = None
+    to_us: int | None = None
+    pauses: int = 0
+    longest_ms: float = 0
+    number: int = -1
+    lacks: int = 0
+    last_us: int | None = None
+    held: _Pause | None = None
+
+    def see(self, line: Line, at_us: int | None, text: str) -> None:
+        """Note a line with a time."""
+        self.first = self.first or line
+        if at_us is not None:
+            self.from_us = at_us if self.from_us is None else min(self.from_us, at_us)
+            self.to_us = at_us if self.to_us is None else max(self.to_us, at_us)
+        if found := _NUMBER.match(text):
+            number = int(found[1])
+            if number == 0 and self.number > 0:
+                self.number = 0  # the JVM started again
+            elif number > self.number:
+                self.lacks += number - self.number - 1 if self.number >= 0 else 0
+                self.number = number
+
+    def add(self, pause: _Pause) -> Iterator[Item]:
+        """Note a pause, and yield an earlier one that is complete. A collection and its safepoint are one pause."""
+        ms = pause.ms or 0
+        self.pauses += 1
+        self.longest_ms = max(self.longest_ms, ms)
+        if ms < LEAST_MS or (pause.at_us is not None and self.last_us is not None and pause.at_us <= self.last_us):
+            return
+        yield from self.release()
+        self.held = pause
+        self.last_us = None if pause.at_us is None else pause.at_us + round(ms * 1_000)
+
+    def release(self) -> Iterator[Item]:
+        """Yield the long pause that is held."""
+        if self.held is not None:
+            yield self.held.row()
+            self.held = None
+
+
+def is_gc_log(texts: Iterable[str]) -> bool:
+    """Return True if the first lines are those of a GC log, and of nothing else."""
+    seen = other = 0
+    collections = False
+    for text in texts:
+        if not text.strip():
+            continue
+        unified = UNIFIED.fullmatch(text)
+        if unified and unified["tags"]:
+            seen += 1
+            collections = True
+        elif unified or REAL.search(text) or _HEAD.match(text) or text.startswith((" ", "\t", "[GC ", "{Heap", "}")):
+            seen += 1
+            collections = collections or "[GC " in text or "[Full GC " in text
+        elif STAMPED.fullmatch(text) or DATED.fullmatch(text):
+            seen += 1
+            collections = collections or "[GC " in text or "[Full GC " in text or "application threads were stopped" in text
+        else:
+            other += 1
+    return collections and seen > 9 * other
+
+
+def read_gc_log(lines: Iterable[Line]) -> Iterator[Item]:
+    """Yield the pauses of at least a second, and what the file covers."""
+    watched = _Watched()
+    opened: _Pause | None = None
+    for line in lines:
+        text = line.text.rstrip()
+        found = UNIFIED.fullmatch(text) or STAMPED.fullmatch(text) or DATED.fullmatch(text)
+        at_us = moment_of(found["time"].replace("Z", "+0000").replace(",", ".")) if found and found["time"] else None
+        said = found["text"] if found else text
+        if found:
+            watched.see(line, at_us, said)
+        for pattern in patterns(_FORMAT):
+            match = pattern.pattern.fullmatch(said)
+            if match is None:
+                continue
+            groups = match.groupdict()
+            how, number = groups["how"], _NUMBER.match(said)
+            if pattern.begins:
+                opened = _Pause(line, at_us, how)
+            elif (ms := length_ms(groups)) is not None:
+                begin = None if at_us is None else at_us - round(ms * 1_000)
+                yield from watched.add(_Pause(line, begin, how, number[1] if number else "", ms))
+            break
+        # The times of concurrent work are printed in the same form.
+        if opened is not None and (real := REAL.search(text)) and "concurrent-" not in text:
+            opened.ms, opened.cpu_ms = _seconds(real["s"]), _seconds(real["user"]) + _seconds(real["sys"])
+            yield from watched.add(opened)
+            opened = None
+        elif watched.held is not None and (cpu := CPU.match(said)) and cpu["number"] == watched.held.number:
+            watched.held.cpu_ms = _seconds(cpu["user"]) + _seconds(cpu["sys"])
+            yield from watched.release()
+    yield from watched.release()
+    if watched.first is None:
+        return
+    if watched.from_us is None:
+        yield Broken("its lines have no date: the JVM printed only the time since its start, so its pauses have no place in time")
+    yield fact(
+        watched.first._replace(raw=watched.first.raw.rstrip() + b"\0watched"),  # that line may be a pause, with an ID of its own
+        WATCHED,
+        f"{watched.pauses} pauses" + (f", the longest {round(watched.longest_ms)} ms" if watched.pauses else ""),
+        ts=watched.from_us,
+        what="pause",
+        of="process",
+        clock="host",
+        from_ms=_ms(watched.from_us),
+        from_by_ms=_ms(watched.from_us),
+        to_ms=_ms(watched.to_us),
+        to_by_ms=_ms(watched.to_us),
+        count=watched.pauses,
+        longest_ms=round(watched.longest_ms) if watched.pauses else None,
+        lacks=watched.lacks or None,
+    )
+
+
+def _seconds(text: str) -> float:
+    """Return printed seconds in milliseconds."""
+    return float(text.replace(",", ".")) * 1_000
+
+
+def _ms(at_us: int | None) -> int | None:
+    return None if at_us is None else at_us // 1_000

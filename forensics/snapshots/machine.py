@@ -1,0 +1,91 @@
+"""Define rows about the machine: what the JVM, the host or the platform did to a process, and the patterns of lines that show it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from forensics.errors import CatalogueError
+from forensics.resources import parsers_dir
+from forensics.snapshots.observation import Line, Observation
+
+#: The events of such rows: something happened, and a file shows what happened in a time.
+HAPPENED, WATCHED = "machine_event", "machine_watched"
+WHERE = "parsers/machine.toml"
+_FORMATS = ("gc_log", "host_log")
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """One wording of a line.
+
+    Attributes:
+        of: format of its file.
+        what: what it shows.
+        begins: True if the pause begins with the line; otherwise it ends with it.
+        pattern: compiled; it matches the whole text after the time.
+        examples: lines and their groups.
+        counterexamples: lines that no pattern of the format matches.
+    """
+
+    of: str
+    what: str
+    begins: bool
+    pattern: re.Pattern[str]
+    examples: tuple[tuple[str, Mapping[str, str]], ...]
+    counterexamples: tuple[str, ...]
+
+
+@cache
+def patterns(of: str) -> tuple[Pattern, ...]:
+    """Return the patterns of a format."""
+    return tuple(p for p in all_patterns() if p.of == of)
+
+
+@cache
+def all_patterns() -> tuple[Pattern, ...]:
+    """Return the patterns of `parsers/machine.toml`.
+
+    Raises:
+        CatalogueError: the file does not have its form.
+    """
+    return tuple(parse((parsers_dir() / "machine.toml").read_text(encoding="utf-8")))
+
+
+def parse(text: str) -> Iterator[Pattern]:
+    """Yield the patterns of such a file."""
+    try:
+        for block in tomllib.loads(text)["line"]:
+            if block["of"] not in _FORMATS:
+                raise CatalogueError(f"A line is of the unknown format `{block['of']}`.", where=WHERE, fix=f"Use one of {', '.join(_FORMATS)}.")
+            examples = tuple((it["line"], it.get("groups", {})) for it in block["example"])
+            compiled = re.compile(block["pattern"], re.VERBOSE)
+            yield Pattern(block["of"], block["what"], block.get("begins", False), compiled, examples, tuple(block.get("counterexample", ())))
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, re.error) as e:
+        raise CatalogueError("The file of lines of the machine does not have its form.", why=f"{type(e).__name__}: {e}", where=WHERE) from e
+
+
+def length_ms(groups: Mapping[str, str | None]) -> float | None:
+    """Return the length in the groups of a pattern, in milliseconds."""
+    for unit, per in (("ms", 1.0), ("s", 1e3), ("ns", 1e-6)):
+        if value := groups.get(unit):
+            return float(value.replace(",", ".")) * per
+    return None
+
+
+def fact(line: Line, event: str, message: str, *, ts: int | None = None, **columns: Any) -> Observation:  # noqa: ANN401  (numbers and texts)
+    """Return a row about the machine.
+
+    Args:
+        line: where it is printed.
+        event: `HAPPENED` or `WATCHED`.
+        message: what it shows, in a few words that contain no value of an environment.
+        ts: its time, microseconds UTC.
+        columns: what the view `machine_event` reads: `what`, `of`, names, `from_ms` and `to_ms` (begin and end at the earliest), `from_by_ms` and
+            `to_by_ms` (at the latest), `clock`, `how`, ... Missing values are left out.
+    """
+    return Observation.of(line, event, {"columns": {key: str(value) for key, value in columns.items() if value not in (None, "")}}, ts, message)

@@ -1,0 +1,79 @@
+-- One row for each thing that a JVM, a host or a platform did to a process, and for each file that shows what happened in a time, as files beside the
+-- logs show: GC logs, objects and events of Kubernetes.
+-- Reads: snapshot, evidence_file
+-- Grain: event_id
+-- Public: yes
+-- Its times are by the clock that printed them. That is the clock of the process's own log if `clock` is host: a JVM, a container and its kubelet use
+-- the clock of their host. A row belongs to the processes whose logs bear the name of its pod, container or host in their path, else to those in the
+-- same folder. If there are several, they are all named, and nothing is decided by it.
+CREATE OR REPLACE TEMPORARY VIEW machine_event (
+  what          COMMENT 'pause, oom_killed, killed, stopped, exited, probe_failed, evicted, drained, node_not_ready, restarted_by_operator,
+    clock_stepped or watched: a file that shows all pauses of a time',
+  of_what       COMMENT 'process, pod, container, host or node',
+  name          COMMENT 'Name of the pod, container, host or node; NULL: the file does not say',
+  container     COMMENT 'Container of the pod',
+  process_ids   COMMENT 'Processes that it may be about; empty: none is known',
+  tied_by       COMMENT 'Why these: name (of pod, container or host) or folder; NULL: none is known',
+  from_ts       COMMENT 'It began at this time at the earliest, by the clock that printed it; NULL: not said',
+  from_by_ts    COMMENT 'It began at this time at the latest',
+  to_ts         COMMENT 'It ended at this time at the earliest; NULL: not said',
+  to_by_ts      COMMENT 'It ended at this time at the latest',
+  clock         COMMENT 'Whose clock that is: host (also that of the process''s own log) or control_plane',
+  how           COMMENT 'Reason, as printed',
+  length_ms     COMMENT 'Length of the pause; of a file, the length of its longest pause, milliseconds',
+  cpu_ms        COMMENT 'Processor time that the collection used in this pause, milliseconds: much less than its length if the host did not
+    let it run',
+  pauses        COMMENT 'Number of pauses of any length that a file shows',
+  is_complete   COMMENT 'False: lines of this file are missing, so it does not show that nothing happened',
+  exit_code     COMMENT 'Exit code of a process or container',
+  restarts      COMMENT 'How often its container was restarted so far',
+  memory_limit  COMMENT 'Memory limit of its container, as printed',
+  path, line, event_id
+)
+AS
+WITH machine_row AS (
+  SELECT event_id, path, line, regexp_replace(path, '/?[^/]*$', '') AS folder, event = 'machine_watched' AS is_watched, columns['what'] AS what,
+    columns['of'] AS of_what, columns['pod'] AS pod, columns['container'] AS container, columns['container_id'] AS container_id,
+    columns['host'] AS host, try_cast(columns['from_ms'] AS BIGINT) AS from_ms, try_cast(columns['from_by_ms'] AS BIGINT) AS from_by_ms,
+    try_cast(columns['to_ms'] AS BIGINT) AS to_ms, try_cast(columns['to_by_ms'] AS BIGINT) AS to_by_ms, columns['clock'] AS clock,
+    columns['how'] AS how, try_cast(coalesce(columns['length_ms'], columns['longest_ms']) AS BIGINT) AS length_ms,
+    try_cast(columns['cpu_ms'] AS BIGINT) AS cpu_ms, try_cast(columns['count'] AS BIGINT) AS pauses, columns['lacks'] IS NULL AS is_complete,
+    try_cast(columns['exit_code'] AS INT) AS exit_code, try_cast(columns['restarts'] AS BIGINT) AS restarts, columns['memory_limit'] AS memory_limit
+  FROM snapshot WHERE event IN ('machine_event', 'machine_watched')
+), log_file AS (
+  SELECT DISTINCT process_id, lower(host) AS host, lower(regexp_replace(path, '([.](log|txt|out|gz|json|[0-9]+)|-previous)+$', '')) AS path,
+    regexp_replace(path, '/?[^/]*$', '') AS folder
+  FROM evidence_file WHERE status = 'read' AND coalesce(kind, 'log') = 'log' AND process_id IS NOT NULL
+), process_name AS (
+  -- Kubernetes names a log after pod and container, or after namespace_pod_uid; Docker after the container's id.
+  SELECT DISTINCT process_id, name
+  FROM (SELECT process_id, explode(concat(split(path, '/'), split(path, '[/_]'), array(host))) AS name FROM log_file) WHERE name <> ''
+), row_name AS (
+  SELECT event_id, lower(name) AS name
+  FROM (
+    SELECT event_id, explode(CASE WHEN pod IS NOT NULL THEN array(pod, concat(pod, '-', container), left(container_id, 12))
+      ELSE array(container, container_id, left(container_id, 12), CASE WHEN of_what IN ('process', 'host', 'node') THEN host END) END) AS name
+    FROM machine_row
+  )
+  WHERE name IS NOT NULL
+), tied_by_name AS (
+  SELECT DISTINCT r.event_id, p.process_id FROM row_name r JOIN process_name p ON p.name = r.name
+), one_subject AS (
+  -- A file about several pods says nothing of the folder in which it lies.
+  SELECT path FROM machine_row GROUP BY path HAVING count(DISTINCT coalesce(pod, container, host)) <= 1
+), tied_by_folder AS (
+  SELECT DISTINCT r.event_id, f.process_id FROM machine_row r JOIN log_file f ON f.folder = r.folder
+  LEFT SEMI JOIN one_subject o ON o.path = r.path
+  LEFT ANTI JOIN tied_by_name t ON t.event_id = r.event_id
+), tied AS (
+  SELECT event_id, 'name' AS tied_by, sort_array(collect_set(process_id)) AS process_ids FROM tied_by_name GROUP BY event_id
+  UNION ALL
+  SELECT event_id, 'folder', sort_array(collect_set(process_id)) FROM tied_by_folder GROUP BY event_id
+)
+SELECT CASE WHEN r.is_watched THEN 'watched' ELSE r.what END AS what, r.of_what,
+  coalesce(r.pod, CASE WHEN r.of_what <> 'process' THEN coalesce(r.container, r.host) ELSE r.host END) AS name,
+  CASE WHEN r.pod IS NOT NULL THEN r.container END AS container, coalesce(t.process_ids, CAST(array() AS ARRAY<STRING>)) AS process_ids, t.tied_by,
+  timestamp_millis(r.from_ms) AS from_ts, timestamp_millis(r.from_by_ms) AS from_by_ts, timestamp_millis(r.to_ms) AS to_ts,
+  timestamp_millis(r.to_by_ms) AS to_by_ts, r.clock, r.how, r.length_ms, r.cpu_ms, r.pauses, r.is_complete, r.exit_code, r.restarts, r.memory_limit,
+  r.path, r.line, r.event_id
+FROM machine_row r LEFT JOIN tied t ON t.event_id = r.event_id

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GC logs: the pauses of every collector and release, what a file covers, and what shows nothing.
+
+The lines are of the forms in chewiebug/GCViewer, src/test/resources/openjdk.
+"""
+
+from __future__ import annotations
+
+import pytest
+from test_snapshots import read
+
+from forensics.snapshots.detection import READERS, kind_of, sample_lines
+from forensics.snapshots.gc_log import LEAST_MS
+from forensics.snapshots.machine import all_patterns, patterns
+from forensics.snapshots.observation import Broken, Observation
+
+#: 1 s after the beginning of 22 November 2026, UTC.
+AT = 1_795_305_601_000
+
+
+def pauses(text: str) -> list[dict[str, str]]:
+    return [row.captures["columns"] for row in read(text, "gc_log") if row.event == "machine_event"]
+
+
+def watched(text: str) -> dict[str, str]:
+    return next(row.captures["columns"] for row in read(text, "gc_log") if row.event == "machine_watched")
+
+
+def test_each_pattern_matches_its_examples_and_no_counterexample() -> None:
+    for pattern in all_patterns():
+        for line, groups in pattern.examples:
+            found = pattern.pattern.fullmatch(line)
+            assert found, line
+            assert {k: v for k, v in found.groupdict().items() if v is not None} == dict(groups)
+            assert sum(other.pattern.fullmatch(line) is not None for other in patterns(pattern.of)) == 1, line
+        for line in pattern.counterexamples:
+            assert not any(other.pattern.fullmatch(line) for other in patterns(pattern.of)), line
+
+
+#: Unified logging prints a pause when it ends.
+UNIFIED = {
+    "G1, JDK 17": "[2026-11-22T00:00:39.114+0000][245ms][info][gc          ] GC(0) Pause Full (G1 Compaction Pause) 510M->498M(512M) 38114.000ms",
+    "decimal comma": "[2026-11-22T00:00:39.114+0000][245,1s][info][gc] GC(0) Pause Full (G1 Compaction Pause) 510M->498M(512M) 38114,000ms",
+    "Kafka's own options": "[2026-11-22T00:00:39.114+0000][gc          ] GC(0) Pause Full (Ergonomics) 62M->61M(123M) 38114.000ms",
+    "another zone": "[2026-11-22T01:00:39.114+0100][gc] GC(0) Pause Young (Allocation Failure) 62M->61M(123M) 38114.000ms",
+    "Shenandoah": "[2026-11-22T00:00:39.114+0000][8.793s][info][gc            ] GC(0) Pause Degenerated GC (Outside of Cycle) 119M->56M(124M) 38114.000ms",
+    "ZGC with generations": "[2026-11-22T00:00:39.114+0000][info][gc,phases] GC(0) Y: Pause Mark Start 38114.000ms",
+    "a safepoint, JDK 17": '[2026-11-22T00:00:39.114+0000][info][safepoint   ] Safepoint "Cleanup", Time since last: 1634200 ns, Reaching safepoint: 92800 ns,'
+    " At safepoint: 11173200 ns, Total: 38114000000 ns",
+    "a safepoint, JDK 11": "[2026-11-22T00:00:39.114+0000][info][safepoint] Total time for which application threads were stopped: 38.1140000 seconds,"
+    " Stopping threads took: 0.0002622 seconds",
+    "a safepoint, JDK 8": "2026-11-22T00:00:39.114+0000: 366,174: Total time for which application threads were stopped: 38,1140000 seconds, Stopping threads took: 0,1 seconds",
+    # JDK 8 prints when a collection began.
+    "Parallel, JDK 8": "2026-11-22T00:00:01.000+0000: 7.599: #2: [Full GC (System.gc()) [PSYoungGen: 98289K->0K(8257536K)] [ParOldGen: 32K->98112K(1048576K)]"
+    " 98321K->98112K(9306112K), [Metaspace: 16471K->16471K(1064960K)], 38.1139397 secs] [Times: user=1.52 sys=0.17, real=38.114 secs]",
+    "G1, JDK 8": "2026-11-22T00:00:01.000+0000: 0.163: [GC pause (G1 Evacuation Pause) (young)\n   [Parallel Time: 7.6 ms, GC Workers: 2]\n"
+    "   [Eden: 14.0M(14.0M)->0.0B(12.0M) Survivors: 0.0B->2048.0K Heap: 14.0M(256.0M)->11.2M(256.0M)]\n [Times: user=0.02 sys=0.00, real=38.114 secs] ",
+    "CMS, JDK 8": "2026-11-22T00:00:01.000+0000: 221063.690: [Full GC (Allocation Failure) 221063.690: [CMS2026-11-22T00:00:05.938+0000: 221244.123:"
+    " [CMS-concurrent-mark: 10.648/192.322 secs] [Times: user=387.39 sys=1.20, real=192.32 secs]\n (concurrent mode failure): 3072K->3072K(3072K), 9.1 secs]"
+    " 3K->3K(4K), 38.11 secs] [Times: user=30.1 sys=0.1, real=38.114 secs]",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", UNIFIED)
+def test_a_pause_of_every_form(form: str) -> None:
+    (found,) = pauses(UNIFIED[form] + "\n")
+    assert (int(found["from_ms"]), int(found["to_ms"]), int(found["length_ms"])) == (AT, AT + 38_114, 38_114)
+    assert "concurrent" not in found["how"].lower()
+
+
+def gc(second: int, number: int, what: str) -> str:
+    return f"[2026-11-22T00:00:{second:02}.000+0000][gc] GC({number}) {what}\n"
+
+
+SHORT = "Pause Young (Normal) (G1 Evacuation Pause) 24M->4M(256M) 40.200ms"
+
+
+def test_short_pauses_are_counted_and_the_longest_is_named() -> None:
+    text = "".join(gc(n, n, SHORT) for n in range(10)) + gc(11, 10, "Pause Remark 3M->3M(4M) 1.100ms")
+    assert pauses(text) == []
+    found = watched(text)
+    assert (found["count"], found["longest_ms"], int(found["to_ms"]) - int(found["from_ms"])) == ("11", "40", 11_000)
+    assert "lacks" not in found
+
+
+def test_a_file_without_some_of_its_collections_says_so() -> None:
+    assert watched(gc(1, 3, SHORT) + gc(2, 4, SHORT) + gc(3, 7, SHORT))["lacks"] == "2"
+    restarted = gc(1, 3, SHORT) + gc(2, 4, SHORT) + gc(3, 0, SHORT) + gc(4, 1, SHORT)
+    assert "lacks" not in watched(restarted)
+
+
+def test_a_collection_and_its_safepoint_are_one_pause_with_its_processor_time() -> None:
+    text = (
+        gc(40, 0, "Pause Full (System.gc()) 510M->498M(512M) 38114.000ms")
+        + gc(40, 0, "User=61.03s Sys=0.20s Real=38.11s")
+        + "[2026-11-22T00:00:40.001+0000][safepoint] Total time for which application threads were stopped: 38.1150000 seconds, Stopping threads took: 0.0 seconds\n"
+    )
+    (found,) = pauses(text)
+    assert (found["how"], found["cpu_ms"]) == ("Pause Full (System.gc())", "61230")
+    assert [p["cpu_ms"] for p in pauses(UNIFIED["G1, JDK 8"])] == ["20"]
+
+
+def test_pauses_without_a_date_have_no_place_in_time() -> None:
+    text = "[40.209s][info][gc] GC(0) Pause Full (Ergonomics) 62M->61M(123M) 38114.000ms\n" * 3
+    assert kind_of(text.encode(), fitting=3, lines=3) == "gc_log"
+    items = list(READERS["gc_log"](sample_lines(text.encode())))
+    assert any(isinstance(item, Broken) and "no date" in item.reason for item in items)
+    assert all("from_ms" not in item.captures["columns"] and item.ts is None for item in items if isinstance(item, Observation))
+
+
+def test_a_log_with_a_few_lines_of_its_collector_is_a_log() -> None:
+    line = "[2026-11-22 00:00:01,000] INFO [Worker clientId=connect-1, groupId=g] Joined group (org.apache.kafka.connect.runtime.distributed.WorkerCoordinator:1)\n"
+    assert kind_of((line * 4 + gc(1, 0, SHORT) * 3).encode(), fitting=7, lines=7) is None
+
+
+def test_a_row_needs_a_second() -> None:
+    assert pauses(gc(1, 0, f"Pause Full (System.gc()) 5M->4M(5M) {LEAST_MS - 1}.000ms")) == []
+    assert len(pauses(gc(1, 0, f"Pause Full (System.gc()) 5M->4M(5M) {LEAST_MS}.000ms"))) == 1

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of the machine beside the logs decide why a process was silent, and change nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from places import SAMPLES
+from test_filtered_logs import FROZEN, logs_of, rows
+from written_logs import case_of
+
+RECORDINGS = os.environ.get("FORENSICS_RECORDINGS", "")
+VIEWS = ("incident", "split_brain", "finding", "machine_event")
+BEGIN, END = datetime(2026, 11, 21, 7, 51, 20, tzinfo=UTC), datetime(2026, 11, 21, 7, 52, 35, tzinfo=UTC)
+
+
+def gc_log(*long: tuple[datetime, str, float]) -> str:
+    """Return a GC log with a short pause every 2.5 s, and long ones: their begin, kind and length in seconds."""
+    ends = [(begin + timedelta(seconds=length), kind, length) for begin, kind, length in long]
+    at = BEGIN
+    while at < END:
+        if not any(begin - timedelta(seconds=1) < at < begin + timedelta(seconds=length + 1) for begin, _, length in long):
+            ends.append((at, "Pause Young (Normal) (G1 Evacuation Pause)", 0.012))
+        at += timedelta(seconds=2.5)
+    return "".join(
+        f"[{end.isoformat(timespec='milliseconds').replace('+00:00', '+0000')}][gc          ] GC({n}) {kind} 140M->40M(512M) {length * 1000:.3f}ms\n"
+        for n, (end, kind, length) in enumerate(sorted(ends))
+    )
+
+
+def test_a_full_collection_is_named_as_what_froze_a_worker(tmp_path: Path) -> None:
+    log = gc_log((datetime(2026, 11, 21, 7, 51, 44, tzinfo=UTC), "Pause Full (G1 Compaction Pause)", 38.1))
+    case = case_of({**logs_of(FROZEN), "w2/connectDistributed-gc.log": log}, tmp_path, VIEWS)
+    (incident,) = (row for row in rows(case, "incident") if row["cause"] == "process_paused")
+    assert incident["headline"].endswith("its garbage collector stopped it for 38.1 s (Pause Full (G1 Compaction Pause))")
+    assert "heap" in incident["next"]
+    assert "-Xmx" in incident["prevent"]
+    (pause,) = (row for row in rows(case, "machine_event") if row["what"] == "pause")
+    assert incident["witness"][0] == pause["event_id"]
+    assert (pause["path"], pause["process_ids"]) == ("w2/connectDistributed-gc.log", ["w2/connect.log"])
+    # The witness adds a cause and changes no verdict.
+    expected = json.loads((SAMPLES / "split-brain-frozen-worker-3.9.1" / "expected" / "split_brain.json").read_text())
+    assert sorted(row["verdict"] for row in rows(case, "split_brain")) == sorted(row["verdict"] for row in expected)
+
+
+def test_short_pauses_show_that_it_was_not_the_collector(tmp_path: Path) -> None:
+    """The GC log of another worker says nothing about this one."""
+    long = gc_log((datetime(2026, 11, 21, 7, 51, 44, tzinfo=UTC), "Pause Full (G1 Compaction Pause)", 38.1))
+    case = case_of({**logs_of(FROZEN), "w2/gc.log": gc_log(), "w1/gc.log": long}, tmp_path, VIEWS)
+    (incident,) = (row for row in rows(case, "incident") if row["cause"] == "process_paused")
+    assert incident["headline"].endswith("; not its garbage collector, whose longest pause in that time was 12 ms")
+    assert "GC log" not in incident["next"]
+    assert not [row for row in rows(case, "incident") if "w1" in (row["subject"] or "")]
+
+
+def killed(reason: str, at: datetime) -> dict[str, Any]:
+    ended = {"exitCode": 137, "reason": reason, "finishedAt": at.strftime("%Y-%m-%dT%H:%M:%SZ")}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "connect-1"},
+        "spec": {"containers": [{"name": "c", "resources": {"limits": {"memory": "2Gi"}}}]},
+        "status": {"containerStatuses": [{"name": "c", "restartCount": 1, "lastState": {"terminated": ended}}]},
+    }
+
+
+@pytest.mark.skipif(not RECORDINGS, reason="FORENSICS_RECORDINGS is not set")
+def test_a_pod_that_was_killed_for_lack_of_memory(tmp_path: Path) -> None:
+    recording = Path(RECORDINGS) / "2.6.2-worker_killed-0"
+    deeds = json.loads((recording / "truth.json").read_text())["deeds"]
+    at = next(deed["t_ms"] for deed in deeds if deed["did"] == "worker killed")
+    logs = {path: text for path, text in logs_of(recording / "logs").items() if "zookeeper" not in path}
+    pod = json.dumps(killed("OOMKilled", datetime.fromtimestamp(at / 1000, UTC)), indent=4)
+    case = case_of({**logs, "w2/pod.json": pod}, tmp_path, VIEWS)
+    (incident,) = (row for row in rows(case, "incident") if row["cause"] == "process_killed")
+    assert incident["headline"].startswith("w2/connect.log was killed for lack of memory (OOMKilled, exit code 137, memory limit 2Gi)")
+    assert "2Gi" in incident["next"]
+    assert rows(case, "machine_event")[0]["event_id"] == incident["witness"][0]
