@@ -25,7 +25,7 @@ DATED = re.compile(rf"(?P<time>{_ISO}): (?P<text>[^\n]*)")
 REAL = re.compile(r"\[Times: user=(?P<user>\d+[.,]\d+) sys=(?P<sys>\d+[.,]\d+), real=(?P<s>\d+[.,]\d+) secs\]")
 _NUMBER = re.compile(r"GC\((\d{1,9})\)")
 CPU = re.compile(r"GC\((?P<number>\d{1,9})\) User=(?P<user>\d+[.,]\d+)s Sys=(?P<sys>\d+[.,]\d+)s Real=\d+[.,]\d+s")
-_HEAD = re.compile(r"(?:OpenJDK|Java HotSpot\(TM\)) .* for .* JRE|CommandLine flags: |Memory: \d+k? page")
+_HEAD = re.compile(r"(?:OpenJDK|Java HotSpot\(TM\)) |CommandLine flags: |Memory: \d+k? page")
 _FIRST_LINES = 400
 
 

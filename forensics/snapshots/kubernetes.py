@@ -25,13 +25,17 @@ TABLE = re.compile(
 _ROW = re.compile(r"(?:\S+ +)?(?:<unknown>|[0-9dhms]{2,12}(?: \(x\d+ over .{1,12}\))?) +(?:Normal|Warning) +\w+ +")
 _CELL = re.compile(r"\S+")
 _AGE = re.compile(r"(?:(?P<d>\d{1,5})d)?(?:(?P<h>\d{1,5})h)?(?:(?P<m>\d{1,5})m)?(?:(?P<s>\d{1,6})s)?(?: \(x\d+ over .{1,12}\))?")
+_IN_BRACES = re.compile(r"\{([^{}]{1,63})\}")
 _LONGEST_REASON = 300
 #: A described pod: its first lines, and the lines of its containers.
 DESCRIBED = re.compile(r"(?P<indent> *)(?P<key>[A-Z][\w -]{0,40}|[a-z0-9][-a-z0-9]{0,62}):(?: +(?P<value>\S.*))?")
-#: Events by their reason: what they show; a dictionary: by the beginning of the message.
-_REASONS: Mapping[str, str | Mapping[str, str]] = {
-    "Killing": {"Container \\S{1,80} failed (?:liveness|startup) probe": "probe_failed", "Stopping container": "stopped", "": "stopped"},
-    "Unhealthy": {"(?:Liveness|Startup) probe": "probe_failed"},
+_PROBE_KILLS = re.compile(r"Container \S{1,80} failed (?:liveness|startup) probe")
+_PROBE_FAILS = re.compile(r"(?:Liveness|Startup) probe")
+_STOPS = re.compile(r"Stopping container")
+#: What events show, by their reason; if it depends on the message, by its beginning.
+_REASONS: Mapping[str, str | tuple[tuple[re.Pattern[str], str], ...]] = {
+    "Killing": ((_PROBE_KILLS, "probe_failed"), (_STOPS, "stopped")),
+    "Unhealthy": ((_PROBE_FAILS, "probe_failed"),),
     "Evicted": "evicted",
     "TaintManagerEviction": "evicted",
     "Preempted": "evicted",
@@ -214,11 +218,11 @@ def _event(value: Placed, places: Places) -> Iterator[Item]:
 def _told(line: Line, reason: str, message: str, kind: str, name: str, place: str, host: Any, at: Mapping[str, Any]) -> Iterator[Item]:  # noqa: ANN401
     """Yield an event, if it shows what this reader looks for."""
     what = _REASONS.get(reason)
-    if isinstance(what, Mapping):
-        what = next((found for begin, found in what.items() if re.match(begin, message)), None)
+    if isinstance(what, tuple):
+        what = next((found for begin, found in what if begin.match(message)), None)
     if what is None:
         return
-    container = re.search(r"\{([^{}]{1,63})\}", place)
+    container = _IN_BRACES.search(place)
     is_pod = kind.lower() == "pod"
     of = {"pod": name, "container": container[1] if container else None, "host": _text(host)} if is_pod else {"host": name or _text(host)}
     ts = int(at["from_ms"]) * 1_000 if "from_ms" in at else None
@@ -243,10 +247,10 @@ def first_words(reason: str, message: str) -> str:
         message: as printed.
     """
     for name, what in _REASONS.items():
-        for begin in what if isinstance(what, Mapping) and (not reason or name == reason) else ():
-            if begin and (found := re.match(begin, message)):
+        for begin, _ in what if isinstance(what, tuple) and reason in ("", name) else ():
+            if found := begin.match(message):
                 words = found[0].split()
-                return " ".join([words[0], "-", *words[2:]] if "S{" in begin and len(words) > 2 else words)
+                return " ".join([words[0], "-", *words[2:]] if begin is _PROBE_KILLS else words)
     return ""
 
 
@@ -260,9 +264,9 @@ def _table(text: str, first: Line, ts: int | None) -> Iterator[Item]:
         if head := TABLE.fullmatch(line.rstrip()):
             columns = {name: head.start(name) for name in ("seen", "type", "reason", "object", "message")}
         elif columns and line.strip() and moment_of(line) is None:
-            cells = {name: _cell(line, start) for name, start in columns.items()}
-            kind, slash, name = cells["object"].partition("/")
-            if not slash or not cells["reason"]:
+            reason, about = _cell(line, columns["reason"]), _cell(line, columns["object"])
+            kind, slash, name = about.partition("/")
+            if not slash or not reason:
                 yield Strange(here.number, "(not a row of events)")
                 continue
             age = _age(line[columns["seen"] : columns["type"]].strip())
@@ -272,7 +276,7 @@ def _table(text: str, first: Line, ts: int | None) -> Iterator[Item]:
                 # An age is rounded down to its smallest unit.
                 seen_ms, unit_ms = ts // 1_000 - age[0], age[1]
                 times |= {"from_ms": seen_ms - unit_ms, "from_by_ms": seen_ms + 1_000, "to_ms": seen_ms - unit_ms, "to_by_ms": seen_ms + 1_000}
-            yield from _told(here, cells["reason"], line[columns["message"] :].strip(), kind, name, "", None, times)
+            yield from _told(here, reason, line[line.find(about, columns["object"]) + len(about) :].strip(), kind, name, "", None, times)
     if aged:
         yield Broken("its events have ages and no times, and no line says when it was printed: `kubectl get events -o json` has times")
 

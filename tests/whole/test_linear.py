@@ -43,6 +43,7 @@ from forensics.redact import text
 from forensics.redact.pseudonyms import Pseudonyms
 from forensics.redact.vocabulary import vocabulary_of
 from forensics.resources import sql_dir
+from forensics.snapshots import machine
 
 LAYOUTS = packaged()
 SIZE = 1_500
@@ -191,6 +192,7 @@ BY_HAND = {
     "engines.sail_sql:_escaped": [("sub", re.compile(r"\\.|''", re.DOTALL))],
     "evidence.rotation:_RULES": [("fullmatch", rule) for _, rule in rotation._RULES],  # by the name of a loop's variable
     "records.exports:layout_of_export": [("fullmatch", re.compile(look)) for look, _ in exports._TIMES],
+    "snapshots.machine:parse": [("fullmatch", pattern.pattern) for pattern in machine.all_patterns()],
     "records.kafka_words:_compiled": [
         *(("fullmatch", x.pattern) for x in (*_WORDS.prefixes, *_WORDS.names)),
         *(("search", x.pattern) for x in _WORDS.signs.values()),

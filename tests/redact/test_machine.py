@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A copy of GC logs and of what Kubernetes says has no names and no values of an environment, and shows the same."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from places import SAMPLES, TESTS
+
+from forensics.redact.copying import redact
+from forensics.redact.machine import comparable
+from forensics.redact.snapshots import observations
+
+sys.path.append(str(TESTS / "snapshots"))
+from test_gc_log import UNIFIED
+from test_kubernetes import AT, FORMS, TABLE, event
+
+EVENTS = json.dumps(
+    {"apiVersion": "v1", "items": [event("Killing", "Container my-connect failed liveness probe, will be restarted", **AT)], "kind": "List"}, indent=2
+)
+HOSTNAME = "[2026-11-22T00:00:39.114+0000][secret-host][gc,init] Command line: -Dpassword=hunter2\n[2026-11-22T00:00:39.114+0000][secret-host][gc] GC(0) Pause Full (G1 Compaction Pause) 510M->498M(512M) 38114.000ms\n"
+FILES = {
+    **{f"{name}.yaml": ("kubernetes", text) for name, text in FORMS.items()},
+    "events.json": ("kubernetes", EVENTS),
+    "events.txt": ("kubernetes", "2026-11-21T07:56:58Z\n" + TABLE),
+    **{f"gc {n}.log": ("gc_log", text + "\n") for n, text in enumerate(UNIFIED.values())},
+    "gc host.log": ("gc_log", HOSTNAME),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_copy_shows_the_same_without_names(name: str, tmp_path: Path) -> None:
+    kind, text = FILES[name]
+    logs = tmp_path / "logs"
+    (logs / "w1").mkdir(parents=True)
+    (logs / "w1" / "witness.txt").write_text(text)
+    log = (SAMPLES / "split-brain-frozen-worker-3.9.1" / "logs" / "w1" / "connect.log").read_text().split("\n")[:40]
+    (logs / "w1" / "my-connect-0.log").write_text("\n".join(log) + "\n")
+    summary = redact(logs, tmp_path / "copy")
+    assert summary.left_out == []
+    (copy,) = [file for file in (tmp_path / "copy").rglob("*.txt") if file.is_file()]
+    copied = copy.read_text()
+    assert not [word for word in ("hunter", "my-connect", "node-7", "secret-host", "aaaabbbbcccc") if word in copied]
+    before, after = (list(observations(kind, content)) for content in (text.encode(), copied.encode()))
+    assert before
+    assert [(row.line, row.ts, comparable(row.captures["columns"])) for row in before] == [
+        (row.line, row.ts, comparable(row.captures["columns"])) for row in after
+    ]
+    # A pod and its log still have the same name.
+    if any("pod" in row.captures["columns"] for row in before):
+        logs_of_pods = {file.name.removesuffix(".log") for file in (tmp_path / "copy").rglob("*.log")}
+        assert {row.captures["columns"]["pod"] for row in after} <= logs_of_pods
