@@ -162,7 +162,7 @@ class MachineRewriter:
                     " " * columns[0]
                     + seen
                     + reason
-                    + f"{kind}{slash}{self._name(name)}".ljust(columns[4] - columns[3])
+                    + f"{kind}{slash}{self._name(name)} ".ljust(columns[4] - columns[3])
                     + first_words(reason.strip(), message)
                 )
                 new.append(row)
