@@ -65,7 +65,11 @@ class Witnesses:
     def __init__(self, inputs: Inputs) -> None:
         self._inputs = inputs
         rows = inputs.rows("machine_event")
-        sure = [row | {"process_id": row["process_ids"][0]} for row in rows if len(row["process_ids"] or ()) == 1 and row["clock"] == "host"]
+        sure = [
+            row | {"process_id": row["process_ids"][0]}
+            for row in rows
+            if len(row["process_ids"] or ()) == 1 and row["clock"] == "host" and row["of_what"] not in ("host", "node")
+        ]
         self._of = ByKey((row for row in sure if row["from_ts"] is not None and row["to_by_ts"] is not None), "process_id")
         self._clocks = Clocks(inputs) if sure else None
         zones = inputs.rows("evidence_file", columns=["process_id", "time_zone_how"]) if sure else []

@@ -1,4 +1,4 @@
-"""Rewrite GC logs and what Kubernetes says about pods without names: what a reader of these files uses stays, everything else is withheld."""
+"""Rewrite what the machine says without names: what a reader of these files uses stays, everything else is withheld."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from collections.abc import Mapping
 
 from forensics.records.line_reader import decode
 from forensics.redact.text import Rewriter
-from forensics.snapshots.detection import GC_LOG, KUBERNETES
+from forensics.snapshots.detection import DOCKER, GC_LOG, HOST_LOG, KUBERNETES
+from forensics.snapshots.docker import EVENT
 from forensics.snapshots.gc_log import CPU, DATED, REAL, STAMPED, UNIFIED
+from forensics.snapshots.host_log import KERNEL, TEXT, UNIT
 from forensics.snapshots.kubernetes import DESCRIBED, SAFE, TABLE, first_words
 from forensics.snapshots.machine import patterns
 from forensics.snapshots.yaml_text import Builder
 
 #: Kinds of files that this module rewrites.
-KINDS = (GC_LOG, KUBERNETES)
+KINDS = (GC_LOG, KUBERNETES, DOCKER, HOST_LOG)
 #: What of a row names something, or quotes a text; the rest must stay the same.
 NAMES = ("pod", "container", "container_id", "host")
 _TEXTS = ("how",)
@@ -24,15 +26,17 @@ _WITHHELD = "[withheld]"
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _DECORATION = re.compile(r"[\d.,:TZ+\-]{1,40}(?:ns|ms|s)?|(?:trace|debug|info|warning|error) *|(?:gc|safepoint)[\w,+]* *")
 _TIMES = re.compile(r"\[Times: [^\[\]]*\]")
-_NAMED = {"name", "nodeName", "hostname", "host", "containerID", "Name", "Container ID"}
+_NAMED = {"_HOSTNAME", "Id", "ID", "id", "Hostname", "name", "nodeName", "hostname", "host", "containerID", "Name", "Container ID"}
 _MESSAGES = {"message", "note"}
 _KEYS = {
     *("items", "metadata", "spec", "containers", "initContainers", "env", "value", "valueFrom", "resources", "limits", "requests", "conditions", "containerStatuses"),
     *("initContainerStatuses", "lastState", "state", "terminated", "running", "waiting", "involvedObject", "regarding", "source", "deprecatedSource", "series"),
     *("namespace", "labels", "annotations", "fieldPath", "image", "imageID", "command", "args", "volumes", "volumeMounts", "ports", "uid", "resourceVersion"),
     *("Containers", "Init Containers", "Limits", "Requests", "Environment", "Mounts", "Conditions", "Volumes", "Events", "Namespace", "Node", "Labels", "Annotations"),
+    *("OOMKilled", "ExitCode", "Running", "HostConfig", "Config", "Memory", "RestartCount", "Env", "Actor", "Attributes", "timeNano", "time", "from", "MESSAGE"),
     *("IP", "IPs", "Image", "Image ID", "Port", "Host Port", "Command", "Args", "Controlled By", "Service Account", "Priority", "QoS Class", "Tolerations"),
 }  # fmt: skip
+_DOCKER_FACT = re.compile(r"(exitCode|signal|name)=([^,)]{1,255})")
 _PLAIN = re.compile(r"[\w .,:+\-/]{0,60}")
 _FIELD_PATH = re.compile(r"(spec\.\w+)\{([^{}]*)\}")
 _LITERAL = re.compile(r'"(?P<text>(?:[^"\\]|\\.)*+)"(?P<colon>\s*:)?')
@@ -65,6 +69,12 @@ class MachineRewriter:
         lines = [decode(raw) for raw in content.split(b"\n")]
         if kind == GC_LOG:
             new = [self._gc_line(text) for text in lines]
+        elif kind == DOCKER and any(EVENT.fullmatch(text.rstrip()) for text in lines):
+            new = [self._docker_event(text) for text in lines]
+        elif kind in (DOCKER, HOST_LOG) and any(text.lstrip().startswith(("{", "[{", "[\n")) or text.strip() == "[" for text in lines):
+            new = self._json(lines)
+        elif kind == HOST_LOG:
+            new = [self._host_line(text) for text in lines]
         elif any(TABLE.fullmatch(text.rstrip()) for text in lines):
             new = self._table(lines)
         elif next((text for text in lines if text.strip()), "").lstrip()[:1] in ("{", "["):
@@ -94,6 +104,34 @@ class MachineRewriter:
     @staticmethod
     def _is_safe(said: str) -> bool:
         return CPU.match(said) is not None or any(p.pattern.fullmatch(said.rstrip()) for p in patterns(GC_LOG))
+
+    def _docker_event(self, text: str) -> str:
+        found = EVENT.fullmatch(text.rstrip())
+        if found is None:
+            return _WITHHELD if text.strip() else text
+        facts = [f"{m[1]}={self._name(m[2]) if m[1] == 'name' else m[2]}" for m in _DOCKER_FACT.finditer(found["facts"] or "")]
+        return f"{found['time']} container {found['action']} {self._name(found['id'])}" + (f" ({', '.join(facts)})" if facts else "")
+
+    def _host_line(self, text: str) -> str:
+        """Keep a line that shows something, of others only their time and program."""
+        found = TEXT.fullmatch(text.rstrip()) or KERNEL.fullmatch(text.rstrip())
+        if found is None:
+            return _WITHHELD if text.strip() else text
+        said = found["text"]
+        head = text[: found.start("text")]
+        if host := found.groupdict().get("host"):
+            head = head.replace(host, self._name(host), 1)
+        return head + self._host_message(said)
+
+    @staticmethod
+    def _host_message(said: str) -> str:
+        match = next((m for p in patterns(HOST_LOG) if (m := p.pattern.fullmatch(said.rstrip()))), None)
+        if match is None:
+            return _WITHHELD
+        unit, process = match.groupdict().get("unit"), match.groupdict().get("process")
+        if unit:
+            said = said.replace(unit, "kafka.service" if UNIT.search(unit) else "other.service", 1)
+        return said if process in (None, "java") else said.replace(f"({process})", "(other)", 1)
 
     def _json(self, lines: list[str]) -> list[str]:
         key = ""
@@ -172,10 +210,12 @@ class MachineRewriter:
         return key if key in SAFE or key in _NAMED or key in _MESSAGES or key in _KEYS else self._rewriter.setting_key(key)
 
     def _value(self, key: str, value: str) -> str:
+        if key == "MESSAGE":
+            return self._host_message(value)
         if key in SAFE and _PLAIN.fullmatch(value):
             return value
         if key in _NAMED:
-            runtime, slashes, name = value.rpartition("//")
+            runtime, slashes, name = value.rpartition("//" if "//" in value else "/")
             return f"{runtime}{slashes}{self._name(name)}"
         if key == "fieldPath":
             return _FIELD_PATH.sub(lambda m: f"{m[1]}{{{self._name(m[2])}}}", value) if _FIELD_PATH.fullmatch(value) else _WITHHELD

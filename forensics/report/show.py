@@ -22,7 +22,7 @@ from forensics.redaction import hide_line, scrub
 from forensics.report import localize
 from forensics.report.document import Document, Heading, Para, Raw, RawLine
 from forensics.report.proof import displayed_role
-from forensics.snapshots.detection import KUBERNETES
+from forensics.snapshots.detection import DOCKER, KUBERNETES
 from forensics.snapshots.kubernetes import shown
 from forensics.wording.formats import count, iso
 
@@ -224,7 +224,7 @@ def _show_file(
 
 def _without_secrets(line: str, before: str, kind: str) -> str:
     """Return a line of other evidence without secrets; the next line of a continued property lacks the key, so it is hidden."""
-    if kind == KUBERNETES:
+    if kind in (KUBERNETES, DOCKER):
         return shown(line)
     before = before.rstrip("\r\n")
     if kind == "properties" and (len(before) - len(before.rstrip("\\"))) % 2:

@@ -49,7 +49,8 @@ SAFE = {
     *("kind", "apiVersion", "reason", "exitCode", "signal", "startedAt", "finishedAt", "restartCount", "ready", "started", "status", "type", "phase", "count"),
     *("creationTimestamp", "deletionTimestamp", "lastTransitionTime", "lastProbeTime", "firstTimestamp", "lastTimestamp", "eventTime", "lastObservedTime"),
     *("deprecatedFirstTimestamp", "deprecatedLastTimestamp", "component", "reportingComponent", "reportingController", "memory", "cpu", "restartPolicy", "qosClass"),
-    *("State", "Last State", "Reason", "Exit Code", "Started", "Finished", "Ready", "Restart Count", "Status", "Start Time"),
+    *("StartedAt", "FinishedAt", "exitCode", "signal", "Action", "Type", "scope", "__REALTIME_TIMESTAMP", "__MONOTONIC_TIMESTAMP", "_TRANSPORT"),
+    *("SYSLOG_IDENTIFIER", "_COMM", "PRIORITY", "State", "Last State", "Reason", "Exit Code", "Started", "Finished", "Ready", "Restart Count", "Status", "Start Time"),
 }  # fmt: skip
 _NAMES = {"name", "nodeName", "containerID", "message", "note", "Name", "Node", "fieldPath"}
 _LINE = re.compile(r"(?P<before>\s*(?:- +)*)\"?(?P<key>[\w .-]{1,60}?)\"?:(?: +(?P<value>\S.*))?")

@@ -1,5 +1,5 @@
 -- One row for each thing that a JVM, a host or a platform did to a process, and for each file that shows what happened in a time, as files beside the
--- logs show: GC logs, objects and events of Kubernetes.
+-- logs show: GC logs, objects and events of Kubernetes, containers of Docker, and lines of the kernel, systemd and chrony.
 -- Reads: snapshot, evidence_file
 -- Grain: event_id
 -- Public: yes
@@ -8,7 +8,7 @@
 -- same folder. If there are several, they are all named, and nothing is decided by it.
 CREATE OR REPLACE TEMPORARY VIEW machine_event (
   what          COMMENT 'pause, oom_killed, killed, stopped, exited, probe_failed, evicted, drained, node_not_ready, restarted_by_operator,
-    clock_stepped or watched: a file that shows all pauses of a time',
+    clock_stepped, suspended, stalled or watched: a file that shows all pauses of a time',
   of_what       COMMENT 'process, pod, container, host or node',
   name          COMMENT 'Name of the pod, container, host or node; NULL: the file does not say',
   container     COMMENT 'Container of the pod',

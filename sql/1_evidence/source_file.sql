@@ -6,7 +6,7 @@ CREATE OR REPLACE TEMPORARY VIEW source_file (
   path          COMMENT 'File, below the ingested folder',
   sha256        COMMENT 'SHA-256 of the uncompressed file',
   kind          COMMENT 'log, or the kind of other evidence: topics_described, groups_described, offsets_dump, connect_topic, connect_rest,
-    properties, gc_log, kubernetes',
+    properties, gc_log, kubernetes, docker, host_log',
   status        COMMENT 'read, unreadable, skipped or superseded: a log before it grew or was read again (the last such state)',
   note          COMMENT 'Why it, or a part of it, was not read',
   bytes         COMMENT 'Size, uncompressed',

@@ -15,7 +15,10 @@ from forensics.redact.machine import comparable
 from forensics.redact.snapshots import observations
 
 sys.path.append(str(TESTS / "snapshots"))
+from test_docker import EVENTS as DOCKER_EVENTS
+from test_docker import INSPECTED
 from test_gc_log import UNIFIED
+from test_host_log import JOURNAL, TEXT
 from test_kubernetes import AT, FORMS, TABLE, event
 
 EVENTS = json.dumps(
@@ -27,6 +30,10 @@ FILES = {
     "events.json": ("kubernetes", EVENTS),
     "events.txt": ("kubernetes", "2026-11-21T07:56:58Z\n" + TABLE),
     **{f"gc {n}.log": ("gc_log", text + "\n") for n, text in enumerate(UNIFIED.values())},
+    "inspect.json": ("docker", INSPECTED),
+    "docker events": ("docker", DOCKER_EVENTS),
+    "journal.json": ("host_log", JOURNAL),
+    "messages": ("host_log", TEXT),
     "gc host.log": ("gc_log", HOSTNAME),
 }
 
@@ -43,7 +50,7 @@ def test_the_copy_shows_the_same_without_names(name: str, tmp_path: Path) -> Non
     assert summary.left_out == []
     (copy,) = [file for file in (tmp_path / "copy").rglob("*.txt") if file.is_file()]
     copied = copy.read_text()
-    assert not [word for word in ("hunter", "my-connect", "node-7", "secret-host", "aaaabbbbcccc") if word in copied]
+    assert not [word for word in ("hunter", "my-connect", "node-7", "secret-host", "aaaabbbbcccc", "acme", "mysql") if word in copied]
     before, after = (list(observations(kind, content)) for content in (text.encode(), copied.encode()))
     assert before
     assert [(row.line, row.ts, comparable(row.captures["columns"])) for row in before] == [

@@ -1,0 +1,135 @@
+"""Read what Docker says about containers: `docker inspect`, and `docker events` as text or JSON. No value of an environment is kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from forensics.snapshots.json_text import Documents, Placed, Places
+from forensics.snapshots.machine import HAPPENED, fact
+from forensics.snapshots.observation import Broken, Item, Line, document, moment_of
+
+EVENT = re.compile(
+    r"(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)) container (?P<action>\w+)(?:: [^(]{0,200})? (?P<id>\w{1,64})"
+    r"(?: \((?P<facts>[^\n]*)\))?"
+)
+_FACT = re.compile(r"(?P<key>exitCode|signal|name)=(?P<value>[^,)]{1,255})")
+_INSPECTED = re.compile(r'\s*"(?:OOMKilled|FinishedAt)":')
+_JSON_EVENT = re.compile(r'\{"(?:status|Type)":"[\w: -]{1,60}",.{0,600}"(?:Type|Action)":"\w+"')
+_NANOS = re.compile(r"(\.\d{6})\d{1,9}")
+#: What the actions of containers show.
+_ACTIONS = {"oom": "oom_killed", "die": "exited", "kill": "stopped"}
+_SIGKILL = 137
+
+
+def is_docker(texts: Iterable[str]) -> bool:
+    """Return True if the first lines are those of `docker inspect` or `docker events`."""
+    first = [text for text in texts if text.strip()]
+    if not first:
+        return False
+    if first[0].strip() in ("[", "[{") or first[0].lstrip().startswith('[{"Id"'):
+        return sum(_INSPECTED.match(text) is not None for text in first) >= 2 or '"OOMKilled"' in first[0]
+    events = sum(EVENT.fullmatch(text.rstrip()) is not None or _JSON_EVENT.match(text) is not None for text in first)
+    return events > 0 and events * 2 > len(first)
+
+
+def read_docker(lines: Iterable[Line]) -> Iterator[Item]:
+    """Yield the ends of containers, and who asked for them."""
+    held: list[Line] = []
+    for line in lines:
+        if held or line.text.lstrip().startswith("["):
+            held.append(line)
+        elif found := EVENT.fullmatch(line.text.rstrip()):
+            facts = {m["key"]: m["value"] for m in _FACT.finditer(found["facts"] or "")}
+            yield from _event(line, moment_of(_short(found["time"])), found["action"], found["id"], facts)
+        elif line.text.startswith("{"):
+            yield from _json_event(line)
+    if held:
+        yield from _inspected(held)
+
+
+def _json_event(line: Line) -> Iterator[Item]:
+    try:
+        record = json.loads(line.text)
+    except (ValueError, RecursionError):
+        yield Broken(f"line {line.number} is no complete event")
+        return
+    actor = record.get("Actor") if isinstance(record, dict) else None
+    if not isinstance(actor, dict) or record.get("Type") != "container":
+        return
+    facts = actor.get("Attributes")
+    nanos = record.get("timeNano")
+    ts = nanos // 1_000 if isinstance(nanos, int) else None
+    yield from _event(line, ts, str(record.get("Action")), str(actor.get("ID")), facts if isinstance(facts, dict) else {})
+
+
+def _event(line: Line, ts: int | None, action: str, container_id: str, facts: Mapping[str, Any]) -> Iterator[Item]:
+    what = _ACTIONS.get(action)
+    if what is None:
+        return
+    code, signal = _number(facts.get("exitCode")), facts.get("signal")
+    if (what == "exited" and code == _SIGKILL) or (what == "stopped" and signal in ("9", "KILL", "SIGKILL")):
+        what = "killed"
+    how = f"docker: {action}" + (f", exit code {code}" if code is not None else "") + (f", signal {signal}" if signal else "")
+    at_ms = None if ts is None else ts // 1_000
+    yield fact(
+        line, HAPPENED, how, ts=ts, what=what, of="container", container=facts.get("name"), container_id=container_id, clock="host", how=how, exit_code=code,
+        from_ms=at_ms, from_by_ms=at_ms, to_ms=at_ms, to_by_ms=at_ms,
+    )  # fmt: skip
+
+
+def _inspected(lines: list[Line]) -> Iterator[Item]:
+    text, first, cut = document(lines)
+    if first is None:
+        return
+    places, where = Places(text, first), Documents(text)
+    for _, value in where:
+        for it in value if isinstance(value, list) else [value]:
+            state = it.get("State") if isinstance(it, Placed) else None
+            if isinstance(state, Placed) and "FinishedAt" in state:
+                yield from _ended(it, state, places)
+    if where.broken or cut:
+        yield Broken(where.broken or "the document is larger than 64 MB")
+
+
+def _ended(it: Placed, state: Placed, places: Places) -> Iterator[Item]:
+    """Yield the last end of a container that has ended."""
+    ts = _moment(state.get("FinishedAt"))
+    if ts is None and state.get("Running") is True:
+        return
+    code = _number(state.get("ExitCode"))
+    killed = state.get("OOMKilled") is True
+    # A container that was started again has the end of the run before, and the exit code of the present one, which is 0.
+    code = None if state.get("Running") is True else code
+    what = "oom_killed" if killed else "killed" if code == _SIGKILL else "exited"
+    how = ", ".join(filter(None, ("OOMKilled" if killed else "", f"exit code {code}" if code is not None else ""))) or "ended"
+    host = it.get("HostConfig")
+    limit = _number(host.get("Memory")) if isinstance(host, dict) else None
+    at_ms = None if ts is None else ts // 1_000
+    yield fact(
+        places.of(state), HAPPENED, f"container ended: {how}", ts=ts, what=what, of="container", container=str(it.get("Name") or "").lstrip("/"),
+        container_id=it.get("Id"), clock="host", how=how, exit_code=code, restarts=_number(it.get("RestartCount")),
+        memory_limit=f"{limit // (1 << 20)}Mi" if limit else None, from_ms=at_ms, from_by_ms=at_ms, to_ms=at_ms, to_by_ms=at_ms,
+    )  # fmt: skip
+
+
+def _moment(value: Any) -> int | None:  # noqa: ANN401  (what JSON gives)
+    """Return a time, microseconds UTC; None if it is not given (year 1)."""
+    try:
+        moment = datetime.fromisoformat(_short(str(value)).replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return round(moment.astimezone(UTC).timestamp() * 1_000_000) if moment.tzinfo and moment.year > 2000 else None
+
+
+def _short(time: str) -> str:
+    """Return a time with at most microseconds."""
+    return _NANOS.sub(r"\1", time)
+
+
+def _number(value: Any) -> int | None:  # noqa: ANN401  (what JSON gives)
+    text = str(value)
+    return int(text) if text.isdecimal() and len(text) < 19 else None
