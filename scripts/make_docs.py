@@ -104,7 +104,7 @@ def rules() -> str:
         "Each rule consists of two files in `sql/7_rules/`, one for its facts and one for its texts, and yields rows of [`finding`](views.md#finding). `forensics sql RULE` prints these rows, and `forensics report --rule RULE` reports them in full. "
         "Names such as `3.9.1-worker_frozen` are recordings of real clusters, named after the release and the injected fault.\n",
         "In the texts of a rule, *italics* (in code, CAPITALS) stand for facts from the logs, and *N* for a number. A part in [brackets] is printed only if the logs show its facts. "
-        "In [this / that], at most one of the alternatives is printed. Nouns are plural, even where the report uses the singular. "
+        "In [this / that], at most one of the alternatives is printed. Nouns appear in the plural here; the report inflects them. "
         'In a table, "…" stands for the same words as in the row above.\n',
     ]
     words = rule_words()
