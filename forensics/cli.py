@@ -360,6 +360,9 @@ def report(
             help="Exit with 1 if there are critical or warning findings: proved ones only, any, or never. Exit with 3 if nothing could be examined; with incomplete, also if logs are missing, end early or are damaged.",
         ),
     ] = FailOn.never,
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="Name of the process whose log is standard input or a pipe, for example a pod.")
+    ] = "",
     time_zone: Annotated[
         list[str] | None, typer.Option("--time-zone", metavar="[GLOB=]ZONE", help="Time zone of LOGS whose times have none, as for ingest.")
     ] = None,
@@ -381,7 +384,7 @@ def report(
     form = form or _form_of(output)
     api.check_rules(rule or ())
     if logs:
-        case = _case_of(logs, case, time_zone or (), assume_skew, (engine, master, jobs))
+        case = _case_of(logs, case, time_zone or (), assume_skew, (engine, master, jobs), name)
     elif time_zone:
         raise UsageError("--time-zone applies only to LOGS.", where="--time-zone", fix="For a case, pass the zones to `forensics ingest`.")
     case = case or Path(os.environ.get("FORENSICS_CASE") or CASE)
@@ -439,7 +442,9 @@ def _form_of(output: Path | None) -> ReportFormat:
     return _SUFFIXES[ending]
 
 
-def _case_of(logs: Sequence[str], case: Path | None, zones: Sequence[str], assume_skew: int | None, runs: tuple[str, str, int | None]) -> Path:
+def _case_of(
+    logs: Sequence[str], case: Path | None, zones: Sequence[str], assume_skew: int | None, runs: tuple[str, str, int | None], name: str
+) -> Path:
     """Return the case of some logs, created if needed.
 
     Args:
@@ -448,11 +453,17 @@ def _case_of(logs: Sequence[str], case: Path | None, zones: Sequence[str], assum
         zones: time zones, as for `ingest`.
         assume_skew: the clock skew that the user assumes, milliseconds.
         runs: engine, master and number of cores from the command line.
+        name: the process whose log is standard input or a pipe; empty: unknown.
     """
     from forensics.case import cache
     from forensics.catalogue import patterns
 
-    paths = [cache.kept_input(sys.stdin.buffer) if path == "-" else cache.kept_pipe(path) or location(path) for path in logs]
+    if name and not any(path == "-" or Path(path).is_fifo() for path in logs):
+        raise UsageError("--name names only standard input or a pipe.", where="--name", fix="Files have the names of their folders and their own.")
+    process = name or "input"
+    paths = [
+        cache.kept_input(sys.stdin.buffer, process=process) if path == "-" else cache.kept_pipe(path, process) or location(path) for path in logs
+    ]
     thresholds = sorted((api.thresholds(assume_skew) or {}).items())
     place = case or cache.case_folder(paths, [__version__, patterns.digest(), *zones, *(f"{name}={value}" for name, value in thresholds)])
     if case is None and (place / "case.json").is_file():

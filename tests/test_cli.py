@@ -131,6 +131,7 @@ def test_help_names_only_options_that_the_command_has(name: str) -> None:
         ["report", "--nonsense"],
         ["report", "--format", "pdf"],
         ["report", "--fail-on", "sometimes"],
+        ["report", "pyproject.toml", "--name", "w1"],
         ["report", "--rule", "no-such-rule"],
         ["ingest"],
         ["ingest", "no/such/folder"],

@@ -30,6 +30,7 @@ _CHUNK = 1 << 20
 #: Length of the short name of a case.
 _SHORT = 8
 _HASH = re.compile(r"[0-9a-f]{6,16}")
+_PROCESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def case_folder(logs: Sequence[Location], options: Iterable[str] = ()) -> Path:
@@ -63,23 +64,27 @@ def case_folder(logs: Sequence[Location], options: Iterable[str] = ()) -> Path:
     return folder
 
 
-def kept_input(stream: BinaryIO, name: str = "-") -> Path:
-    """Save standard input in the cache so that its lines can be shown later; the same bytes give the same file.
+def kept_input(stream: BinaryIO, name: str = "-", process: str = "input") -> Path:
+    """Save standard input in the cache so that its lines can be shown later; the same bytes and name give the same file.
 
     Args:
         stream: the stream to save.
         name: its name in errors.
+        process: the name of the process that printed it.
 
     Returns:
         The folder of the file.
 
     Raises:
-        UsageError: the stream is empty, or it cannot be written.
+        UsageError: the stream is empty, it cannot be written, or the name cannot be that of a file.
     """
+    if not _PROCESS.fullmatch(process):
+        fix = "Use letters, digits, dots, hyphens and underscores, for example connect-0."
+        raise UsageError(f"`{process}` cannot be the name of a process.", where="--name", fix=fix)
     place = cache_folder()
     try:
         with tempfile.NamedTemporaryFile(dir=place, prefix=".input-", delete=False) as written:
-            digest, size = hashlib.sha256(), 0
+            digest, size = hashlib.sha256(b"" if process == "input" else f"{process}\0".encode()), 0
             while chunk := stream.read(_CHUNK):
                 digest.update(chunk)
                 size += written.write(chunk)
@@ -89,13 +94,13 @@ def kept_input(stream: BinaryIO, name: str = "-") -> Path:
             raise UsageError(f"{what} is empty.", where=name, fix="Check that the command before the pipe prints something.")
         folder = place / f"input-{digest.hexdigest()[:16]}"
         folder.mkdir(mode=0o700, exist_ok=True)
-        Path(written.name).replace(folder / "input.log")
+        Path(written.name).replace(folder / f"{process}.log")
     except OSError as e:
         raise UsageError("Standard input cannot be kept.", why=e.strerror or str(e), where=str(place)) from e
     return folder
 
 
-def kept_pipe(path: str) -> Path | None:
+def kept_pipe(path: str, process: str = "input") -> Path | None:
     """Save a pipe, such as bash's `<(kubectl logs connect-0)`, in the cache; return None if the path is not a pipe.
 
     Raises:
@@ -104,7 +109,7 @@ def kept_pipe(path: str) -> Path | None:
     if not Path(path).is_fifo():
         return None
     with Path(path).open("rb") as stream:
-        return kept_input(stream, path)
+        return kept_input(stream, path, process)
 
 
 def cache_folder() -> Path:

@@ -52,6 +52,12 @@ def test_standard_input_is_kept_once_for_the_user_alone():
     assert [f.read_bytes() for f in first.iterdir()] == [b"a line\n"]
     assert first.stat().st_mode & 0o077 == case_cache.cache_folder().stat().st_mode & 0o077 == 0
     assert case_cache.kept_input(io.BytesIO(b"another\n")) != first
+    named = case_cache.kept_input(io.BytesIO(b"a line\n"), process="connect-0")
+    assert [file.name for file in named.iterdir()] == ["connect-0.log"]
+    assert named != first
+    for wrong in ("../x", "", "a/b", ".hidden"):
+        with pytest.raises(UsageError):
+            case_cache.kept_input(io.BytesIO(b"a line\n"), process=wrong)
 
 
 def test_nothing_on_standard_input_is_an_error_and_leaves_nothing():
