@@ -64,16 +64,28 @@ class Witnesses:
 
     def __init__(self, inputs: Inputs) -> None:
         self._inputs = inputs
-        rows = inputs.rows("machine_event")
-        sure = [
-            row | {"process_id": row["process_ids"][0]}
-            for row in rows
-            if len(row["process_ids"] or ()) == 1 and row["clock"] == "host" and row["of_what"] not in ("host", "node")
-        ]
+        rows = [row for row in inputs.rows("machine_event") if row["clock"] == "host" and row["of_what"] not in ("host", "node")]
+        known = self._processes({process_id for row in rows for process_id in row["process_ids"] or () if len(row["process_ids"]) > 1})
+        sure = []
+        for row in rows:
+            process_ids: list[str] = row["process_ids"] or []
+            # A broker prints several logs, of which one is about groups.
+            only = process_ids if len(process_ids) == 1 else [process_id for process_id in process_ids if process_id in known]
+            if len(only) == 1:
+                sure.append(row | {"process_id": only[0]})
         self._of = ByKey((row for row in sure if row["from_ts"] is not None and row["to_by_ts"] is not None), "process_id")
         self._clocks = Clocks(inputs) if sure else None
         zones = inputs.rows("evidence_file", columns=["process_id", "time_zone_how"]) if sure else []
         self._unsure_zone = {row["process_id"] for row in zones if row["time_zone_how"] == "assumed"}
+
+    def _processes(self, process_ids: set[str]) -> set[str]:
+        """Return those that are brokers, workers or clients."""
+        if not process_ids:
+            return set()
+        brokers = {row["process_id"] for row in self._inputs.rows("cluster_broker")}
+        workers = {row["process_id"] for row in self._inputs.rows("process_life") if row["is_worker"]}
+        clients = self._inputs.rows("client_event", columns=["process_id"], where=ds.field("process_id").isin(sorted(process_ids)))
+        return process_ids & (brokers | workers | {row["process_id"] for row in clients})
 
     def tell(self, trouble: Trouble) -> Trouble:
         """Return a trouble with what the witnesses say, and with its cause if they decide it."""
@@ -144,7 +156,13 @@ class Witnesses:
         whole = [
             it
             for it in placed
-            if it.row["what"] == "watched" and it.row["is_complete"] and it.row["pauses"] and it.from_hi_ms <= begin_ms and it.to_lo_ms >= end_ms
+            if it.row["what"] == "watched"
+            and it.row["is_complete"]
+            and it.row["pauses"]
+            # It may be that of another program whose log is there.
+            and len(it.row["process_ids"]) == 1
+            and it.from_hi_ms <= begin_ms
+            and it.to_lo_ms >= end_ms
         ]
         pauses = [it.row for it in placed if it.row["what"] == "pause" and it.to_hi_ms >= begin_ms and it.from_lo_ms <= end_ms]
         length_ms = sum(row["length_ms"] or 0 for row in pauses)
