@@ -56,6 +56,7 @@ _FEW = 0.1
 _SAMPLES, _SAMPLE_LINES = 8, 50
 _HARDLY = 0.02
 _LOOKS_TIMED = re.compile(r"[^ \ta-z]?[^ \t]{0,12} ?[^ \t]{0,12}[0-9]{1,2}:[0-9]{2}:[0-9]{2}")
+_HAS_CLOCK = re.compile(r".{0,80}[0-9]{1,2}:[0-9]{2}|.{0,40}1[0-9]{9}")
 _DIGIT = re.compile("[0-9]")
 #: A line that begins with a time of day, as in a log whose times have no date.
 _CLOCK_FIRST = re.compile(r"\[?[0-9]{1,2}:[0-9]{2}:[0-9]{2}\b")
@@ -196,6 +197,8 @@ def _with_learned(profile: Profile, looked: _LayoutScore, lines: Sequence[str], 
     described = looked if len(_sample(lines)) == len(lines) else _LayoutScore.of(lines, layouts, profile)
     if described.share <= _FEW and not clocked:
         return profile
+    if profile.fitting and not (clocked or profile.untimed or any(map(_HAS_CLOCK.match, described.unnamed))):
+        return profile  # what is not explained is prose between the records
     best = profile, described.points
     tried: set[tuple[Layout, ...]] = set()
     # The collector's text is not part of a layout: with its time before them, settings and stack traces would be records.

@@ -8,7 +8,7 @@
 CREATE OR REPLACE TEMPORARY VIEW coordinator_outage (
   kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task,
   never         COMMENT 'True if it never found a coordinator in this process run',
-  was_member    COMMENT 'True if it had been a member before',
+  was_member    COMMENT 'True if it had been a member before, or had had its coordinator for long',
   broker_id     COMMENT 'Coordinator that was lost first',
   broker        COMMENT 'Its address',
   new_broker_id COMMENT 'Coordinator that finally answered; if none did, the last one that was named and refused the member',
@@ -104,7 +104,9 @@ WITH client_close AS (
   WINDOW before AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), classified_line AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, client_id, is_worker, task, stream_pos, at_ms, event_id, event, coordinator,
-    coordinator_node, reason, error_text, last_lost, last_answered, last_found, last_found_ms, was_member,
+    coordinator_node, reason, error_text, last_lost, last_answered, last_found, last_found_ms,
+    -- A consumer that assigns itself its partitions never joins, and uses its coordinator for commits.
+    was_member OR coalesce(kind = 'lost' AND at_ms - last_found_ms > least_session_default_ms, false) AS was_member,
     coalesce(kind = 'refused', false) AS is_refused,
     -- A refusal without a preceding loss and discovery, or after heartbeats, belongs to no outage by itself, because the loss is printed too.
     -- The callback of an assignment follows the response, so a loss may come between the two.

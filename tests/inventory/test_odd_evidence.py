@@ -121,7 +121,7 @@ def test_a_line_from_which_no_layout_can_be_learned_because_of_a_fault_is_said_a
         return known(text, **how)
 
     monkeypatch.setattr(layout_inference, "guess", fail)
-    (tmp_path / "some.log").write_text("a banner\nall of it poison\n" + line(1))
+    (tmp_path / "some.log").write_text("a banner\nat 12:00 all of it poison\n" + line(1))
     found, _, reading = told([tmp_path])
     assert sorted(found) == [("some.log", 3)]
     notes = [e.note for e in reading.evidence]
