@@ -24,6 +24,8 @@ from forensics.errors import ForensicsError
 from forensics.resources import RULES, sql_dir
 
 if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
     from forensics.wording.facts import Yields
 
 _HEADER = re.compile(r"^--\s*(Reads|Grain|Kept|Words|Public|Computed):[^\S\n]*+(.*\S)", re.MULTILINE)
@@ -142,7 +144,18 @@ def views() -> dict[str, View]:
     Raises:
         ForensicsError: a file's name differs from its view's name, or views read each other in a cycle.
     """
-    found = {view.name: view for view in [*_load(), _parse("known_bug", "1_evidence", known_bugs.view_sql())]}
+    root = sql_dir()
+    if (known := _KNOWN.get(str(root))) is None:
+        known = _KNOWN[str(root)] = _ordered(root)
+    return dict(known)
+
+
+#: All views by their folder: the files of a running program do not change.
+_KNOWN: dict[str, dict[str, View]] = {}
+
+
+def _ordered(root: Traversable) -> dict[str, View]:
+    found = {view.name: view for view in [*_load(root), _parse("known_bug", "1_evidence", known_bugs.view_sql())]}
     gathered = gather([view for view in found.values() if view.kind == "rule"])
     found[gathered.name] = gathered
     graph = {name: {read for read in view.reads if read in found} for name, view in found.items()}
@@ -213,8 +226,7 @@ def rule_id(view_name: str) -> str:
     return view_name.removeprefix("rule_").replace("_", "-")
 
 
-def _load() -> Iterator[View]:
-    root = sql_dir()
+def _load(root: Traversable) -> Iterator[View]:
     rooms = sorted(room.name for room in root.iterdir() if room.is_dir())
     for folder in rooms:
         for file in sorted((root / folder).iterdir(), key=lambda f: f.name):

@@ -78,9 +78,12 @@ class _Anywhere:
         self._fields = fields
         mine = [(event, facts_of(event.pattern).prefixes) for event in events if event.anywhere]
         self.texts = beginnings_of(p for _, prefixes in mine for p in prefixes)
-        self._blocks = {
-            text: [(e, are_distinctive(prefixes, e.keys)) for e, prefixes in mine if any(p.startswith(text) for p in prefixes)] for text in self.texts
-        }
+        self._blocks: dict[str, list[tuple[EventPattern, bool]]] = {text: [] for text in self.texts}
+        lengths = {len(text) for text in self.texts}
+        for event, prefixes in mine:
+            is_distinctive = are_distinctive(prefixes, event.keys)
+            for text in {prefix[:length] for prefix in prefixes for length in lengths} & self._blocks.keys():
+                self._blocks[text].append((event, is_distinctive))
         self._cover = cover_of(self.texts)
         self._find = beginnings(self.texts)
         self._deep = tuple(text for text, blocks in self._blocks.items() if any(block.multiline for block, _ in blocks))  # in all lines
