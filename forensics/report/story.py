@@ -26,6 +26,7 @@ _BUG = "known-bug"
 _SECOND = timedelta(seconds=1)
 _MAX_STEPS, _SAME_RULE, _MAX_LEDGER = 8, 2, 3
 _TWICE = "may be processed twice"
+_COMMITTED_AGAIN = "committed before and read again; what was read but not committed is unknown"
 #: Kinds of damage: two worked, or work is declared twice; two owners or none for a certain time; perhaps; records that were read again.
 _WORKED, _CERTAIN, _PERHAPS, _RECORDS = range(4)
 _DID = {"partition": ("was assigned", "still held"), "task": ("started", "was still running"), "connector": ("started", "was still running")}
@@ -399,13 +400,18 @@ def _read_again(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
     if more := rows[_MAX_LEDGER:]:
         yield Hit(count(len(more), "more partition"), "", _records(more), _TWICE, _RECORDS)
     shown = {(d["group_id"], d["resource"]) for d in rows}
-    unknown: dict[tuple[str | None, str], set[str]] = {}
+    others: dict[tuple[str, str | None, str], set[str]] = {}
     for d in ledger:
         if d["records_hi"] is None and (d["group_id"], d["resource"]) not in shown:
-            unknown.setdefault((d["kafka_cluster"], d["group_id"]), set()).add(d["resource"])
-    for (cluster, group), partitions in unknown.items():
+            # A dump shows what had been committed; a consumer may have processed more.
+            again, known = d["committed_again_lo"], d["committed_again_lo"] == d["committed_again_hi"]
+            number = "unknown" if again is None or not (again or known) else f"{'' if known else 'at least '}{count(again, 'record')}"
+            others.setdefault((number, d["kafka_cluster"], d["group_id"]), set()).add(d["resource"])
+    for (number, cluster, group), partitions in others.items():
         what = in_words(sorted(partitions), [{"resource": p, "resource_kind": "partition"} for p in partitions])
-        yield Hit(f"{what} ({names.group(cluster, group)})", "", "unknown", "the logs do not show how many records may be processed twice", _RECORDS)
+        follows = "the logs do not show how many records may be processed twice" if number == "unknown" else _COMMITTED_AGAIN
+        lasted = number if len(partitions) == 1 or number in ("unknown", "0 records") else f"{number} each"
+        yield Hit(f"{what} ({names.group(cluster, group)})", "", lasted, follows, _RECORDS)
 
 
 def _records(rows: Sequence[Row]) -> str:

@@ -62,7 +62,8 @@ WITH dumped_partition AS (
   )
   WHERE rank = 0
 ), placed_start AS (
-  SELECT s.*, s.at.member_id AS member_id, CASE WHEN d.has_one_incarnation AND coalesce(p.is_numbered, true) THEN s.at.generation END AS number,
+  SELECT s.*, s.at.member_id AS member_id, CASE WHEN d.has_one_incarnation THEN s.at.generation END AS number,
+    coalesce(p.is_numbered, true) AS is_numbered,
     s.kind_before <=> 'given' AS is_fresh, s.at_ms - o.hi_ms AS start_lo_ms, s.at_ms - o.lo_ms AS start_hi_ms, o.reference_process_id,
     d.is_whole AS is_group_whole, d.last_number,
     CASE WHEN o.reference_process_id = d.reference_process_id AND NOT o.stepped AND coalesce(p.is_timed, true)
@@ -108,9 +109,10 @@ WITH dumped_partition AS (
     max_by(before, axis) FILTER (WHERE axis = 'number' AND rank = 0) AS before_number
   FROM on_axis_before WHERE start_id IS NOT NULL GROUP BY start_id, resource
 ), bounded_start AS (
-  SELECT s.*, b.acknowledged_lo, least(CASE WHEN s.is_fresh THEN b.earlier_number_to ELSE b.same_number_to END, b.time_to) AS acknowledged_hi,
+  SELECT s.*, b.acknowledged_lo, least(
+      CASE WHEN NOT s.is_numbered THEN NULL WHEN s.is_fresh THEN b.earlier_number_to ELSE b.same_number_to END, b.time_to) AS acknowledged_hi,
     CASE WHEN s.is_fresh AND s.number IS NOT NULL THEN b.before_number ELSE b.before_time END AS before
-  FROM placed_start s JOIN before_start b ON b.start_id = s.event_id AND b.resource = s.resource
+  FROM placed_start s LEFT JOIN before_start b ON b.start_id = s.event_id AND b.resource = s.resource
 )
 SELECT kafka_cluster, group_id, resource, process_id, instance, client, stream_pos, event_id, member_id, at.generation AS generation, how, at_offset,
   start_lo_ms, start_hi_ms, reference_process_id, acknowledged_lo, acknowledged_hi, before,

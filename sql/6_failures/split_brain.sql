@@ -55,7 +55,7 @@ WITH pair AS (
   GROUP BY r.process_id, r.group_id, r.generation
 ), records_read_again AS (
   -- For a partition from its two members, for a sink's task from the task's own consumers.
-  SELECT p.a_id, p.b_id, sum(d.records_lo) AS records FROM pair p
+  SELECT p.a_id, p.b_id, sum(greatest(d.records_lo, d.committed_again_lo)) AS records FROM pair p
   JOIN duplicate_ledger d ON d.kafka_cluster = p.kafka_cluster AND d.old_process_id = p.a_process AND d.new_process_id = p.b_process
     AND (p.resource_kind = 'partition' AND d.resource = p.resource AND d.group_id = p.group_id AND d.new_member_id = p.b.member_id
       OR p.resource_kind = 'task' AND d.old_client = p.resource AND d.new_client = p.resource
