@@ -370,7 +370,5 @@ def _facts(it: _Incident, state: IncidentState | None) -> dict[str, Any]:
         "machine": (it.machine or {}).get("code"),
         "machine_how": (it.machine or {}).get("how"),
         "machine_ms": (it.machine or {}).get("length_ms"),
-        "machine_name": (it.machine or {}).get("name"),
-        "exit_code": (it.machine or {}).get("exit_code"),
         "memory_limit": (it.machine or {}).get("memory_limit"),
     }

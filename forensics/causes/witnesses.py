@@ -146,7 +146,10 @@ class Witnesses:
         if begin >= end:
             return False
         where = (ds.field("process_id") == process_id) & (ds.field("ts") > begin) & (ds.field("ts") < end)
-        return any(self._inputs.rows(table, columns=["process_id", "ts"], where=where) for table in ("event_row", "counted_row"))
+        return bool(
+            self._inputs.rows("event_row", columns=["process_id", "ts"], where=where)
+            or self._inputs.rows("counted_row", columns=["process_id", "ts"], where=where)
+        )
 
     def _not_gc(self, trouble: Trouble, placed: Sequence[_Placed]) -> Machine | None:
         """Return how long the longest pause of its collector was in that time, if a complete GC log shows that none was long enough."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from forensics.records.layout_detection import SAMPLE_BYTES
 from forensics.snapshots.command_output import read_tools
@@ -54,7 +55,7 @@ def kind_of(sample: bytes, *, fitting: int, lines: int) -> str | None:
         fitting: number of its lines that look like records of a log.
         lines: number of lines that were examined.
     """
-    first = list(sample_lines(sample))[:_FIRST_LINES]
+    first = list(islice(sample_lines(sample), _FIRST_LINES))
     texts = [line.text for line in first]
     # Their lines have times, so they look like records.
     if is_gc_log(texts):

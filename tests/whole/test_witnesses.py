@@ -53,7 +53,7 @@ def test_short_pauses_show_that_it_was_not_the_collector(tmp_path: Path) -> None
     long = gc_log((datetime(2026, 11, 21, 7, 51, 44, tzinfo=UTC), "Pause Full (G1 Compaction Pause)", 38.1))
     case = case_of({**logs_of(FROZEN), "w2/gc.log": gc_log(), "w1/gc.log": long}, tmp_path, VIEWS)
     (incident,) = (row for row in rows(case, "incident") if row["cause"] == "process_paused")
-    assert incident["headline"].endswith("; not its garbage collector, whose longest pause in that time was 12 ms")
+    assert incident["headline"].endswith("; not its garbage collector, whose longest pause in that time took at most 12 ms")
     assert "GC log" not in incident["next"]
     assert not [row for row in rows(case, "incident") if "w1" in (row["subject"] or "")]
 
