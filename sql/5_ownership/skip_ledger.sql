@@ -48,7 +48,7 @@ WITH known_start AS (
 SELECT kafka_cluster, group_id, resource, process_id, member_id, generation, committed_to, at_offset AS started_at, how AS started_how,
   timestamp_millis(start_lo_ms) AS started_lo, timestamp_millis(start_hi_ms) AS started_hi,
   CASE WHEN is_exact THEN most ELSE 0L END AS records_lo,
-  CASE WHEN committed_to IS NOT NULL OR is_whole AND acknowledged_hi < 0 THEN most END AS records_hi,
+  CASE WHEN most = 0 OR committed_to IS NOT NULL OR is_whole AND acknowledged_hi < 0 THEN most END AS records_hi,
   CASE WHEN is_exact OR most = 0 THEN 'exact' WHEN committed_to IS NOT NULL OR is_whole AND acknowledged_hi < 0 THEN 'bounded'
     ELSE 'unknown' END AS certainty,
   CASE WHEN how = 'sought' THEN 'application'
