@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import regex
-
 from forensics.catalogue.pattern_files import EventPattern
+from forensics.catalogue.patterns import compiled
 from forensics.catalogue.recogniser import Recognised, Recogniser
 from forensics.records import layouts
 from forensics.records.layout_detection import profile_of
@@ -136,7 +135,7 @@ def begun_event(text: str, recogniser: Recogniser) -> EventPattern | None:
     if len(_WORD.findall(line)) < _FEWEST_WORDS:
         return None
     for event, _ in near_events(line, recogniser):
-        pattern = regex.compile(event.pattern, regex.VERBOSE)
+        pattern = compiled(event.pattern)
         for rest in _beheaded(line):
             try:
                 if pattern.fullmatch(recogniser.split(rest)[0], partial=True, timeout=_CUT_SECONDS):

@@ -194,7 +194,8 @@ WITH unaffected_members AS (
 SELECT CASE WHEN u.code IS NOT NULL THEN u.severity WHEN j.code = 'flapping' THEN 'warning'
     WHEN j.never AND j.longest_ms >= outage_critical_ms THEN 'critical'
     -- All members that these logs show stopped working because of it. A log that ends soon after the loss does not show that.
-    WHEN j.untroubled_count = 0 AND NOT j.is_sink AND (j.open AND coalesce(j.longest_ms >= outage_untroubled_ms, true) OR j.longest_ms >= outage_critical_ms AND j.revoked + j.thrown_out >= size(j.who))
+    WHEN j.untroubled_count = 0 AND NOT j.is_sink AND (j.open AND coalesce(j.longest_ms >= outage_untroubled_ms, true)
+      OR j.longest_ms >= outage_critical_ms AND j.revoked + j.thrown_out >= size(j.who))
       THEN 'critical'
     WHEN j.revoked + j.thrown_out > 0 OR j.left_group OR j.open OR j.longest_ms > j.session_ms
       OR j.is_expired THEN 'warning'
