@@ -11,6 +11,7 @@ from forensics.catalogue.recogniser import Recogniser
 from forensics.records import kafka_words
 from forensics.resources import parsers_dir
 from forensics.schema import CAPTURE_TYPES
+from forensics.snapshots.observation import COMMIT_VALUES
 
 CATALOGUE = patterns.load()
 RECOGNISER = Recogniser(CATALOGUE)
@@ -21,6 +22,7 @@ GIVEN_ELSEWHERE = {
     "thread_name", "assigned_partitions", "assigned_tasks", "assigned_connectors", "revoked_tasks", "revoked_connectors", "delay_ms",
     "leader_member_id", "leader_url", "assigned_config_offset", "assignment_error", "protocol_version",
     "state", "worker_id", "columns",  # of second witnesses
+    *COMMIT_VALUES,
 }  # fmt: skip
 LONG = 100_000
 
