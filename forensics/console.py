@@ -208,7 +208,9 @@ def say_ingested(summary: Summary, case: Location, time_zones: Sequence[str] = (
     found = [count(counts.get(kind, 0), kind.removesuffix("s")) for kind in ("lines", "records", "events")]
     if counts.get("counted"):
         found[-1] += f" and {count(counts['counted'], 'line')} counted but not stored"
-    news = f"{count(len(summary.added), 'file')} read into {case}" if summary.added or not summary.files("read") else f"no new logs for {case}"
+    before = len(summary.files("read")) - len(summary.added)
+    had = f", which had {before:,} already" * bool(summary.added and before)
+    news = f"{count(len(summary.added), 'file')} read into {case}{had}" if summary.added or not summary.files("read") else f"no new logs for {case}"
     say(f"{news}; the case has {', '.join(found)}; {_recognised(counts)}")
     for was, now in summary.grown[:_SHOWN]:
         say(f"grown: {printable(was)}" + f", now {printable(now)}" * (was != now))

@@ -38,9 +38,14 @@ def _paths(evidence: Sequence[Evidence]) -> dict[Place, str]:
     Secrets in names of folders and files are hidden: a path appears in every table.
     """
     labels = _labels(evidence)
-    by_name: dict[str, dict[Place, Evidence]] = {}
+    # A file that was found below two folders, one inside the other, is named by the outer one.
+    by_place: dict[Place, Evidence] = {}
     for e in evidence:
-        by_name.setdefault(hide_in_path(e.below), {}).setdefault(e.place, e)
+        if e.place not in by_place or len(e.below) > len(by_place[e.place].below):
+            by_place[e.place] = e
+    by_name: dict[str, dict[Place, Evidence]] = {}
+    for e in by_place.values():
+        by_name.setdefault(hide_in_path(e.below), {})[e.place] = e
     paths: dict[Place, str] = {}
     taken: set[str] = set()
     for below, files in sorted(by_name.items(), key=lambda item: (len(item[1]) > 1, item[0])):

@@ -89,6 +89,18 @@ def test_a_log_that_grew_keeps_its_names(roots: list[Path], tmp_path: Path) -> N
     assert [e.status for e in open_case(case).evidence()].count(SUPERSEDED) == 1
 
 
+def test_a_file_below_two_folders_is_named_by_the_outer_one(roots: list[Path], tmp_path: Path) -> None:
+    outer = tmp_path / "logs"
+    outer.mkdir()
+    for name in ("w1", "w2"):
+        (tmp_path / name).rename(outer / name)
+    add(tmp_path / "inner", outer / "w1", outer / "w2")
+    add(tmp_path / "inner", outer)
+    add(tmp_path / "whole", outer)
+    assert names(tmp_path / "inner") == names(tmp_path / "whole")
+    assert {path for _, path, _, _ in names(tmp_path / "inner")[0]} == {"w1/connect.log", "w2/connect.log"}
+
+
 def rotate(folder: Path, *, kept: int = 9) -> None:
     """Like a logger: `connect.log` becomes `connect.log.1`, that `connect.log.2`, and so on; files older than `kept` are deleted."""
     for number in range(kept, 0, -1):
