@@ -132,6 +132,8 @@ def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row])
     shown = shortened(others)
     graver = [f for f in tree if f["advice"] and f["severity"] != "note"]
     # The impact names the tasks, but not the setting that kept them without an owner.
+    now = incident.get("stop_now") or _check(incident, pairs)
+    further = _next(incident, graver)
     delayed = (f["advice"] for f in graver if f["rule"] == "unassigned-tasks")
     return Story(
         incident=incident,
@@ -139,8 +141,8 @@ def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row])
         steps=(cause, *shown),
         hits=tuple(_damage(report, incident, tree, pairs, names)),
         pairs=tuple(pairs),
-        now=incident.get("stop_now") or _check(incident, pairs),
-        next=_next(incident, graver),
+        now=now,
+        next=further if further != now else "",
         prevent=incident.get("prevent") or next(delayed, ""),
         left_out=len(others) - len(shown),
     )
@@ -404,7 +406,7 @@ def _read_again(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
     for d in ledger:
         if d["records_hi"] is None and (d["group_id"], d["resource"]) not in shown:
             # A dump shows what had been committed; a consumer may have processed more.
-            again, known = d["committed_again_lo"], d["committed_again_lo"] == d["committed_again_hi"]
+            again, known = d.get("committed_again_lo"), d.get("committed_again_lo") == d.get("committed_again_hi")
             number = "unknown" if again is None or not (again or known) else f"{'' if known else 'at least '}{count(again, 'record')}"
             others.setdefault((number, d["kafka_cluster"], d["group_id"]), set()).add(d["resource"])
     for (number, cluster, group), partitions in others.items():
