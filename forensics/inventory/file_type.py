@@ -38,6 +38,8 @@ _PACKED = (
 )
 _MARKDOWN = re.compile(r"\.(?:md|markdown)$", re.IGNORECASE)
 _RARE = 50
+#: The beginning of a record without a time of Python's `logging.basicConfig()`.
+_WITH_LOGGER = re.compile(rb"^[ \t>]{0,40}(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):[A-Za-z_][A-Za-z0-9_.]{0,100}:", re.MULTILINE)
 
 
 def is_binary(sample: bytes) -> bool:
@@ -66,8 +68,8 @@ def is_log(path: str, sample: bytes, profile: Profile) -> bool:
         return False
     if _LOG_NAME.search(path):
         return True
-    # Prose looks like messages without times.
-    if _MARKDOWN.search(path) and profile.untimed and profile.learned:
+    # Prose looks like messages without times, but not like those with a level and a logger.
+    if _MARKDOWN.search(path) and profile.untimed and (profile.learned or not _WITH_LOGGER.search(sample)):
         return False
     if profile.document is not None or any(x.columns for x in profile.learned):
         return True

@@ -8,6 +8,7 @@ Modules, in reading order:
     assignment_bytes  replaces names inside printed bytes
     records           rewrites the records of a log
     snapshots         rewrites outputs of tools
+    machine           rewrites GC logs and what a platform says about a process
     copy_paths        chooses the paths of the copied files
     copying           copies a folder
 """

@@ -13,6 +13,7 @@ The modules, in reading order:
     incidents   groups findings below their root causes
     brief       gives the answer in six lines
     story, collect, summary         compose the first screen: each incident's story, and which evidence to collect
+    oneline     gives a line for each incident
     verdict, findings, groups, missing_evidence, offsets_topic      convert rows to the sections of the report
     loggers     lists the loggers to turn on
     timeline    draws the lanes of owners in the terminal

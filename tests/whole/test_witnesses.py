@@ -15,6 +15,7 @@ from test_filtered_logs import FROZEN, logs_of, rows
 from written_logs import case_of
 
 RECORDINGS = os.environ.get("FORENSICS_RECORDINGS", "")
+pytestmark = [pytest.mark.whole, pytest.mark.engine]
 VIEWS = ("incident", "split_brain", "finding", "machine_event")
 BEGIN, END = datetime(2026, 11, 21, 7, 51, 20, tzinfo=UTC), datetime(2026, 11, 21, 7, 52, 35, tzinfo=UTC)
 

@@ -66,7 +66,7 @@ def without_owner(report: Report, bars: Mapping[str, Bar], place: Mapping[Key, t
         begin, end = ms(gap["from_ts"]), ms(gap["to_ts"])
         if gap["double_work_ms"] is not None or begin is None or key_of(gap) not in place or not (gap["unowned_ms"] or gap["unowned_hi_ms"]):
             continue
-        before = bars.get(gap["id"])
+        before = bars.get(gap.get("id") or "")
         limit = f"for up to {span(gap['unowned_hi_ms'], up=True)}" if gap["unowned_hi_ms"] is not None else "for an unknown time"
         least = span(gap["unowned_ms"], up=False) if gap["unowned_ms"] else ""
         yield Overlap(
