@@ -1190,9 +1190,11 @@ def _listen_for_interrupts() -> None:
 def _leave() -> NoReturn:
     """End this process and its children after Ctrl-C. Cases and copies are published atomically, so they are complete or unchanged."""
     from forensics.engines.watchdog import end_children
+    from forensics.scratch import remove_unfinished
 
     with _LEAVING:  # until the process has ended
         end_children()
+        remove_unfinished()
         with suppress(OSError):
             os.write(_STDERR[-1], b"Interrupted: cases and files are unchanged or complete.\n")
         os._exit(_INTERRUPTED)

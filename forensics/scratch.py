@@ -7,11 +7,13 @@ folder. If even the shell could not (power failure), the next process does.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import subprocess
 import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -21,10 +23,13 @@ PREFIX = "kafka-forensics-"
 _LOCK = ".lock"
 #: A process locks its folder within this time.
 _ABANDONED_SECONDS = 60
+_ATTEMPTS = 20
 #: Java ends after this process and still writes, so the folder must stay absent for a second.
 _REMOVE = 'cat; gone=0; while [ $gone -lt 4 ]; do if [ -e "$0" ]; then gone=0; rm -rf "$0"; else gone=$((gone+1)); fi; sleep 0.3; done'
 #: Open while this process runs: the folder's lock shows that it is in use, and the end of the pipe shows the shell that it no longer is.
 _HELD: list[object] = []
+#: Folders of outputs that are not complete.
+_UNFINISHED: set[Path] = set()
 
 
 class PrivateFolder:
@@ -54,6 +59,32 @@ class PrivateFolder:
 
     def __exit__(self, *_: object) -> None:
         self.remove()
+
+
+@contextmanager
+def unfinished(prefix: str, below: Path) -> Iterator[Path]:
+    """Create a folder for an output that is renamed when it is complete; if it is not, remove it, also after an interrupt.
+
+    Raises:
+        OSError: it cannot be created.
+    """
+    folder = below / f"{prefix}{secrets.token_hex(4)}"
+    _UNFINISHED.add(folder)
+    try:
+        folder.mkdir(mode=0o700)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        _UNFINISHED.discard(folder)
+
+
+def remove_unfinished() -> None:
+    """Remove the folders of incomplete outputs before the process ends; another thread may still write into them."""
+    for folder in list(_UNFINISHED):
+        for _ in range(_ATTEMPTS):
+            shutil.rmtree(folder, ignore_errors=True)
+            if not folder.exists():
+                break
 
 
 @cache

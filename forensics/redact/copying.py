@@ -9,7 +9,6 @@ import json
 import lzma
 import os
 import re
-import shutil
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -36,6 +35,7 @@ from forensics.redact.records import Collector, Counts, RecordRewriter
 from forensics.redact.snapshots import SnapshotRewriter, observations
 from forensics.redact.text import Names, Rewriter
 from forensics.redact.vocabulary import Vocabulary, vocabulary_of
+from forensics.scratch import unfinished
 
 Step = Callable[[str, int, int], None]
 _PARTITIONS = 50
@@ -111,8 +111,7 @@ def redact(
     before = _read_mapping(mapping)
     work = _Redaction(found, load(parsers), before, progress, keep_unrecognised=keep_unrecognised)
     work.collect()
-    stage = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.resolve().parent))
-    try:
+    with unfinished(f".{target.name}.", target.resolve().parent) as stage:
         work.write(stage)
         work.compare(stage, options)
         _demand_some(source, work.summary)
@@ -120,9 +119,6 @@ def redact(
         if target.is_dir():
             target.rmdir()
         stage.rename(target)
-    except BaseException:
-        shutil.rmtree(stage, ignore_errors=True)
-        raise
     if mapping is not None:
         _write_mapping(mapping, work.mapping())
     return work.summary
