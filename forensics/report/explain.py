@@ -22,6 +22,8 @@ from forensics.wording.formats import count, shorten
 _RULE_ID = re.compile(r"[a-z]+(-[a-z]+)+")
 _MAX_DIFFERENT = 5
 _MAX_UNKNOWN = 5
+#: Maximum number of unknown texts that are compared with the beginnings of messages: each takes a few milliseconds.
+_MAX_CUT = 200
 _MAX_VALUES = 12
 #: Captures with the reason of a failure.
 _ERRORS = ("error", "cause", "reason")
@@ -67,7 +69,8 @@ def explain(text: str, catalogue: Catalogue) -> Explained:
         _add_event(items, recogniser, out)
     for known, matches in quoted.items():
         _add_exception(known, matches, out)
-    cut = {text: event for text in _texts(unknown) if (event := begun_event(text, recogniser)) is not None}
+    lines = {_text(item): item.record.message for item in reversed(unknown)}
+    cut = {text: event for text in _texts(unknown)[:_MAX_CUT] if (event := begun_event(lines[text], recogniser)) is not None}
     for text, event in cut.items():
         _add_begun(text, event, recogniser, out)
     if rest := [item for item in unknown if _text(item) not in cut]:

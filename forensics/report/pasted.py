@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from forensics.catalogue.pattern_files import EventPattern
@@ -157,24 +158,30 @@ def _beheaded(text: str) -> Iterator[str]:
 
 def near_events(text: str, recogniser: Recogniser) -> list[tuple[EventPattern, str]]:
     """Return the events whose examples share most words with a text, weighted by rarity, each with its example."""
-    examples = [
-        (event, example.line.partition("\n")[0]) for event in recogniser.catalogue.events for example in event.examples if event.category != "other"
-    ]
-    bags = [_words(line) for _, line in examples]
-    common = Counter(word for bag in bags for word in bag)
-    weight = {word: math.log(1 + len(bags) / count) for word, count in common.items()}
+    examples, weight = _examples(recogniser)
     mine = {word for word in _words(text) if word in weight}
     if not mine:
         return []
     whole = sum(weight[word] for word in mine)
     scored: dict[str, tuple[float, EventPattern, str]] = {}
-    for (event, line), bag in zip(examples, bags, strict=True):
+    for event, line, bag in examples:
         shared = sum(weight[word] for word in bag & mine)
         score = 2 * shared / (whole + sum(weight[word] for word in bag))
         if score > scored.get(event.name, (0.0, event, line))[0]:
             scored[event.name] = score, event, line
     best = sorted(scored.values(), key=lambda x: (-x[0], x[1].name))[:_MAX_NEAR]
     return [(event, line) for score, event, line in best if score >= _NEAR_ENOUGH]
+
+
+@lru_cache(maxsize=1)
+def _examples(recogniser: Recogniser) -> tuple[list[tuple[EventPattern, str, set[str]]], dict[str, float]]:
+    """Return the examples of a catalogue's events, each with its words, and the weights of all words."""
+    lines = [
+        (event, example.line.partition("\n")[0]) for event in recogniser.catalogue.events for example in event.examples if event.category != "other"
+    ]
+    examples = [(event, line, _words(line)) for event, line in lines]
+    common = Counter(word for _, _, bag in examples for word in bag)
+    return examples, {word: math.log(1 + len(examples) / count) for word, count in common.items()}
 
 
 def _words(text: str) -> set[str]:
