@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +71,8 @@ class _Causes:
         self._causes = inputs.rows("root_cause")
         self._silent = {row["process_id"] for row in inputs.rows("silent_member", columns=["process_id", "how"]) if row["how"] not in (None, "gone")}
         self._losses = ByKey(inputs.rows("lost_membership", columns=["process_id", "group_id", "back_ms"]), "process_id", "group_id")
-        self._joined = self._joined_again()
+        left = {p for row in self._causes if row["cause"] in ("poll_too_slow", "static_id_shared") for p in row["process_ids"] or ()}
+        self._joined = _joins_of(inputs, left)
 
     def conditions(self) -> Found:
         """Yield the troubles of each root cause."""
@@ -120,7 +121,7 @@ class _Causes:
         found = self._known_end(row, how)
         if not found and (is_closed := self._shutdown_after(row)) is not None:
             return self._closed(process_ids[0], is_closed)
-        goes_on = not self._is_doubtful(row) and self._ends.go_on(process_ids, first(row["from_hi_ms"], row["from_lo_ms"]), self._knobs)
+        goes_on = not self._is_doubtful(row) and self._ends.go_on(process_ids, first(row["from_hi_ms"], row["from_lo_ms"]))
         return Condition("process_away", found, goes_on=goes_on, targets=() if found else process_ids)
 
     def _completed_ms(self, row: Row) -> int | None:
@@ -192,26 +193,13 @@ class _Causes:
         for process_id in row["process_ids"] or ():
             again = self._joined_after([process_id], row["group_ids"], row["from_hi_ms"])
             found: list[tuple[End, int | None]] = [(End.JOINED, again)] if again is not None else []
-            goes_on = not self._doubt.since([process_id], row["from_lo_ms"]) and self._ends.go_on([process_id], row["from_hi_ms"], self._knobs)
+            goes_on = not self._doubt.since([process_id], row["from_lo_ms"]) and self._ends.go_on([process_id], row["from_hi_ms"])
             yield Condition("process_away", found, goes_on=goes_on, targets=() if found else [process_id])
 
     def _joined_after(self, process_ids: Sequence[str], group_ids: Sequence[str] | None, since_ms: int | None) -> int | None:
         """Return when one of these processes was first a member of one of these groups after a time."""
-        again = (at_ms for process in process_ids for group_id in group_ids or () for at_ms in self._joined.get((process, group_id), ()))
-        return least(*(at_ms for at_ms in again if since_ms is not None and at_ms > since_ms))
-
-    def _joined_again(self) -> dict[tuple[str, str], list[int]]:
-        """Return when members of processes that left or were fenced joined or got an assignment, by process and group."""
-        process_ids = {p for row in self._causes if row["cause"] in ("poll_too_slow", "static_id_shared") for p in row["process_ids"] or ()}
-        found: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-        if process_ids:
-            clocks = Clocks(self._inputs)
-            is_joined = pc.field("event").isin(["joined", "synced", "worker_assigned", "partitions_assigned"])
-            where = is_joined & pc.field("process_id").isin(sorted(process_ids))
-            for line in self._inputs.rows("client_event", columns=["process_id", "group_id", "at_ms"], where=where):
-                for _, hi_ms in clocks.bounds(line["process_id"], line["at_ms"]):
-                    found[line["process_id"], line["group_id"]].extend(there([hi_ms]))
-        return found
+        again = (line["hi_ms"] for process in process_ids for group_id in group_ids or () for line in self._joined[process, group_id])
+        return least(*(at_ms for at_ms in there(again) if since_ms is not None and at_ms > since_ms))
 
     def _deletions(self, row: Row) -> list[tuple[End, int | None]]:
         """Return when the connectors that were declared twice were deleted in one of the places."""
@@ -237,6 +225,17 @@ class _Causes:
                 if it["worker_group_id"] in group_ids and it["lo_ms"] is not None and it["lo_ms"] >= since_ms
             )
         )
+
+
+def _joins_of(inputs: Inputs, process_ids: Collection[str]) -> ByKey:
+    """Return the lines with which members of these processes joined or got an assignment, by process and group, with their latest time as `hi_ms`."""
+    if not process_ids:
+        return ByKey((), "process_id", "group_id")
+    clocks, columns = Clocks(inputs), ["process_id", "group_id", "at_ms"]
+    is_joined = pc.field("event").isin(["joined", "synced", "worker_assigned", "partitions_assigned"])
+    lines = inputs.rows("client_event", columns=columns, where=is_joined & pc.field("process_id").isin(sorted(process_ids)))
+    placed = ({**line, "hi_ms": hi_ms} for line in lines for _, hi_ms in clocks.bounds(line["process_id"], line["at_ms"]))
+    return ByKey(placed, "process_id", "group_id")
 
 
 def _deletions_of(inputs: Inputs) -> ByKey:
@@ -346,33 +345,29 @@ class _Occurrences:
         return _passed(end_ms)
 
     def _without_coordinator(self, it: Row, end_ms: int | None) -> Condition:
-        is_open = _facts(it).get("is_open")
+        facts = _facts(it)
+        is_open = facts.get("is_open")
         state = "not_stored" if it["code"] == "not_stored" else "no_coordinator"
-        if it["code"] == "flapping" and _facts(it).get("is_settled") is False:
+        if it["code"] == "flapping" and facts.get("is_settled") is False:
             return Condition(state)  # the log ends before it shows whether it lost it again
-        if not (is_open if is_open is not None else it["to_ts"] is None):
-            facts = _facts(it)
-            if facts.get("thrown_out") and facts.get("back_ms") is None:
-                return self._thrown_out(it, end_ms)
-            # A member that may have lost its membership is back when it has joined again.
-            return Condition(state, [(End.PASSED, greatest(end_ms, plus(it["from_ts"], facts.get("back_ms"))))])
-        return Condition(state, goes_on=self._ends.go_on(_facts(it).get("processes") or (), it["from_ts"], self._knobs))
+        if is_open if is_open is not None else it["to_ts"] is None:
+            return Condition(state, goes_on=self._ends.go_on(facts.get("processes") or (), it["from_ts"]))
+        if _is_thrown_out(facts):
+            return self._thrown_out(it, facts.get("processes") or (), end_ms)
+        # A member that may have lost its membership is back when it has joined again.
+        return Condition(state, [(End.PASSED, greatest(end_ms, plus(it["from_ts"], facts.get("back_ms"))))])
 
-    def _thrown_out(self, it: Row, end_ms: int | None) -> Condition:
+    def _thrown_out(self, it: Row, processes: Sequence[str], end_ms: int | None) -> Condition:
         """Return the trouble of members that the coordinator no longer knew when they found it again: they are away until they join."""
-        processes = _facts(it).get("processes") or ()
         joined = (line["hi_ms"] for process in processes for line in self._joined[process, it["group_id"]])
         again = [at_ms for at_ms in there(joined) if up_to(end_ms, at_ms)]
         return Condition("process_away", [(End.JOINED, min(again))] if again else (), targets=() if again else processes)
 
     @cached_property
     def _joined(self) -> ByKey:
-        """The lines with which members joined, with the latest time on the reference clock, by process and group."""
-        clocks, columns = Clocks(self._inputs), ["process_id", "group_id", "at_ms"]
-        is_joined = pc.field("event").isin(["joined", "synced", "worker_assigned", "partitions_assigned"])
-        lines = self._inputs.rows("client_event", columns=columns, where=is_joined)
-        placed = ({**line, "hi_ms": hi_ms} for line in lines for _, hi_ms in clocks.bounds(line["process_id"], line["at_ms"]))
-        return ByKey(placed, "process_id", "group_id")
+        """The lines with which members joined that a coordinator no longer knew."""
+        lost = (_facts(it) for it in self._inputs.rows("occurrence") if it["rule"] == "coordinator-unavailable")
+        return _joins_of(self._inputs, {process for facts in lost if _is_thrown_out(facts) for process in facts.get("processes") or ()})
 
     def _not_started(self, it: Row) -> Condition:
         """Return the trouble of a process that gave up while it started. A later start that the log does not show complete leaves its end unknown."""
@@ -387,7 +382,7 @@ class _Occurrences:
         if it["code"] == "herder_died":
             started = [at_ms for at_ms in self._started.get(process_id, ()) if up_to(it["from_ts"], at_ms)]
             found: list[tuple[End, int | None]] = [(End.STARTED, min(started))] if started else []
-            goes_on = not self._doubt.since([process_id], it["from_ts"]) and self._ends.go_on([process_id], it["from_ts"], self._knobs)
+            goes_on = not self._doubt.since([process_id], it["from_ts"]) and self._ends.go_on([process_id], it["from_ts"])
             return Condition("process_away", found, goes_on=goes_on, targets=[process_id] if process_id and not found else ())
         if it["code"] == "no_partitions":
             return _passed(it["from_ts"])
@@ -448,6 +443,11 @@ class _Occurrences:
         if it["rule"] in _REPEATED and may_be_lost:
             return True
         return (it["rule"], it["code"]) in (("session-timeout", "stayed_away"), ("zombie-task", "never_ended"))
+
+
+def _is_thrown_out(facts: Mapping[str, Any]) -> bool:
+    """Return True if the coordinator no longer knew the members when they found it again, and no line shows how long it took them to return."""
+    return bool(facts.get("thrown_out")) and facts.get("back_ms") is None
 
 
 def _facts(it: Row) -> dict[str, Any]:

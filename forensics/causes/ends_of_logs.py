@@ -12,7 +12,7 @@ from forensics.causes.missing import between, greatest, least, minus, plus, ther
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from forensics.causes.inputs import Inputs, Knobs
+    from forensics.causes.inputs import Inputs
 
 
 @dataclass
@@ -46,6 +46,7 @@ class LogEnds:
     """
 
     def __init__(self, inputs: Inputs) -> None:
+        self._knobs = inputs.knobs
         lives = ByKey(inputs.rows("process_life", columns=["process_id", "ending_ms", "last_ms"]), "process_id")
         self._logs: dict[str, LogEnd] = {}
         islands: defaultdict[str | None, list[LogEnd]] = defaultdict(list)
@@ -64,14 +65,13 @@ class LogEnds:
         """Return the end of a process's log; None: it has no log, or no clock."""
         return self._logs.get(process_id) if process_id is not None else None
 
-    def go_on(self, process_ids: Iterable[str], since_ms: int | None, knobs: Knobs) -> bool:
-        """Return False if all logs that could show the end of a trouble end soon after it began.
+    def go_on(self, process_ids: Iterable[str], since_ms: int | None) -> bool:
+        """Return False if all logs that could show the end of a trouble end soon (`outage_untroubled_ms`) after it began.
 
         Args:
             process_ids: the processes in trouble.
             since_ms: when it began, on the reference clock.
-            knobs: limits of the SQL; `outage_untroubled_ms` is what counts as soon.
         """
         ends = there(log.end_ms for log in map(self.get, process_ids) if log is not None)
         watched_ms = minus(max(ends) if ends else self.last_ms, since_ms)
-        return watched_ms is None or watched_ms >= knobs.outage_untroubled_ms
+        return watched_ms is None or watched_ms >= self._knobs.outage_untroubled_ms
