@@ -19,7 +19,7 @@ from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer
 from forensics.records.vectorized.line_fields import NO_TIME
 from forensics.snapshots.detection import READERS
-from forensics.snapshots.observation import COMMIT_VALUES, Broken, Observation, Placed, Strange
+from forensics.snapshots.observation import COMMIT_VALUES, Broken, CommitEvent, Observation, Strange
 from forensics.snapshots.observation import Line as SnapshotLine
 
 #: Maximum number of records (or observations) in a chunk, and of their bytes.
@@ -260,7 +260,7 @@ class SnapshotReader(_SingleReader):
     def observations(self, stream: Readable) -> Iterator[Observation]:
         """Yield all observations."""
         for item in READERS[self._kind](self._lines(stream)):
-            if isinstance(item, Placed):
+            if isinstance(item, CommitEvent):
                 yield item.commit.observation(item.event)
             elif isinstance(item, Observation):
                 yield item
@@ -270,7 +270,7 @@ class SnapshotReader(_SingleReader):
         try:
             for item in READERS[self._kind](self._lines(stream)):
                 match item:
-                    case Placed():
+                    case CommitEvent():
                         self._take_commit(item)
                     case Observation():
                         self._take(item)
@@ -292,7 +292,7 @@ class SnapshotReader(_SingleReader):
         self._add(_content(item.event, item.captures, item.message), raw, item.offset, item.line, item.ts)
         self._chunk.layouts[self._kind] += 1
 
-    def _take_commit(self, item: Placed) -> None:
+    def _take_commit(self, item: CommitEvent) -> None:
         """Take a commit. Those of a partition share their content; what differs is in columns."""
         event, commit = item
         content = commit.of.contents.get(event)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from datetime import datetime
@@ -13,6 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 from pyarrow import types
+
+from forensics.scratch import unfinished
 
 _BATCH = 10_000
 
@@ -28,8 +29,8 @@ def write(views: Iterable[tuple[str, pa.Table]], path: Path) -> int:
     Raises:
         OSError: the file cannot be written.
     """
-    with tempfile.TemporaryDirectory(prefix=f".{path.name[:40]}.", dir=path.parent) as folder:
-        made = Path(folder) / "made"
+    with unfinished(f".{path.name[:40]}.", path.parent) as folder:
+        made = folder / "made"
         try:
             with closing(sqlite3.connect(made)) as connection, connection:
                 number = sum(_table(connection, name, table) for name, table in views)

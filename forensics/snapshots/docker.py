@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from forensics.snapshots.json_text import Documents, Placed, Places
-from forensics.snapshots.machine import HAPPENED, fact
+from forensics.snapshots.machine import HAPPENED, SIGKILL, end_of_container, fact, times
 from forensics.snapshots.observation import Broken, Item, Line, document, moment_of
 
 EVENT = re.compile(
@@ -22,7 +22,6 @@ _JSON_EVENT = re.compile(r'\{"(?:status|Type)":"[\w: -]{1,60}",.{0,600}"(?:Type|
 _NANOS = re.compile(r"(\.\d{6})\d{1,9}")
 #: What the actions of containers show.
 _ACTIONS = {"oom": "oom_killed", "die": "exited", "kill": "stopped"}
-_SIGKILL = 137
 
 
 def is_docker(texts: Iterable[str]) -> bool:
@@ -71,13 +70,13 @@ def _event(line: Line, ts: int | None, action: str, container_id: str, facts: Ma
     if what is None:
         return
     code, signal = _number(facts.get("exitCode")), facts.get("signal")
-    if (what == "exited" and code == _SIGKILL) or (what == "stopped" and signal in ("9", "KILL", "SIGKILL")):
+    if (what == "exited" and code == SIGKILL) or (what == "stopped" and signal in ("9", "KILL", "SIGKILL")):
         what = "killed"
     how = f"docker: {action}" + (f", exit code {code}" if code is not None else "") + (f", signal {signal}" if signal else "")
     at_ms = None if ts is None else ts // 1_000
     yield fact(
         line, HAPPENED, how, ts=ts, what=what, of="container", container=facts.get("name"), container_id=container_id, clock="host", how=how, exit_code=code,
-        from_ms=at_ms, from_by_ms=at_ms, to_ms=at_ms, to_by_ms=at_ms,
+        **times(at_ms, at_ms),
     )  # fmt: skip
 
 
@@ -104,7 +103,7 @@ def _ended(it: Placed, state: Placed, places: Places) -> Iterator[Item]:
     killed = state.get("OOMKilled") is True
     # A container that was started again has the end of the run before, and the exit code of the present one, which is 0.
     code = None if state.get("Running") is True else code
-    what = "oom_killed" if killed else "killed" if code == _SIGKILL else "exited"
+    what = end_of_container(code, is_oom=killed)
     how = ", ".join(filter(None, ("OOMKilled" if killed else "", f"exit code {code}" if code is not None else ""))) or "ended"
     host = it.get("HostConfig")
     limit = _number(host.get("Memory")) if isinstance(host, dict) else None
@@ -112,7 +111,7 @@ def _ended(it: Placed, state: Placed, places: Places) -> Iterator[Item]:
     yield fact(
         places.of(state), HAPPENED, f"container ended: {how}", ts=ts, what=what, of="container", container=str(it.get("Name") or "").lstrip("/"),
         container_id=it.get("Id"), clock="host", how=how, exit_code=code, restarts=_number(it.get("RestartCount")),
-        memory_limit=f"{limit // (1 << 20)}Mi" if limit else None, from_ms=at_ms, from_by_ms=at_ms, to_ms=at_ms, to_by_ms=at_ms,
+        memory_limit=f"{limit // (1 << 20)}Mi" if limit else None, **times(at_ms, at_ms),
     )  # fmt: skip
 
 

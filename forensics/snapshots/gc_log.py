@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from forensics.snapshots.machine import HAPPENED, WATCHED, fact, length_ms, patterns
+from forensics.snapshots.machine import HAPPENED, WATCHED, fact, length_ms, patterns, times
 from forensics.snapshots.observation import Broken, Item, Line, moment_of
 
 #: Shorter pauses are no rows.
@@ -59,10 +59,7 @@ class _Pause:
             what="pause",
             of="process",
             clock="host",
-            from_ms=begin,
-            from_by_ms=begin,
-            to_ms=end,
-            to_by_ms=end,
+            **times(begin, end),
             how=self.how,
             length_ms=round(self.ms or 0),
             cpu_ms=None if self.cpu_ms is None else round(self.cpu_ms),
@@ -187,10 +184,7 @@ def read_gc_log(lines: Iterable[Line]) -> Iterator[Item]:
         what="pause",
         of="process",
         clock="host",
-        from_ms=_ms(watched.from_us),
-        from_by_ms=_ms(watched.from_us),
-        to_ms=_ms(watched.to_us),
-        to_by_ms=_ms(watched.to_us),
+        **times(_ms(watched.from_us), _ms(watched.to_us)),
         count=watched.pauses,
         longest_ms=round(watched.longest_ms) if watched.pauses else None,
         lacks=watched.lacks or None,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from forensics.redaction import scrub
-from forensics.snapshots.machine import HAPPENED, Pattern, fact, length_ms, patterns
+from forensics.snapshots.machine import HAPPENED, Pattern, fact, length_ms, patterns, times
 from forensics.snapshots.observation import Broken, Item, Line, moment_of
 
 _FORMAT = "host_log"
@@ -104,6 +104,5 @@ def _fact(line: Line, time: int | None, host: str | None, pattern: Pattern, matc
     of = "process" if (unit and UNIT.search(unit)) or process == "java" else "host"
     return fact(
         line, HAPPENED, f"{pattern.what} on a host", ts=None if begin is None else begin * 1_000, what=pattern.what, of=of, host=host, clock="host",
-        how=scrub(groups["how"])[:300], from_ms=begin, from_by_ms=None if begin is None else begin + 999, to_ms=end,
-        to_by_ms=None if end is None else end + 999, exit_code=groups.get("exit_code"), length_ms=None if ms is None else round(ms),
+        how=scrub(groups["how"])[:300], **times(begin, end, 999), exit_code=groups.get("exit_code"), length_ms=None if ms is None else round(ms),
     )  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any
 
 from forensics.redaction import scrub
 from forensics.snapshots.json_text import Documents, Placed, Places
-from forensics.snapshots.machine import HAPPENED, fact
+from forensics.snapshots.machine import HAPPENED, end_of_container, fact, times
 from forensics.snapshots.observation import Broken, Item, Line, Strange, document, moment_of
 from forensics.snapshots.yaml_text import YamlDocuments
 
@@ -55,7 +55,6 @@ SAFE = {
 _NAMES = {"name", "nodeName", "containerID", "message", "note", "Name", "Node", "fieldPath"}
 _LINE = re.compile(r"(?P<before>\s*(?:- +)*)\"?(?P<key>[\w .-]{1,60}?)\"?:(?: +(?P<value>\S.*))?")
 #: Signals of exit codes of a shell or a container runtime.
-_SIGKILL, _SIGTERM = 137, 143
 #: Why a pod is disrupted (condition DisruptionTarget).
 _DRAINED = {"EvictionByEvictionAPI": "drained"}
 
@@ -171,7 +170,7 @@ def _pod(value: Placed, places: Places) -> Iterator[Item]:
 def _ended(line: Line, of: Mapping[str, str | None], ended: Mapping[str, Any], restarts: Any, limit: str | None) -> Item:  # noqa: ANN401  (what JSON gives)
     """Return the end of a container."""
     reason, code = _text(ended.get("reason")), _number(ended.get("exitCode"))
-    what = "oom_killed" if reason == "OOMKilled" else "killed" if code == _SIGKILL else "exited"
+    what = end_of_container(code, is_oom=reason == "OOMKilled")
     how = ", ".join(filter(None, (reason, f"exit code {code}" if code is not None else "")))
     at = _bounds(ended.get("finishedAt"), "host")
     ts = int(at["from_ms"]) * 1_000 if "from_ms" in at else None
@@ -272,12 +271,12 @@ def _table(text: str, first: Line, ts: int | None) -> Iterator[Item]:
                 continue
             age = _age(line[columns["seen"] : columns["type"]].strip())
             aged += age is not None and ts is None
-            times: dict[str, Any] = {"clock": "control_plane"}
+            at_times: dict[str, Any] = {"clock": "control_plane"}
             if age is not None and ts is not None:
                 # An age is rounded down to its smallest unit.
-                seen_ms, unit_ms = ts // 1_000 - age[0], age[1]
-                times |= {"from_ms": seen_ms - unit_ms, "from_by_ms": seen_ms + 1_000, "to_ms": seen_ms - unit_ms, "to_by_ms": seen_ms + 1_000}
-            yield from _told(here, reason, line[line.find(about, columns["object"]) + len(about) :].strip(), kind, name, "", None, times)
+                earliest_ms = ts // 1_000 - age[0] - age[1]
+                at_times |= times(earliest_ms, earliest_ms, age[1] + 1_000)
+            yield from _told(here, reason, line[line.find(about, columns["object"]) + len(about) :].strip(), kind, name, "", None, at_times)
     if aged:
         yield Broken("its events have ages and no times, and no line says when it was printed: `kubectl get events -o json` has times")
 
@@ -355,8 +354,7 @@ def _bounds(value: Any, clock: str) -> dict[str, Any]:  # noqa: ANN401  (what JS
     if moment.tzinfo is None or moment.year < 2000:
         return at
     at_ms = int(moment.astimezone(UTC).timestamp() * 1_000)
-    exact = moment.microsecond > 0
-    return at | {"from_ms": at_ms, "from_by_ms": at_ms + (1 if exact else 999), "to_ms": at_ms, "to_by_ms": at_ms + (1 if exact else 999)}
+    return at | times(at_ms, at_ms, 1 if moment.microsecond else 999)
 
 
 def _reason(reason: str, message: Any) -> str:  # noqa: ANN401  (what JSON gives)

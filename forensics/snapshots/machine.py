@@ -16,6 +16,8 @@ from forensics.snapshots.observation import Line, Observation
 #: The events of such rows: something happened, and a file shows what happened in a time.
 HAPPENED, WATCHED = "machine_event", "machine_watched"
 WHERE = "parsers/machine.toml"
+#: Exit code of a process that SIGKILL ended.
+SIGKILL = 137
 _FORMATS = ("gc_log", "host_log")
 
 
@@ -75,6 +77,17 @@ def length_ms(groups: Mapping[str, str | None]) -> float | None:
         if value := groups.get(unit):
             return float(value.replace(",", ".")) * per
     return None
+
+
+def times(begin_ms: int | None, end_ms: int | None, within_ms: int = 0) -> dict[str, int | None]:
+    """Return the columns of a beginning and an end that are each printed up to this much too early."""
+    late = [None if at_ms is None else at_ms + within_ms for at_ms in (begin_ms, end_ms)]
+    return {"from_ms": begin_ms, "from_by_ms": late[0], "to_ms": end_ms, "to_by_ms": late[1]}
+
+
+def end_of_container(exit_code: int | None, *, is_oom: bool) -> str:
+    """Return what the end of a container was: exit code 137 alone is a SIGKILL by anyone."""
+    return "oom_killed" if is_oom else "killed" if exit_code == SIGKILL else "exited"
 
 
 def fact(line: Line, event: str, message: str, *, ts: int | None = None, **columns: Any) -> Observation:  # noqa: ANN401  (numbers and texts)

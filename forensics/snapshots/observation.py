@@ -109,7 +109,7 @@ _COMMIT_WORDS = {
 }
 
 
-class Placed(NamedTuple):
+class CommitEvent(NamedTuple):
     """A commit, and the event that it becomes."""
 
     event: str
@@ -131,7 +131,7 @@ class Broken:
     reason: str
 
 
-Item = Observation | Placed | Strange | Broken
+Item = Observation | CommitEvent | Strange | Broken
 Reader = Callable[[Iterable[Line]], Iterator[Item]]
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forensics.catalogue.embedded_protocol import decode_assignment_bytes, decode_connect_url
-from forensics.snapshots.observation import Commit, Committed, Item, Line, Observation, Placed, Strange, moment_of
+from forensics.snapshots.observation import Commit, CommitEvent, Committed, Item, Line, Observation, Strange, moment_of
 
 _DUMPING = re.compile(r"Dumping .*?__consumer_offsets-(\d+)")
 _RECORD = re.compile(r"(?:\| )?offset: (\d+)\s")
@@ -105,8 +105,8 @@ class OffsetsDump:
             elif text and not _OTHER.match(text) and moment_of(text) is None:
                 yield Strange(line.number, text)
         for held in self._open.values():
-            yield from (Placed("offset_pending", commit) for _, commit, _ in held)
-        yield from (Placed(place.event, place.last) for place in self._places.values() if place.last)
+            yield from (CommitEvent("offset_pending", commit) for _, commit, _ in held)
+        yield from (CommitEvent(place.event, place.last) for place in self._places.values() if place.last)
 
     def _record(self, line: Line, text: str) -> Iterator[Item]:
         found = _RECORD.match(text)
@@ -228,7 +228,7 @@ class OffsetsDump:
 
     def _take(self, place: _Place, commit: Commit, event: str) -> Iterator[Item]:
         if place.last:
-            yield Placed("offset_superseded", place.last)
+            yield CommitEvent("offset_superseded", place.last)
         place.last, place.event = commit, event
 
     def _ended(self, committed: bool) -> Iterator[Item]:
@@ -241,7 +241,7 @@ class OffsetsDump:
                 values = (*commit.values[:4], log_offset, None if log_offset is None else self._log.gaps, *commit.values[6:])
                 yield from self._take(place, commit._replace(ts=self._ts or commit.ts, values=values), event)
             else:
-                yield Placed("offset_aborted", commit)
+                yield CommitEvent("offset_aborted", commit)
 
     def _old_metadata(self, line: Line, group: str, payload: str | None) -> Iterator[Item]:
         found = _OLD_METADATA.match(payload or "")

@@ -12,14 +12,14 @@ import pytest
 
 from forensics.records.layout_detection import SAMPLE_BYTES
 from forensics.snapshots.detection import READERS, kind_of, sample_lines
-from forensics.snapshots.observation import Broken, Observation, Placed, Strange, moment_of
+from forensics.snapshots.observation import Broken, CommitEvent, Observation, Strange, moment_of
 
 
 def read(text: str | bytes, expected_kind: str) -> list[Observation]:
     """Return the rows of a text; it must be of the kind and contain nothing unknown."""
     data = text.encode() if isinstance(text, str) else text
     assert kind_of(data, fitting=0, lines=1) == expected_kind
-    items = [i.commit.observation(i.event) if isinstance(i, Placed) else i for i in READERS[expected_kind](sample_lines(data))]
+    items = [i.commit.observation(i.event) if isinstance(i, CommitEvent) else i for i in READERS[expected_kind](sample_lines(data))]
     assert [i for i in items if not isinstance(i, Observation)] == []
     return items
 
@@ -288,7 +288,7 @@ def test_a_dump_that_is_cut_has_no_wrong_commit(size: int) -> None:
         f"| offset: {n} CreateTime: {n} key: offset_commit::group=g,partition=t-0 payload: offset={1000 * n + 999},metadata=m\n" for n in range(3)
     )
     found = list(READERS["offsets_dump"](sample_lines(text[:-size].encode())))
-    assert all(p.commit.values[0] % 1000 == 999 for p in found if isinstance(p, Placed))
+    assert all(p.commit.values[0] % 1000 == 999 for p in found if isinstance(p, CommitEvent))
 
 
 def test_group_metadata_of_newer_dumps() -> None:
@@ -523,9 +523,9 @@ def test_every_witness_of_every_recording_is_read_whole() -> None:
             continue
         assert file.name.startswith(tuple(k for k, v in names.items() if v == kind)) or (kind == "properties" and file.suffix == ".properties"), file
         items = list(READERS[kind](sample_lines(data)))
-        assert items and all(isinstance(i, Observation | Placed) for i in items), (
+        assert items and all(isinstance(i, Observation | CommitEvent) for i in items), (
             file,
-            [i for i in items if not isinstance(i, Observation | Placed)][:3],
+            [i for i in items if not isinstance(i, Observation | CommitEvent)][:3],
         )
     from forensics.records.layout_detection import profile_of
     from forensics.records.layouts import packaged
