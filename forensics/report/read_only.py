@@ -179,10 +179,14 @@ class Guard:
         Raises:
             Refused: the text would have another meaning than the query.
         """
+        from sqlglot.errors import SqlglotError
+
         try:
             text = _text(query)
-            same = _text(_parsed(text)) == text
-        except RecursionError as e:
+            again = _parsed(text)
+            self._check(again)  # what the engine gets, too: a name that is written without quotes could contain more of a query
+            same = _text(again) == text
+        except (RecursionError, SqlglotError) as e:
             raise Refused("it is nested too deeply") from e
         if not same:
             raise Refused("its meaning depends on the order in which operators are applied", "Add parentheses around conditions.")
@@ -198,7 +202,8 @@ class Guard:
         from sqlglot import exp
 
         own = {cte.alias.lower() for cte in query.find_all(exp.CTE)}
-        if strange := next((name for name in own if not _NAME.fullmatch(name)), None):
+        unquoted = {lateral.alias for lateral in query.find_all(exp.Lateral)} - {""}  # the parser writes them as they are
+        if strange := next((name for name in sorted(own | unquoted) if not _NAME.fullmatch(name)), None):
             raise Refused(f"`{strange[:200]}` is not a plain name")
         for hint in list(query.find_all(exp.Hint)):
             hint.pop()

@@ -147,6 +147,7 @@ EXPLAIN EXPLAIN SELECT * FROM text.`/etc/passwd`
 SELECT * FROM finding, text.`/etc/passwd`
 SELECT * FROM (FROM text.`/etc/passwd`)
 SELECT 1 UNION ALL (TABLE text.`/etc/passwd`)
+SELECT headline FROM finding LATERAL VIEW explode(witness) `t AS ``q`` UNION ALL SELECT ``value`` FROM ``text``.``/etc/passwd``` AS y
 """.strip().splitlines()
     + ["INSERT\nOVERWRITE DIRECTORY '/etc/passwd' USING text SELECT 'x'", "SELECT 1 -- \nFROM text.`/etc/passwd`; SELECT * FROM text.`/etc/passwd`"]
 )
@@ -244,6 +245,31 @@ def test_no_engine_starts_for_refused_sql_and_the_error_says_what_lifts_it(tmp_p
 
 def test_unrestricted_sql_is_not_looked_at() -> None:
     assert [s.text for s in query.own("TABLE text.`/etc/passwd`; SET a = 1", None, unrestricted=True)] == ["TABLE text.`/etc/passwd`", "SET a = 1"]
+
+
+#: What would read a file if it were written without its quotes, each as it continues at one place.
+INJECTED = (
+    "t AS `q` UNION ALL SELECT `value` FROM `text`.`/etc/passwd`",
+    "t FROM `text`.`/etc/passwd` --",
+    "t) FROM `text`.`/etc/passwd` --",
+    "DAY FROM `text`.`/etc/passwd` AS t",
+    "'t' FROM `text`.`/etc/passwd`",
+)
+
+
+@pytest.mark.parametrize("statement", ORDINARY)
+def test_a_name_can_contain_no_more_of_a_query(statement: str) -> None:
+    text = with_escaped_quotes(statement)
+    for token in sqlglot.tokenize(text, read="spark"):
+        if not re.fullmatch(r"`?[A-Za-z_]\w*`?", text[token.start : token.end + 1]):
+            continue
+        for name in INJECTED:
+            quoted = "`" + name.replace("`", "``") + "`"
+            try:
+                written = Guard().accept(f"{text[: token.start]}{quoted}{text[token.end + 1 :]}")
+            except Refused:
+                continue
+            assert "/etc/passwd" not in written or any(other.text == name for other in sqlglot.tokenize(written, read="spark")), token.text
 
 
 @pytest.mark.parametrize("statement", ORDINARY)
