@@ -280,7 +280,7 @@ def ingest(
 
     Example: forensics ingest logs.tar.gz --time-zone 'w2/*=Europe/Berlin'
     """
-    with progress() as step:
+    with progress(engines.quicker(engine, master=master)) as step:
         read = api.ingest(
             paths, case, time_zone=time_zone or (), layout=layout or (), host=host or (), parsers=parsers or (), keep_all=keep_all,
             assume_skew_ms=assume_skew, views=not no_views, engine=engine, master=master, jobs=jobs, progress=step, command_line=sys.argv,
@@ -472,7 +472,7 @@ def _case_of(
         _nothing_in(open_case(place).evidence(), paths)
         return place
     engine, master, jobs = runs
-    with progress() as step:
+    with progress(engines.quicker(engine, master=master)) as step:
         read = api.ingest(
             [str(path) for path in paths],
             place,
@@ -523,7 +523,7 @@ def _opened(path: Path, engine: str, master: str, jobs: int | None, assume_skew:
     if case.outdated == OLDER:
         say("The case's views were built by another version of this program and are being rebuilt.")
     if case.outdated and not case.needs_no_views:
-        with progress() as step:
+        with progress(engines.quicker(engine, master=master)) as step:
             case.prepare(step)
     return case
 

@@ -33,6 +33,8 @@ def say(text: str) -> None:
     print("\n".join(map(printable, text.split("\n"))), file=sys.stderr)
 
 
+#: The step before the first view, and the prefix of a view's step.
+_STARTS, _VIEWS = "starting the engine", "views: "
 #: Descriptions of steps, and the steps that are measured in bytes.
 _STEPS = {
     "looking": "Examining files",
@@ -41,14 +43,14 @@ _STEPS = {
     "writing without names": "Writing the anonymised copy",
     "reading on executors": "Reading logs on Spark",
     "writing": "Writing rows",
-    "starting the engine": "Starting the engine",
+    _STARTS: "Starting the engine",
 }
 _IN_BYTES = ("looking", "reading", "reading names", "writing without names")
 
 
 def in_words(step: str) -> str:
     """Return the description of a step, such as `Computing split brain` for `views: split_brain`."""
-    view = step.removeprefix("views: ")
+    view = step.removeprefix(_VIEWS)
     return f"Computing {view.replace('_', ' ')}" if view != step else _STEPS.get(step, step)
 
 
@@ -93,6 +95,8 @@ def _umask() -> int:
 _FIRST_SECONDS, _NEXT_SECONDS = 30.0, 60.0
 #: The duration of a step is shown when it exceeds this many seconds.
 _LONG_SECONDS = 5.0
+#: Computing views must take longer than this before another engine is recommended.
+_SLOW_SECONDS = 20.0
 
 
 class _NowDoing:
@@ -101,17 +105,26 @@ class _NowDoing:
     def __init__(self) -> None:
         self._began = self._since = time.monotonic()
         self._step, self._done, self._total = "", 0, 0
+        self._computes_since: float | None = None
 
     def update(self, step: str, done: int, total: int) -> None:
         """Record the current step, the amount done and the total."""
         if step != self._step:
             self._step, self._since = step, time.monotonic()
+            if self._computes_since is None and (step.startswith(_VIEWS) or step == _STARTS):
+                self._computes_since = self._since
         self._done, self._total = done, total
 
     def since(self) -> str:
         """Return the duration of the step if it is long, else an empty string."""
         seconds = time.monotonic() - self._since
         return f"({span(seconds)})" if seconds > _LONG_SECONDS else ""
+
+    def say_quicker(self, engine: str) -> None:
+        """Name an engine that computes views in less time, if they took long."""
+        seconds = 0.0 if self._computes_since is None else time.monotonic() - self._computes_since
+        if engine and seconds > _SLOW_SECONDS:
+            say(f"Computing the views took {span(seconds)}; with `--engine {engine}` this machine answers faster.")
 
     def say_every_so_often(self, over: threading.Event) -> None:
         """Print the step and its duration after half a minute and then every minute, until `over` is set."""
@@ -131,9 +144,21 @@ def span(seconds: float) -> str:
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Show progress: on a terminal a bar with speed and remaining time, elsewhere a line from time to time if the command takes long."""
+def progress(quicker: str = "") -> Iterator[Callable[[str, int, int], None]]:
+    """Show progress: on a terminal a bar with speed and remaining time, elsewhere a line from time to time if the command takes long.
+
+    Args:
+        quicker: the engine to recommend if computing views took long; empty for none.
+    """
     now_doing = _NowDoing()
+    with _shown(now_doing) as update:
+        yield update
+    now_doing.say_quicker(quicker)
+
+
+@contextmanager
+def _shown(now_doing: _NowDoing) -> Iterator[Callable[[str, int, int], None]]:
+    """Show the current step until the context ends."""
     if not sys.stderr.isatty():
         over = threading.Event()
         saying = threading.Thread(target=now_doing.say_every_so_often, args=(over,), daemon=True, name="forensics-progress")

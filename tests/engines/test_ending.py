@@ -25,6 +25,7 @@ from test_engine_ports import JOINING, WAITING, children_of
 
 from forensics import console
 from forensics.engines import watchdog
+from forensics.errors import CaseError
 
 LOGS = SAMPLES / "split-brain-frozen-worker-3.9.1" / "logs"
 needs_sail = pytest.mark.skipif(find_spec("pysail") is None, reason="pysail is not installed")
@@ -292,6 +293,27 @@ def test_a_long_step_is_said_with_its_time(monkeypatch, capsys):
 def test_a_short_command_says_nothing_of_its_steps(capsys):
     with console.progress() as step:
         step("reading", 1, 2)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("slow", "quicker", "said"), [(0.1, "sail", True), (0.1, "", False), (5.0, "sail", False)])
+def test_a_quicker_engine_is_named_once_if_views_took_long(monkeypatch, capsys, slow, quicker, said):
+    monkeypatch.setattr(console, "_SLOW_SECONDS", slow)
+    with console.progress(quicker) as step:
+        step("starting the engine", 0, 1)
+        step("views: process", 1, 161)
+        time.sleep(0.2)
+    expected = "Computing the views took 0 s; with `--engine sail` this machine answers faster.\n"
+    assert capsys.readouterr().err == expected * said
+
+
+def test_no_engine_is_named_if_reading_took_long_or_the_command_failed(monkeypatch, capsys):
+    monkeypatch.setattr(console, "_SLOW_SECONDS", 0.0)
+    with console.progress("sail") as step:
+        step("reading", 1, 2)
+    with pytest.raises(CaseError), console.progress("sail") as step:
+        step("views: process", 1, 161)
+        raise CaseError("It cannot be computed.")
     assert capsys.readouterr().err == ""
 
 

@@ -22,7 +22,7 @@ from some_views import only_views
 from forensics.case import materialise, view_files
 from forensics.case.folder import Case
 from forensics.case.ingestion import ingest
-from forensics.engines import SAIL, engine
+from forensics.engines import SAIL, engine, quicker
 from forensics.engines.base import Engine
 from forensics.engines.paths import as_url, quoted, unquoted
 from forensics.engines.sail_sql import Variables, to_sail
@@ -94,6 +94,14 @@ def test_what_cannot_be_chosen_is_said(monkeypatch) -> None:
     with pytest.raises(UsageError) as e:
         engine("sail", master="spark://somewhere:7077")
     assert e.value.where == "--master"
+
+
+@needs_sail
+def test_the_quicker_engine_is_named_only_to_users_of_spark_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FORENSICS_ENGINE", raising=False)
+    assert [quicker(), quicker("spark"), quicker("sail"), quicker(master="spark://somewhere:7077")] == ["sail", "sail", "", ""]
+    monkeypatch.setitem(sys.modules, "pysail", None)
+    assert quicker() == ""
 
 
 def run(code: str, *args: object) -> subprocess.CompletedProcess[str]:
