@@ -32,6 +32,15 @@ FORMS = {
     "limit": "SELECT breaks(id) AS a FROM range(5) LIMIT 4",
     "sort": "SELECT breaks(id) AS a FROM range(5) ORDER BY a",
     "after sort": "SELECT breaks(id) AS a FROM (SELECT id FROM range(5) ORDER BY id DESC LIMIT 5)",
+    "scalar subquery": "SELECT id AS a FROM range(5) WHERE id >= (SELECT min(breaks(id)) FROM range(5))",
+    "in subquery": "SELECT id AS a FROM range(5) WHERE id IN (SELECT breaks(id) FROM range(5))",
+    "not exists": "SELECT a.id AS a FROM range(5) a WHERE NOT EXISTS (SELECT 1 FROM range(5) b WHERE b.id = a.id AND breaks(b.id) > 9)",
+    "intersect": "SELECT id AS a FROM range(5) INTERSECT SELECT breaks(id) FROM range(5)",
+    "except": "SELECT id AS a FROM range(5) EXCEPT SELECT breaks(id) FROM range(5)",
+    "grouping sets": "SELECT sum(breaks(id)) AS a FROM range(5) GROUP BY GROUPING SETS ((id), ())",
+    "common table": "WITH t AS (SELECT breaks(id) AS a FROM range(5)) SELECT x.a FROM t x JOIN t y ON x.a = y.a",
+    "window over it": "SELECT sum(b) OVER (ORDER BY b) AS a FROM (SELECT breaks(id) AS b FROM range(5))",
+    "lambda": "SELECT breaks(size(transform(sequence(1, id), x -> x + 1))) AS a FROM range(1, 5)",
     "explode": "SELECT breaks(a) AS a FROM (SELECT explode(sequence(1, 5)) AS a)",
 }
 
