@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from forensics.report import summary
 from forensics.report.names import Names
 from forensics.report.resources import and_more
+from forensics.wording.formats import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,4 +67,4 @@ def _time(report: Report, at: datetime | None) -> str | None:
 
 def _cells(row: tuple[str | None, ...]) -> Iterator[str]:
     for value in row:
-        yield " ".join(value.split()) if value else "-"
+        yield printable(" ".join(value.split())) if value else "-"

@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyarrow import types
 
 from forensics.scratch import unfinished
+from forensics.wording.formats import printable_lines, printable_texts
 
 _BATCH = 10_000
 
@@ -22,6 +23,7 @@ def write(views: Iterable[tuple[str, pa.Table]], path: Path) -> int:
     """Write each view as a table of its name. A file at `path` is replaced when the new one is complete.
 
     Times are text in UTC (`2026-11-21 07:51:48.840Z`), which SQLite's date functions read; lists, maps and structs are JSON; booleans are 0 and 1.
+    Characters that nobody sees are escapes.
 
     Returns:
         The number of rows.
@@ -57,7 +59,9 @@ def _value(value: Any) -> Any:  # noqa: ANN401  (any value of a view)
     if isinstance(value, datetime):
         return f"{value:%F %T}.{value.microsecond // 1000:03d}Z"
     if isinstance(value, list | dict | tuple):
-        return json.dumps(value, ensure_ascii=False, default=_value)
+        return json.dumps(printable_texts(value), ensure_ascii=False, default=_value)
+    if isinstance(value, str):
+        return printable_lines(value)
     return value
 
 

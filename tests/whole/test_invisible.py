@@ -8,8 +8,12 @@ import gzip
 import io
 import json
 import re
+import sqlite3
 import unicodedata
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import made_case
@@ -23,7 +27,7 @@ from forensics.console import say
 from forensics.errors import UsageError
 from forensics.report import explain, markdown, model, query, text
 from forensics.report.page import case_rows, render
-from forensics.share import perfetto, timesketch
+from forensics.share import perfetto, sqlite, timesketch
 from forensics.wording.formats import printable, printable_lines
 
 #: An instruction in tag characters, and one or more of each other kind.
@@ -56,6 +60,13 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> forensics.Case:
     return forensics.open_case(made_case.written(root, hidden(made_case.rows())).root)
 
 
+def in_sqlite(case: forensics.Case) -> str:
+    with TemporaryDirectory() as folder:
+        sqlite.write([("finding", case.view("finding", "arrow")), ("ownership", case.view("ownership", "arrow"))], Path(folder, "case.db"))
+        with closing(sqlite3.connect(Path(folder, "case.db"))) as connection:
+            return "\n".join(connection.iterdump())
+
+
 def page() -> str:
     report = made_case.made(hidden(made_case.rows()))
     lines = [hidden({**line, "text": f"worked {line['text']}"}) for line in made_case.LINES.values()]
@@ -78,6 +89,7 @@ def decoded(value: Any) -> str:
 OUTPUTS: dict[str, Callable[[forensics.Case], str]] = {
     "text": lambda case: case.report().text(full=True, all_lines=True),
     "first screen": lambda case: case.report().text(),
+    "line for each incident": lambda case: case.report().oneline,
     "Markdown": lambda case: case.report().markdown(all_lines=True),
     "HTML": lambda case: page(),
     "JSON as written": lambda case: case.report().json(),
@@ -90,6 +102,7 @@ OUTPUTS: dict[str, Callable[[forensics.Case], str]] = {
     "CSV": lambda case: exported(query.print_csv, query.stored(case.folder, query.saved("finding"), [])),
     "JSON of rows": lambda case: exported(query.print_json, query.stored(case.folder, query.saved("finding"), [])),
     "Perfetto": lambda case: decoded(json.loads(exported(perfetto.write, model.read(case.folder, model.Filters())))),
+    "SQLite": in_sqlite,
     "Timesketch": lambda case: exported(timesketch.write, case.folder, model.read(case.folder, model.Filters())),
 }  # fmt: skip
 
