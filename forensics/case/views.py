@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
-from forensics import causes
+from forensics import causes, clocks
 from forensics.case import folder as case_folder
 from forensics.case import materialise, view_files
 from forensics.case.integrity import rows_in
@@ -87,9 +87,9 @@ def _texts(thresholds: Mapping[str, int]) -> Mapping[str, str]:
 @cache
 def _code() -> str:
     """Return the SHA-256 of the code that computes views, and of the levels and links of rules that it reads."""
-    files = [file for folder in (importlib.resources.files(causes), sql_dir() / RULES) for file in folder.iterdir()]
-    texts = {file.name: file.read_bytes() for file in files if file.name.endswith((".py", ".toml"))}
-    return hashlib.sha256(b"\0".join(texts[name] for name in sorted(texts))).hexdigest()
+    folders = {"causes": importlib.resources.files(causes), "clocks": importlib.resources.files(clocks), "rules": sql_dir() / RULES}
+    files = {f"{name}/{file.name}": file for name, folder in folders.items() for file in folder.iterdir() if file.name.endswith((".py", ".toml"))}
+    return hashlib.sha256(b"\0".join(files[name].read_bytes() for name in sorted(files))).hexdigest()
 
 
 def outdated(case: Case, thresholds: Mapping[str, int] | None = None) -> str | None:

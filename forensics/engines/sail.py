@@ -149,6 +149,12 @@ class Sail(Engine):
         return rows.selectExpr("*", f"explode(array(1)) AS {_ONE}").drop(_ONE)
 
     def _know(self, name: str, table: pa.Table, schema: StructType, path: Path) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        # Arrow may keep values under a struct that is NULL, and Sail shows them. Parquet keeps none.
+        if any(column.null_count for column in table.columns if pa.types.is_struct(column.type)):
+            table = pq.read_table(path)
         if table.nbytes > _SENT_BYTES:
             self._read(name, path)
         else:  # Arrow cannot make a frame without rows.

@@ -25,6 +25,7 @@ from forensics.case.ingestion import ingest
 from forensics.engines import SAIL, engine, quicker
 from forensics.engines.base import Engine
 from forensics.engines.paths import as_url, quoted, unquoted
+from forensics.engines.rows import types_of
 from forensics.engines.sail_sql import Variables, to_sail
 from forensics.engines.spark import Spark
 from forensics.engines.spark_session import check_s3a
@@ -232,6 +233,14 @@ def test_a_large_case_has_the_same_rows(engines, tmp_path: Path) -> None:
     """Rows that do not pass through this process."""
     case = ingest([SAMPLES / "split-brain-frozen-worker-3.9.1"], tmp_path / "case").case
     assert differences(case, engines, tmp_path, small=False) == []
+
+
+@pytest.mark.engine
+def test_a_field_of_a_struct_that_is_null_is_null(any_engine, tmp_path: Path) -> None:
+    table = pa.table({"step": pa.array([None, {"by_ms": 5}], pa.struct([("by_ms", pa.int64())]))})
+    any_engine.keep_table("stepped", table, types_of(table.schema), tmp_path / "stepped")
+    rows, _ = any_engine.collected(any_engine.query("SELECT step.by_ms AS by_ms FROM stepped"))
+    assert sorted(rows.column("by_ms").to_pylist(), key=str) == [5, None]
 
 
 @pytest.mark.engine
