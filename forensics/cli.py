@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from typer.core import TyperCommand
 
-from forensics import __version__, api, engines, interrupts
+from forensics import __version__, api, engines, interrupts, scratch
 from forensics.api import ReportFormat
 from forensics.console import DEFAULT_CASE, case_option, output_file, progress, say, say_ingested, say_redacted
 from forensics.errors import SHELL, CaseError, ForensicsError, UsageError
@@ -1124,6 +1124,7 @@ def main() -> None:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
+        scratch.sweep()
         try:
             app(prog_name="forensics")
         except SystemExit as e:

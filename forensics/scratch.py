@@ -17,8 +17,6 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-from filelock import FileLock
-
 PREFIX = "kafka-forensics-"
 _LOCK = ".lock"
 #: A process locks its folder within this time.
@@ -43,8 +41,10 @@ class PrivateFolder:
     """
 
     def __init__(self, below: Path | None = None) -> None:
+        from filelock import FileLock
+
         below = Path(tempfile.gettempdir()) if below is None else below
-        _sweep(below)
+        sweep(below)
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=below))  # 0700
         self._lock = FileLock(self.path / _LOCK, mode=0o600, thread_local=False)
         self._lock.acquire()
@@ -109,9 +109,21 @@ def scratch(below: Path) -> Path:
     return folder.path
 
 
-def _sweep(below: Path) -> None:
-    """Remove folders of this user whose process has ended."""
-    for folder in below.glob(PREFIX + "*"):
+def sweep(below: Path | None = None) -> None:
+    """Remove folders of this user whose process has ended.
+
+    Args:
+        below: their parent folder; that of the system by default. What cannot be read or removed stays.
+    """
+    below = Path(tempfile.gettempdir()) if below is None else below
+    names = []
+    with suppress(OSError):
+        names = [name for name in os.listdir(below) if name.startswith(PREFIX)]  # noqa: PTH208  (the names only)
+    if not names:
+        return
+    from filelock import FileLock  # it takes as long to import as a short command has
+
+    for folder in (below / name for name in names):
         with suppress(OSError):
             if folder.is_symlink() or folder.stat().st_uid != os.getuid():
                 continue

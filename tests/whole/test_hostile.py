@@ -77,6 +77,14 @@ def test_what_another_process_could_not_remove_is_removed(tmp_path: Path) -> Non
     assert not left.exists()
 
 
+def test_any_command_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+    left = tmp_path / "kafka-forensics-left"
+    left.mkdir()
+    (left / ".lock").touch()
+    subprocess.run([sys.executable, "-m", "forensics", "--version"], check=True, env={**os.environ, "TMPDIR": str(tmp_path)}, capture_output=True)
+    assert not left.exists()
+
+
 def test_a_folder_of_a_killed_command_is_removed_by_the_next_and_no_other(tmp_path: Path) -> None:
     """Folders of running commands, of other names, and without this program's lock stay."""
     code = "import sys, time; from pathlib import Path; from forensics.scratch import PrivateFolder; kept = PrivateFolder(Path(sys.argv[1])); print(kept.path, flush=True); time.sleep(60)"
