@@ -348,7 +348,8 @@ class _Occurrences:
         facts = _facts(it)
         is_open = facts.get("is_open")
         state = "not_stored" if it["code"] == "not_stored" else "no_coordinator"
-        if it["code"] == "flapping" and facts.get("is_settled") is False:
+        has_flapped = it["code"] == "flapping" or facts.get("flaps") and facts.get("back_ms") is None
+        if has_flapped and facts.get("is_settled") is False:
             return Condition(state)  # the log ends before it shows whether it lost it again
         if is_open if is_open is not None else it["to_ts"] is None:
             return Condition(state, goes_on=self._ends.go_on(facts.get("processes") or (), it["from_ts"]))

@@ -38,8 +38,12 @@ _PACKED = (
 )
 _MARKDOWN = re.compile(r"\.(?:md|markdown)$", re.IGNORECASE)
 _RARE = 50
-#: The beginning of a record without a time of Python's `logging.basicConfig()`.
-_WITH_LOGGER = re.compile(rb"^[ \t>]{0,40}(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):[A-Za-z_][A-Za-z0-9_.]{0,100}:", re.MULTILINE)
+#: A record without a time of Python's `logging.basicConfig()`, or one that ends with the class that wrote it, as those of Kafka's own programs do.
+_WITH_LOGGER = re.compile(
+    rb"^[ \t>]{0,40}(?:(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):[A-Za-z_][A-Za-z0-9_.]{0,100}:"
+    rb"|(?:DEBUG|INFO|WARN|ERROR|FATAL) [^\r\n]{1,4000} \((?:[a-z][a-z0-9_]{0,40}\.){2,12}[A-Z][A-Za-z0-9_$]{0,80}(?::[0-9]{1,6})?\)[ \t\r]{0,9}$)",
+    re.MULTILINE,
+)
 
 
 def is_binary(sample: bytes) -> bool:

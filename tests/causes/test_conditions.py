@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -131,6 +132,26 @@ def test_a_member_that_left_at_its_poll_timeout_is_away_until_a_line_says_that_i
     found = state(root_cause=[cause], client_event=back, **history.views())
     assert found.state == history.expected
     assert found.still == ([] if found.state == "over" else ["process_away"])
+
+
+@pytest.mark.parametrize(
+    ("flaps", "is_settled", "back_ms", "expected"), [(1, False, None, False), (0, False, None, True), (1, True, None, True), (1, False, 50, True)]
+)
+def test_a_coordinator_that_was_lost_again_before_is_back_only_if_the_log_shows_that_it_stays(
+    flaps: int, is_settled: bool, back_ms: int | None, expected: bool
+) -> None:
+    facts = json.dumps({"flaps": flaps, "is_settled": is_settled, "back_ms": back_ms, "is_open": False, "processes": ["c1"]})
+    lost = {
+        "incident_id": "i1",
+        "rule": "coordinator-unavailable",
+        "code": "unknown",
+        "subject": "c1",
+        "from_ts": BEGIN_MS,
+        "to_ts": BEGIN_MS + 100,
+        "facts": facts,
+    }
+    history = History(None, None, None, None, BEGIN_MS + 200)
+    assert (state(occurrence=[lost], **history.views()).state == "over") is expected
 
 
 @settings(max_examples=150, deadline=None)

@@ -472,6 +472,8 @@ def test_a_markdown_text_is_no_log_and_a_log_in_markdown_is() -> None:
     assert not is_log("sample/README.md", text, profile_of(text, packaged()))
     assert looks_like("sample/README.md", text) == "looks like Markdown"
     assert is_log("sample/log.md", log, profile_of(log, packaged()))
+    untimed = b"What the broker prints:\n```\n" + b"INFO [GroupCoordinator 0]: Group g is now empty (kafka.coordinator.group.GroupCoordinator)\n" * 9
+    assert is_log("sample/untimed.md", untimed, profile_of(untimed, packaged()))
 
 
 @pytest.mark.parametrize(
