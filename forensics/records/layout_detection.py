@@ -22,6 +22,7 @@ from forensics.records.layouts import (
     Layout,
     Layouts,
     Wrapper,
+    frame_width,
     has_colours,
     has_entities,
     has_export_times,
@@ -30,6 +31,7 @@ from forensics.records.layouts import (
     read_json_as_far,
     strip_colours,
     without_export_time,
+    without_frame,
 )
 from forensics.records.line_reader import (
     Assembler,
@@ -121,6 +123,9 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
     colours = has_colours(lines)
     if colours:
         lines = [strip_colours(t) for t in lines]
+    width = frame_width(lines)
+    if width:
+        lines = [u for t in lines if (u := without_frame(t))]
     entities = has_entities(lines)
     if entities:
         lines = [read_entities(t) for t in lines]
@@ -141,11 +146,13 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
     profile = _timed_by_collector(profile, looked, lines, layouts, fail) or _with_learned(profile, looked, lines, layouts, fail)
     if profile.wrappers:  # a line of the collector itself may come later than the sample
         headings = tuple(sorted({*headings, *(h.name for h in layouts.headings if h.alone)}))
-    profile = replace(profile, headings=headings, colours=colours, entities=entities, exported=exported, lines=len(lines), joined=joined)
+    profile = replace(
+        profile, headings=headings, colours=colours, framed=width > 0, entities=entities, exported=exported, lines=len(lines), joined=joined
+    )
     if exported:
         offsets = _offsets(([t.encode() for t in whole[:_MAX_TIMES]],), RecordReader(layouts, profile))
         profile = replace(profile, zones=offsets is not None and len(offsets) > 1)
-    most, are_whole = _longest(profile, lines, layouts)
+    most, are_whole = _longest(profile, lines, layouts, width)
     profile = replace(profile, cut=most) if are_whole else replace(profile, folded=most)
     filtered = filtered_by(raw_lines, profile.wrappers)
     profile = replace(profile, filtered=filtered, literal=common_literal(lines) if filtered else "")
@@ -275,23 +282,24 @@ def _timed_by_collector(profile: Profile, looked: _LayoutScore, lines: Sequence[
     return found if score.collected and score.share <= _FEW else None
 
 
-def _longest(profile: Profile, lines: Sequence[str], layouts: Layouts) -> tuple[int, bool]:
+def _longest(profile: Profile, lines: Sequence[str], layouts: Layouts, width: int) -> tuple[int, bool]:
     """Return the length at which all longer lines were broken or cut off, 0 if they were not, and whether they were cut off.
 
-    Many different lines have that length, and none is longer. If few of the lines after them begin a record, these are the rests of broken lines;
+    Many different lines have that length, and none is longer, or it is the `width` of the box around them. If few of the lines after them begin a record, these are the rests of broken lines;
     if most do, and the lines end in many ways, as whole ones do not, the rests are lost.
     """
-    most = max(map(len, lines), default=0)
+    most = width or max(map(len, lines), default=0)
     full = [i for i, text in enumerate(lines[:-1]) if len(text) == most]
     different = {_DIGIT.sub("0", lines[i]) for i in full}  # a repeated long message does not count
-    if most < _NARROWEST or len(different) < _FEWEST_FOLDED or profile.wrappers or profile.json:
+    fewest = 1 if width else _FEWEST_FOLDED
+    if most < _NARROWEST or len(different) < fewest or profile.wrappers or profile.json:
         return 0, False
     reader = RecordReader(layouts, profile)
     starting = sum(reader.start(reader.unwrap(lines[i + 1])) is not None for i in full)
     if starting <= _FEW * len(full):
         return most, False
     ends = {text[-_END:] for text in different}
-    return (most, True) if starting > _MOSTLY * len(full) and len(ends) >= _FEWEST_FOLDED else (0, False)
+    return (most, True) if starting > _MOSTLY * len(full) and len(ends) >= fewest else (0, False)
 
 
 def _has_no_dates(profile: Profile, lines: Sequence[str], layouts: Layouts) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -326,6 +327,10 @@ def _alternation(heads: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(f"{head}()" for head in heads))
 
 
+#: A line between the borders of a box, as programs that show logs in a terminal draw it: one blank beside each border.
+_IN_FRAME = re.compile("[\u2502\u2503\u2551] ?([^\u2502\u2503\u2551]*?) ?[\u2502\u2503\u2551] *")
+
+
 def has_colours(lines: Sequence[str]) -> bool:
     """Return True if lines have ANSI sequences, or a terminal's echo of Ctrl-C; without their escape characters, only if many have."""
     return (
@@ -349,6 +354,19 @@ def has_entities(lines: Sequence[str]) -> bool:
 def read_entities(line: str) -> str:
     """Return the line with the characters that its HTML entities stand for."""
     return _ENTITY.sub(lambda entity: unescape(entity[0]), line) if "&" in line else line
+
+
+def frame_width(lines: Sequence[str]) -> int:
+    """Return the number of characters between the borders of a box that a terminal drew around the lines; 0 if it drew none."""
+    inner = Counter(len(found[1]) for t in lines if (found := _IN_FRAME.fullmatch(t)))
+    width, count = inner.most_common(1)[0] if inner else (0, 0)
+    return width if count > len(lines) / 2 else 0
+
+
+def without_frame(line: str) -> str:
+    """Return the line without the borders of a box, and without the blanks that fill it."""
+    found = _IN_FRAME.fullmatch(line)
+    return found[1].rstrip(" ") if found else line
 
 
 def has_export_times(lines: Sequence[str]) -> bool:

@@ -25,6 +25,7 @@ from forensics.records.layouts import (
     read_json_as_far,
     strip_colours,
     without_export_time,
+    without_frame,
 )
 from forensics.records.timestamps import SECOND, Moment, TimeFormat, Zone, moment_of, offset_beside
 
@@ -60,6 +61,7 @@ class Profile:
         words: names before its records, with their separators; they are removed from continuation lines too.
         colours: True if lines contain ANSI sequences.
         entities: True if lines contain HTML entities in place of special characters.
+        framed: True if a terminal drew a box around the lines.
         exported: True if lines end with the time column of an export.
         zones: True if the times beside those of its records show that these are in several zones.
         json: `record` if lines are JSON records, `wrapper` if JSON objects contain whole lines of another layout, `both` if they contain JSON
@@ -88,6 +90,7 @@ class Profile:
     words: frozenset[str] = frozenset()
     colours: bool = False
     entities: bool = False
+    framed: bool = False
     exported: bool = False
     zones: bool = False
     json: str = ""
@@ -122,6 +125,7 @@ class Profile:
             self.wrappers
             or self.colours
             or self.entities
+            or self.framed
             or self.exported
             or self.zero_runs
             or self.folded
@@ -134,8 +138,9 @@ class Profile:
         )
 
     def clean(self, line: str) -> str:
-        """Return a line without colours and HTML entities."""
+        """Return a line without colours, borders and HTML entities."""
         line = strip_colours(line) if self.colours else line
+        line = without_frame(line) if self.framed else line
         return read_entities(line) if self.entities else line
 
 

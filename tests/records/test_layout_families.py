@@ -346,3 +346,24 @@ def test_a_long_message_that_is_repeated_is_not_folded(tmp_path: Path) -> None:
     )
     found = find_evidence([tmp_path / "a.log"])
     assert (found[0].format.profile.folded, len(read_evidence(found).unrecognised)) == (0, 40)
+
+
+@pytest.mark.parametrize("width", [90, 400])
+def test_a_box_that_a_terminal_drew_around_the_lines_is_no_part_of_them(width: int, tmp_path: Path) -> None:
+    """Longer lines continue in the next row of the box."""
+    begin = datetime(2026, 11, 20, 9, tzinfo=UTC)
+    lines = [
+        f"[{begin + timedelta(seconds=i):%Y-%m-%d %H:%M:%S},{i:03d}] INFO [GroupCoordinator 1]: Stabilized group orders-{'eu' if i % 2 else 'us'} "
+        f"generation {i} (__consumer_offsets-7) with 1 members (kafka.coordinator.group.GroupCoordinator)"
+        for i in range(6)
+    ]
+    rows = [line[at : at + width] for line in lines for at in range(0, len(line), width)]
+    border = "─" * (width + 2)
+    (tmp_path / "a.txt").write_text("\n".join([f"┌{border}┐", *(f"│ {row:<{width}} │" for row in rows), f"└{border}┘"]), encoding="utf-8")
+    (tmp_path / "b.txt").write_text("\n".join(lines), encoding="utf-8")
+    framed, plain = (
+        [{k: v for k, v in e.items() if k in ("ts", "level", "logger", "event", "group_id", "generation", "message")} for e in found.events]
+        for found in (read_evidence(find_evidence([tmp_path / name])) for name in ("a.txt", "b.txt"))
+    )
+    assert framed == plain
+    assert len(framed) == 6
