@@ -15,6 +15,7 @@ import time
 import traceback
 from pathlib import Path
 
+from lab import clients
 from lab.cluster import RECORDING, Run
 from lab.hosts import furnish, inside, missing
 from lab.releases import Release, compile_apps, fetch
@@ -83,7 +84,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="another number changes names, sizes and victims")
     parser.add_argument("--out", type=Path, default=Path("recordings"), help="folder that gets RELEASE-SCENARIO-SEED/")
     parser.add_argument("--no-score", action="store_true", help="record only")
-    parser.add_argument("--inside", nargs=2, type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--inside", nargs=3, type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     scenario, name = SCENARIOS[args.scenario], f"{args.release}-{args.scenario}-{args.seed}"
     try:
@@ -112,10 +113,11 @@ def main() -> int:
     try:
         libs = fetch(release)
         apps = compile_apps(release, libs)
+        client = clients.fetch(scenario.library) if scenario.library else apps
     except RuntimeError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    code = inside([sys.executable, "-m", "lab", *sys.argv[1:], "--inside", str(libs), str(apps)])
+    code = inside([sys.executable, "-m", "lab", *sys.argv[1:], "--inside", str(libs), str(apps), str(client)])
     if code or args.no_score:
         return code
     return subprocess.run([sys.executable, str(SCORE), str(args.out), name], check=False).returncode

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lab import clients
 from lab.hosts import KAFKA, SRV, Hosts, Process, call
 from lab.releases import BROKER_LAYOUT, CONNECT_LAYOUT, Release, log_settings, main_class
 from lab.truth import Sampler, Status, now_ms, tasks_of
@@ -281,6 +282,17 @@ class Run:
         start = lambda: self.java(name, f"{name}/{kind}.log", BROKER_LAYOUT, levels or {}, main, [config, truth], heap)  # noqa: E731
         self.member(kind, name, start, **settings, group=settings.get("group_id"))
 
+    def client(self, name: str, library: str, group: str, topic: str, **settings: object) -> None:
+        """Start our consumer of another client library (`lab/clients.py`); what it prints is its log, and its truth is `truth/NAME.jsonl`."""
+        self.hosts.add(name)
+        log = self.folder / "logs" / name / "consumer.log"
+        config = KAFKA / "config" / f"{name}.json"
+        about = {"bootstrap": self.bootstrap, "group": group, "topic": topic, "client_id": f"orders-{name}", "fault": str(KAFKA / name), **settings}
+        config.write_text(json.dumps(about), encoding="utf-8")
+        command = clients.command(library, KAFKA / "clients", [config, self.folder / "truth" / f"{name}.jsonl"])
+        self.groups.add(group)
+        self.member("consumer", name, lambda: Process(name, command, log), group=group, topic=topic, library=library, **settings)
+
     def watch(self, *groups: str) -> None:
         """Start the program that asks the brokers for transactions, offsets and members of groups, on a host that nothing cuts off."""
         self.hosts.add("watcher")
@@ -405,7 +417,7 @@ class Run:
         self._status.stop()
         self.did("recording ends")
         clients = [m.process for m in self.members.values() if m.kind != "broker"]
-        for number, patience in ((signal.SIGCONT, 0.0), (signal.SIGTERM, 4.0), (signal.SIGKILL, 5.0)):
+        for number, patience in ((signal.SIGCONT, 0.0), (signal.SIGTERM, 9.0), (signal.SIGKILL, 5.0)):
             for process in clients:
                 process.send(number)
             end = time.monotonic() + patience

@@ -55,12 +55,12 @@ def inside(command: Sequence[str]) -> int:
     return subprocess.run([*own, *command], check=False).returncode
 
 
-def furnish(libs: Path, apps: Path) -> None:
-    """Set up the namespaces that this process was started in: names of hosts and `/srv` in memory, the jars below it, a bridge."""
+def furnish(libs: Path, apps: Path, clients: Path) -> None:
+    """Set up the namespaces that this process was started in: names of hosts and `/srv` in memory, jars and programs below it, a bridge."""
     for place in (Path("/run/netns"), SRV):
         place.mkdir(parents=True, exist_ok=True)
         call("mount", "-t", "tmpfs", "tmpfs", str(place))
-    for source, name in ((libs, "libs"), (apps, "apps")):
+    for source, name in ((libs, "libs"), (apps, "apps"), (clients, "clients")):
         (KAFKA / name).mkdir(parents=True)
         call("mount", "--bind", "-o", "ro", str(source), str(KAFKA / name))
     call("ip", "link", "set", "lo", "up")

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lab import cluster
+from lab.clients import LIBRARIES
 from lab.cluster import Run
 
 FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
@@ -75,6 +76,7 @@ class Scenario:
         play: does it.
         leaves: patterns that files of the recording must match, as (glob, regular expression); without them the fault did not happen.
         since: the first release that can play it.
+        library: the client library that its consumers use, if that is not Java's.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Scenario:
     play: Callable[[Run, Names], None]
     leaves: tuple[tuple[str, str], ...]
     since: tuple[int, ...]
+    library: str = ""
 
 
 SCENARIOS: dict[str, Scenario] = {}
@@ -605,3 +608,110 @@ def mirror_maker_twice(run: Run, names: Names) -> None:
     run.wait(40)
     run.restart("broker-2")
     run.wait(15)
+
+
+@dataclass(frozen=True)
+class Clients:
+    """Consumers of one client library in one group.
+
+    Attributes:
+        run: the cluster.
+        names: of the seed.
+        library: its name in `lab/clients.py`.
+        settings: of every consumer, beside those of the scenario.
+    """
+
+    run: Run
+    names: Names
+    library: str
+    settings: dict[str, object]
+
+    def begin(self) -> None:
+        """Start a broker with records to consume."""
+        self.run.brokers()
+        self.run.feed(self.names.topic)
+        self.run.watch(self.names.application)
+
+    def joins(self, name: str, **settings: object) -> None:
+        """Start a consumer and let it join."""
+        ready = assigned(self.run, name)
+        timeouts = {"session_ms": 6000, "heartbeat_ms": 1500, "max_poll_ms": 10_000}
+        self.run.client(name, self.library, self.names.application, self.names.topic, **timeouts, **self.settings, **settings)
+        if self.library == "kafka_go":  # its reader does not say what it was given
+            self.run.wait(8)
+        else:
+            self.run.until(f"{name} has partitions", ready, 40)
+        self.run.wait(4)
+
+
+def frozen_and_killed(clients: Clients) -> None:
+    """Three consumers of the library join one after another; one is frozen past its session timeout; later another is killed and comes back."""
+    run = clients.run
+    clients.begin()
+    for name in ("c1", "c2", "c3"):
+        clients.joins(name)
+    run.freeze("c2", 12)
+    run.wait(12)
+    run.kill("c3")
+    run.wait(13)
+    run.restart("c3")
+    run.wait(12)
+
+
+def slow_then_broker_restarted(clients: Clients) -> None:
+    """Two consumers of the library; one works for longer than max.poll.interval.ms while a third joins; later the broker restarts."""
+    run = clients.run
+    clients.begin()
+    for name in ("c1", "c2"):
+        clients.joins(name)
+    hinder(
+        run,
+        "c1",
+        "blocked",
+        16,
+        lambda: run.client("c3", clients.library, clients.names.application, clients.names.topic, **THIRD, **clients.settings),
+    )
+    run.wait(14)
+    run.stop("broker-1")
+    run.wait(4)
+    run.restart("broker-1")
+    run.wait(22)
+
+
+#: The timeouts of a consumer that joins while another is hindered.
+THIRD: dict[str, object] = {"session_ms": 6000, "heartbeat_ms": 1500, "max_poll_ms": 10_000}
+
+
+def static_ids(clients: Clients) -> None:
+    """Two consumers of the library with static ids; one restarts within its session timeout; then a third process has the other's id."""
+    run = clients.run
+    clients.begin()
+    clients.joins("c1", instance_id="orders-1")
+    clients.joins("c2", instance_id="orders-2")
+    run.stop("c2")
+    run.wait(1)
+    run.restart("c2")
+    run.wait(10)
+    shared = {"instance_id": "orders-1", **THIRD}
+    run.client("c3", clients.library, clients.names.application, clients.names.topic, **shared, **clients.settings)
+    run.did("second owner of instance id orders-1", consumer="c3")
+    run.wait(14)
+
+
+def _of_library(library: str, ending: str, play: Callable[[Clients], None], leaves: tuple[tuple[str, str], ...], **settings: object) -> None:
+    """Enter a scenario of consumers of a library; settings are those of all its consumers."""
+    name = f"{library}_{ending}"
+    notes = (play.__doc__ or "").strip().replace("the library", library.replace("_", "-"))
+    SCENARIOS[name] = Scenario(name, notes, lambda run, names: play(Clients(run, names, library, settings)), leaves, (3, 3), library)
+
+
+KILLED = (("truth/processes.jsonl", '"c2", "state": "stopped"'), ("truth/processes.jsonl", '"c3", "state": "gone"'))
+RESTARTED = (("truth.json", '"broker started"'), ("truth/c2.jsonl", "records_consumed"))
+for _library, _about in LIBRARIES.items():
+    _of_library(_library, "frozen_and_killed", frozen_and_killed, KILLED)
+    _of_library(_library, "slow", slow_then_broker_restarted, RESTARTED)
+    if _about.has_static_ids:
+        _of_library(_library, "static_ids", static_ids, (("truth.json", "second owner"),))
+_of_library("librdkafka", "debug", frozen_and_killed, KILLED, debug="cgrp")
+_of_library("librdkafka", "slow_debug", slow_then_broker_restarted, RESTARTED, debug="cgrp", strategy="cooperative-sticky")
+_of_library("librdkafka", "static_ids_logging", static_ids, (("truth.json", "second owner"),), python_logger=True)

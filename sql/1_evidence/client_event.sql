@@ -21,11 +21,31 @@ WITH polling_thread AS (
   WHERE group_id IS NOT NULL AND client_id IS NULL AND task IS NULL AND NOT thread LIKE 'kafka-coordinator-heartbeat-thread%'
     AND event IN ('coordinator_discovered', 'coordinator_lost', 'joining', 'joined', 'synced', 'partitions_assigned', 'partitions_revoked')
   GROUP BY process_id, instance, group_id HAVING count(DISTINCT thread) = 1
+), kafkajs_member AS (
+  SELECT process_id, instance, group_id, member_id, min(stream_pos) AS from_pos,
+    max(stream_pos) = max(CASE WHEN event = 'rejoin_requested' AND reason LIKE 'The coordinator is not aware%' THEN stream_pos END) AS is_refused
+  FROM event WHERE logger = 'kafkajs' AND member_id IS NOT NULL GROUP BY process_id, instance, group_id, member_id
+), kafkajs_client AS (
+  -- It prints its member id instead of a client id. One whose last line is that the coordinator no longer knows it goes on as the next new member.
+  SELECT process_id, instance, group_id, member_id,
+    first_value(member_id) OVER (PARTITION BY process_id, instance, group_id, nth ORDER BY from_pos) AS who,
+    max(nth) OVER (PARTITION BY process_id, instance, group_id) AS clients
+  FROM (
+    SELECT *, count_if(NOT coalesce(is_after_refusal, false)) OVER (PARTITION BY process_id, instance, group_id ORDER BY from_pos
+      ROWS UNBOUNDED PRECEDING) AS nth
+    FROM (SELECT *, lag(is_refused) OVER (PARTITION BY process_id, instance, group_id ORDER BY from_pos) AS is_after_refusal FROM kafkajs_member)
+  )
 ), member_event AS (
-  SELECT e.*, coalesce(e.task, t.polls, CASE e.logger WHEN 'kafkajs' THEN e.member_id WHEN 'brod_group_coordinator' THEN e.group_id END,
+  SELECT e.*, coalesce(e.task, t.polls, j.who, CASE e.logger WHEN 'brod_group_coordinator' THEN e.group_id END,
       e.thread, '-') AS who, c.kafka_cluster, CASE WHEN e.is_worker THEN c.worker_group_id END AS worker_group_id,
     CASE WHEN e.is_worker THEN c.worker_client_id END AS worker_client_id,
     -- The Java client prints a prefix with its kind, and what it revokes. An assignment without its group may be the application's own.
+    -- sarama names its member and generation only when the generation is over.
+    CASE WHEN e.event = 'partitions_assigned' AND e.client_kind IS NULL THEN lag(CASE WHEN e.event IN ('client_made', 'session_ended')
+      THEN struct(e.member_id, e.generation) END) IGNORE NULLS OVER (PARTITION BY e.process_id, e.instance ORDER BY -e.stream_pos) END AS session,
+    -- franz-go ends its heartbeats with an error of its own if it rejoins by itself.
+    e.event = 'heartbeat_failed' AND lag(CASE WHEN e.event IN ('joining', 'rejoin_requested', 'synced') THEN e.message END) IGNORE NULLS
+      OVER (PARTITION BY e.process_id, e.instance ORDER BY e.stream_pos) LIKE '%forced rejoin quitting heartbeat loop%' AS is_own_error,
     e.client_kind IS NULL AND (e.event = 'rejoin_requested' OR e.assigned_partitions IS NOT NULL AND (e.event = 'partitions_assigned'
       OR e.event IN ('synced', 'assignment_received') AND e.group_id IS NOT NULL)) AS is_unannounced
   FROM (SELECT *, client_kind <=> 'Worker' OR event LIKE 'worker\\_%' AS is_worker FROM event) e
@@ -33,12 +53,14 @@ WITH polling_thread AS (
     AND coalesce(e.stream_pos < c.to_pos, true)
   LEFT JOIN polling_thread t ON t.process_id = e.process_id AND t.instance = e.instance AND t.group_id = e.group_id AND e.client_id IS NULL
     AND e.thread LIKE 'kafka-coordinator-heartbeat-thread%'
+  LEFT JOIN kafkajs_client j ON j.process_id = e.process_id AND j.instance = e.instance AND j.group_id <=> e.group_id AND e.logger = 'kafkajs'
+    AND (j.member_id = e.member_id OR e.event = 'session_ended' AND e.member_id IS NULL AND j.member_id = j.who AND j.clients = 1)
   -- Lines of members that cannot be distinguished prove nothing about any one of them.
   LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND (s.is_worker OR s.client = coalesce(e.client_id, e.task, e.thread, '-'))
   WHERE e.event IN ('coordinator_discovered', 'coordinator_lost', 'coordinator_cleared', 'joining', 'joined', 'join_answered', 'join_failed',
       'synced', 'sync_answered', 'sync_failed', 'rejoin_requested', 'generation_reset', 'heartbeat_failed', 'leaving', 'poll_timeout',
       'member_fenced', 'assignment_computed', 'assignment_received', 'partitions_assigned', 'partitions_revoked', 'partitions_lost', 'reconciling',
-      'session_ended', 'worker_rebalance_started', 'worker_assigned', 'worker_revoking')
+      'session_ended', 'client_made', 'sync_sent', 'worker_rebalance_started', 'worker_assigned', 'worker_revoking')
     -- Members of a share group share partitions, so none of them owns one.
     AND NOT (e.client_kind <=> 'ShareConsumer' AND e.event IN ('assignment_received', 'partitions_assigned', 'partitions_revoked',
       'partitions_lost', 'reconciling'))
@@ -71,9 +93,10 @@ SELECT e.event_id, coalesce(k.kafka_cluster, e.kafka_cluster) AS kafka_cluster, 
   CASE WHEN e.event = 'join_answered' THEN 'joined' WHEN e.event = 'reconciling' THEN 'partitions_assigned'
     WHEN e.event = 'sync_answered' OR e.event = 'assignment_received' AND e.is_unannounced THEN 'synced'
     -- kafka-python and aiokafka print that no heartbeat was answered, and so mark the coordinator dead.
-    WHEN e.event = 'heartbeat_failed' AND e.error LIKE 'Heartbeat session expired%' THEN 'coordinator_lost' ELSE e.event END AS event,
-  coalesce(e.client_id, e.worker_client_id) AS client_id, e.group_instance_id, e.task, e.member_id,
-  CASE WHEN e.generation >= 0 THEN e.generation END AS generation, e.protocol, e.coordinator,
+    WHEN e.event = 'heartbeat_failed' AND e.error LIKE 'Heartbeat session expired%' THEN 'coordinator_lost'
+    WHEN e.is_own_error THEN 'rejoin_requested' ELSE e.event END AS event,
+  coalesce(e.client_id, e.worker_client_id) AS client_id, e.group_instance_id, e.task, coalesce(e.member_id, e.session.member_id) AS member_id,
+  CASE WHEN e.generation >= 0 THEN e.generation ELSE e.session.generation END AS generation, e.protocol, e.coordinator,
   -- librdkafka prints the broker; Kafka's own clients print the node id of the coordinator connection.
   coalesce(e.coordinator_node, CASE WHEN e.event LIKE 'coordinator\\_%' AND e.broker_id >= 0 THEN 2147483647 - e.broker_id END) AS coordinator_node,
   e.leader_member_id, map_keys(e.assignment) AS roster, e.reason, e.cause, e.error,

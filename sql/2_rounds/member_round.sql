@@ -17,6 +17,7 @@ CREATE OR REPLACE TEMPORARY VIEW member_round (
     returns to a stable group, or in a log that begins in the middle',
   is_static       COMMENT 'True for a static member',
   joining_count   COMMENT 'How many times (Re-)joining was printed before it joined',
+  asks_with_id    COMMENT 'True if its client also prints the request with which a new member returns with its id, not only the first one',
   joining_first   COMMENT 'First (Re-)joining: time, event',
   joining_second COMMENT 'Second (Re-)joining: time, event',
   joining_last    COMMENT 'The last (Re-)joining, which was answered: time, event',
@@ -143,6 +144,9 @@ WITH named_round AS (
     AND n.generation = p.generation
   LEFT JOIN history_incarnation h ON h.kafka_cluster = p.kafka_cluster AND h.group_id = p.group_id AND h.history = p.history
   LEFT JOIN last_incarnation l ON l.kafka_cluster = p.kafka_cluster AND l.group_id = p.group_id
+), static_name AS (
+  -- Only Java's client prints that it is static. A coordinator names the group.instance.id, with which the id of a static member begins.
+  SELECT DISTINCT group_id, group_instance_id FROM event_row WHERE broker_id IS NOT NULL AND group_instance_id IS NOT NULL AND group_id IS NOT NULL
 ), created_id AS (
   SELECT member_id, min_by(named_struct('at_ms', unix_millis(ts), 'event_id', event_id, 'process_id', process_id,
     'must_rejoin', message LIKE '%request the member to rejoin%', 'generation', next_generation), ts) AS made
@@ -158,9 +162,12 @@ SELECT r.kafka_cluster, r.group_id, g.incarnation, r.generation, r.process_id, r
   -- The first logged round of an id is its entry only if no other generation came between.
   r.round = min(r.round) OVER (PARTITION BY r.process_id, r.client, r.member_id) AND coalesce(m.made.generation = r.generation, false) AS is_entry,
   -- A member that revokes its partitions and then asks to join asks for the first time.
-  r.group_instance_id IS NULL AND (r.round > 1 OR r.is_found OR coalesce(r.taken_ms <= r.joining_first_ms, false)) AS is_fresh,
-  r.group_instance_id IS NOT NULL AS is_static,
-  r.joining_count, struct(r.joining_first_ms AS at_ms, r.joining_first_id AS event_id) AS joining_first,
+  -- Without the coordinator's log it is unknown whether a member of another library is static, unless it keeps its id.
+  coalesce(r.group_instance_id, t.group_instance_id) IS NULL AND (r.client_id IS NOT NULL OR b.process_id IS NOT NULL
+    OR coalesce(r.member_id = lag(r.member_id) OVER (PARTITION BY r.process_id, r.group_id, r.client ORDER BY r.round), false))
+    AND (r.round > 1 OR r.is_found OR coalesce(r.taken_ms <= r.joining_first_ms, false)) AS is_fresh,
+  coalesce(r.group_instance_id, t.group_instance_id) IS NOT NULL AS is_static,
+  r.joining_count, r.client_id IS NOT NULL AS asks_with_id, struct(r.joining_first_ms AS at_ms, r.joining_first_id AS event_id) AS joining_first,
   struct(r.joining_second_ms AS at_ms, r.joining_second_id AS event_id) AS joining_second,
   struct(r.joining_last_ms AS at_ms, r.joining_last_id AS event_id) AS joining_last, struct(r.rejoin_ms AS at_ms, r.rejoin_id AS event_id) AS rejoin,
   struct(coalesce(r.joined_ms, r.synced_ms) AS at_ms, coalesce(r.joined_id, r.synced_id) AS event_id) AS joined,
@@ -175,3 +182,4 @@ JOIN round_incarnation g ON g.kafka_cluster = r.kafka_cluster AND g.group_id = r
 LEFT JOIN broker_generation b
   ON b.kafka_cluster = r.kafka_cluster AND b.group_id = r.group_id AND b.incarnation = g.incarnation AND b.generation = r.generation
 LEFT JOIN created_id m ON m.member_id = r.member_id
+LEFT JOIN static_name t ON t.group_id = r.group_id AND t.group_instance_id = left(r.member_id, length(r.member_id) - 37)

@@ -25,6 +25,7 @@ WITH membership_end AS (
   WHERE e.member_id IS NOT NULL AND (
     e.event IN ('leaving', 'member_left', 'member_expired', 'member_fenced_by_broker')
     OR e.event = 'heartbeat_failed' AND coalesce(e.error, e.cause, e.reason) RLIKE 'UNKNOWN_MEMBER_ID|member id ([^ ]+ )?is not valid'
+    OR e.event = 'rejoin_requested' AND e.reason LIKE 'The coordinator is not aware of this member%'
     OR e.event = 'member_fenced' AND e.cause RLIKE '(?i)unknown|fenced')
   GROUP BY e.kafka_cluster, e.member_id, e.process_id, e.event, e.state_to
   HAVING count(*) = 1
@@ -41,6 +42,16 @@ WITH membership_end AS (
   ) c
   LEFT ANTI JOIN (SELECT DISTINCT member_id FROM member_round) m ON m.member_id = c.member_id
   WHERE c.event = 'rejoin_requested' AND c.member_id IS NOT NULL AND c.reason LIKE 'need to re-join with the given member-id%'
+), kafkajs_entry AS (
+  -- kafkajs prints no generation. Its first member of a group asks after the consumer is started, and has its id when it prints it.
+  SELECT process_id, group_id, asked, min_by(member_id, stream_pos) AS member_id, min(struct(stream_pos, at_ms, event_id)) AS received
+  FROM (
+    SELECT *, min(CASE WHEN event = 'client_made' THEN struct(stream_pos, at_ms, event_id) END)
+      OVER (PARTITION BY process_id, instance, group_id ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS asked
+    FROM client_event WHERE event IN ('client_made', 'synced') AND instance = 0
+  )
+  WHERE event = 'synced' AND member_id IS NOT NULL AND generation IS NULL AND asked IS NOT NULL
+  GROUP BY process_id, group_id, asked
 ), coordinator_mention AS (
   -- Its coordinator's lines about such a member.
   SELECT process_id, group_id, member_id, min(CASE WHEN event = 'member_added' THEN struct(unix_millis(ts) AS at_ms, event_id) END) AS made,
@@ -97,7 +108,7 @@ WITH membership_end AS (
   CASE WHEN is_entry AND (joining_count >= 2 OR NOT made.must_rejoin) THEN
     named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', joining_first,
       't', made.process_id, 'later', struct(made.at_ms AS at_ms, made.event_id AS event_id)) END,
-  CASE WHEN is_entry AND joining_count >= 2 AND made.must_rejoin THEN
+  CASE WHEN is_entry AND joining_count >= 2 AND asks_with_id AND made.must_rejoin THEN
     named_struct('rule', 'the broker assigned an id, then the member asked with it', 'f', made.process_id,
       'first', struct(made.at_ms AS at_ms, made.event_id AS event_id), 't', process_id, 'later', joining_last) END
   )) e AS rule, f, first, t, later
@@ -131,6 +142,16 @@ WITH membership_end AS (
       'later', made), named_struct('rule', 'the broker assigned an id, then the member received it', 'f', broker, 'first', made, 't', process_id,
       'later', received), named_struct('rule', 'a new member asked with its id, then the rebalance that names it began', 'f', process_id, 'first',
       asked_again, 't', broker, 'later', prepared))) e AS rule, f, first, t, later
+  UNION ALL
+  SELECT e.rule, e.f, e.first, e.t, e.later
+  FROM (
+    SELECT k.process_id, struct(k.asked.at_ms AS at_ms, k.asked.event_id AS event_id) AS asked,
+      struct(k.received.at_ms AS at_ms, k.received.event_id AS event_id) AS received, n.process_id AS broker, n.made
+    FROM kafkajs_entry k JOIN coordinator_mention n ON n.group_id = k.group_id AND n.member_id = k.member_id
+  )
+  LATERAL VIEW inline(array(named_struct('rule', 'the member asked, then the broker made its id', 'f', process_id, 'first', asked, 't', broker,
+      'later', made), named_struct('rule', 'the broker assigned an id, then the member received it', 'f', broker, 'first', made, 't', process_id,
+      'later', received))) e AS rule, f, first, t, later
   UNION ALL
   SELECT e.rule, e.f, e.first, e.t, e.later
   FROM (

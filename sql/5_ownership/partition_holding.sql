@@ -49,7 +49,9 @@ WITH last_open_line AS (
   GROUP BY process_id, instance, group_id, client
 ), assignment_line AS (
   SELECT kafka_cluster, group_id, process_id, instance, client, stream_pos, at_ms, event_id, event,
-    coalesce(member_id, lag(member_id) IGNORE NULLS OVER w) AS member_id, coalesce(generation, lag(generation) IGNORE NULLS OVER w) AS generation,
+    -- A session that has ended is not the one of the next assignment.
+    coalesce(member_id, lag(CASE WHEN event <> 'session_ended' THEN member_id END) IGNORE NULLS OVER w) AS member_id,
+    coalesce(generation, lag(CASE WHEN event <> 'session_ended' THEN generation END) IGNORE NULLS OVER w) AS generation,
     lead(event) OVER w AS next_event, partitions
   FROM client_event WHERE NOT is_worker
   WINDOW w AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos)
@@ -75,14 +77,16 @@ WITH last_open_line AS (
       FROM event WHERE event = 'client_closed' AND client_id IS NOT NULL
     )
   )
-  WHERE event = 'leaving' AND NOT is_overdue OR event = 'client_closed' OR event IN ('joining', 'joined', 'synced')
+  WHERE event = 'leaving' AND NOT is_overdue OR event IN ('client_closed', 'client_made') OR event IN ('joining', 'joined', 'synced')
     AND coalesce(protocol, '') NOT LIKE '%cooperative%' AND coalesce(protocol, '') NOT LIKE 'stream%'
 ), unlisted_loss AS (
   -- A consumer loses all partitions, and the line that names them is missing: it reports this, or (kafkajs) that it must rejoin as another member, or
   -- it has another, complete assignment.
-  SELECT process_id, instance, client, stream_pos, at_ms, event_id, CASE event WHEN 'rejoin_requested' THEN 'lost' ELSE 'assigned_again' END AS how
+  SELECT process_id, instance, client, stream_pos, at_ms, event_id,
+    CASE WHEN event IN ('rejoin_requested', 'session_ended') THEN 'lost' ELSE 'assigned_again' END AS how
   FROM client_event
-  WHERE is_unannounced AND (event <> 'rejoin_requested' OR reason LIKE 'The coordinator is not aware of this member%')
+  WHERE event = 'session_ended' AND reason IS NOT NULL
+    OR is_unannounced AND (event <> 'rejoin_requested' OR reason LIKE 'The coordinator is not aware of this member%')
   UNION ALL
   SELECT process_id, instance, client, stream_pos, at_ms, event_id, 'lost'
   FROM (

@@ -8,8 +8,10 @@
 -- means trouble of the coordinator. Kinds: coordinator (trouble of the coordinator), closed (its client had been closed), over (its process had
 -- ended), slow (heartbeats arrived, but it did not rejoin), silent (its log ends), silent_unsure (its log ends, and lines may be missing:
 -- its coordinator was in trouble then, its file is filtered or could not be read completely, or its coordinator shows a member of its name later that
--- has no log), unnoticed (its client logs nothing about it), paused, cut_off, slow_or_paused, paused_or_cut_off, refused (only the refusal is known),
--- abandoned (its process is unknown, but none of the candidates was in trouble), nobody (its process is unknown).
+-- has no log, or its clock cannot be compared), returned (its clock cannot be compared, and its coordinator shows that it joined again), replaced (a
+-- new client took its place without any line about the loss), unnoticed (its client logs nothing about it), paused, cut_off, slow_or_paused,
+-- paused_or_cut_off, refused (only the refusal is known), abandoned (its process is unknown, but none of the candidates was in trouble), nobody (its
+-- process is unknown).
 CREATE OR REPLACE TEMPORARY VIEW lost_membership (
   kafka_cluster, group_id,
   loss_id        COMMENT 'Event of the removal and member id, or the refusal if the coordinator''s log is missing',
@@ -41,6 +43,7 @@ CREATE OR REPLACE TEMPORARY VIEW lost_membership (
   first_found_ms COMMENT 'It found its coordinator at this time, the first time after it had noticed',
   refused_id     COMMENT 'Event that refuses it; NULL: none',
   again_ms       COMMENT 'A member of its name that has no log joined at this time at the latest (reference clock); NULL: none did',
+  returned_ms    COMMENT 'Another member of its name and process joined at this time at the latest (reference clock); NULL: none did',
   back_ms        COMMENT 'Member again at this time',
   back_id        COMMENT 'Its event',
   candidates     COMMENT 'abandoned: the processes of the clients that it may have been; NULL: another kind'
@@ -131,6 +134,18 @@ WITH covered_generation AS (
   JOIN later_join j ON j.broker = r.broker AND j.group_id = r.group_id AND j.pos > x.stream_pos
     AND j.name = regexp_replace(r.member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '')
   JOIN clock_offset o ON o.process_id = j.broker AND o.is_island_reference
+), later_join_of_process AS (
+  -- The first member of the same process and name that the coordinator lets in after the removal.
+  SELECT r.loss_id, min(unix_millis(e.ts) - o.lo_ms) AS returned_ms
+  FROM any_loss r
+  JOIN event x ON x.event_id = r.removed_id
+  JOIN member_place p ON p.group_id = r.group_id AND p.process_id = r.process_id AND p.member_id <> r.member_id
+    AND left(p.member_id, length(p.member_id) - 36) = left(r.member_id, length(r.member_id) - 36)
+  JOIN event e ON e.process_id = r.broker AND e.group_id = r.group_id AND e.member_id = p.member_id AND e.stream_pos > x.stream_pos
+    AND e.broker_id IS NOT NULL AND (e.event IN ('member_added', 'member_joined')
+      OR e.event = 'rebalance_preparing' AND e.reason LIKE 'Adding new member%')
+  JOIN clock_offset o ON o.process_id = r.broker AND o.is_island_reference
+  GROUP BY r.loss_id
 ), removal_by_name AS (
   -- A coordinator makes a member id from the client id and a UUID. Old clients do not print the id; later ones print it after the response.
   SELECT *, count(*) OVER (PARTITION BY kafka_cluster, group_id, client_id ORDER BY removed_lo_ms RANGE UNBOUNDED PRECEDING) AS members
@@ -215,12 +230,18 @@ SELECT r.kafka_cluster, r.group_id, r.loss_id, r.member_id, r.process_id, r.inst
     WHEN s.loss_id IS NOT NULL AND coalesce(a.after_ms, r.refused_ms) IS NOT NULL THEN 'coordinator'
     WHEN r.was_closed THEN 'closed'
     WHEN (e.process_id IS NOT NULL OR p.ending_ms <= r.own_lo_ms) AND a.after_ms IS NULL AND r.refused_ms IS NULL THEN 'over'
+    -- Its own lines cannot be compared with the removal, so they do not show that its log ends.
+    WHEN coalesce(r.own_lo_ms, r.own_hi_ms, r.noticed_ms) IS NULL THEN CASE WHEN w.loss_id IS NULL THEN 'silent_unsure' ELSE 'returned' END
     -- A member that was refused was still running.
     WHEN a.after_ms IS NULL AND r.refused_ms IS NULL
       THEN CASE WHEN coalesce(s.loss_id, g.loss_id, u.process_id, q.loss_id) IS NULL THEN 'silent' ELSE 'silent_unsure' END
     -- Its heartbeats continued, so it learns of the removal from the next one.
     WHEN r.how = 'rebalance' AND r.noticed_event <> 'coordinator_lost' AND r.noticed_ms <= r.own_hi_ms + coordinator_together_ms THEN 'slow'
     WHEN r.how = 'rebalance' THEN 'slow_or_paused'
+    -- A client that had lost its membership would have been refused when it returned. One that joins soon after the first line of its process is
+    -- new, in a process that prints no start.
+    WHEN r.noticed_ms IS NULL AND r.how = 'session' AND p.instance = 0 AND p.start_ms IS NULL
+      AND coalesce(r.back_ms - a.after_ms <= coordinator_settled_ms, w.loss_id IS NOT NULL) THEN 'replaced'
     WHEN r.noticed_ms IS NULL THEN 'unnoticed'
     WHEN r.noticed_event = 'coordinator_lost' AND r.noticed_ms > r.own_hi_ms + heartbeat_late_ms
       -- While it waits for the response to a join request it sends no heartbeats and does not check its session.
@@ -239,7 +260,7 @@ SELECT r.kafka_cluster, r.group_id, r.loss_id, r.member_id, r.process_id, r.inst
   END AS kind,
   r.answered_ms, coalesce(a.before_ms, d.sent_ms) AS before_ms, coalesce(a.after_ms, r.refused_ms) AS after_ms, r.noticed_ms,
   r.noticed.event_id AS noticed_id, r.noticed_event AS noticed, r.last_lost_ms, r.found_ms, r.first_found_ms, r.refused.event_id AS refused_id,
-  g.again_ms, r.back_ms, r.back_id, n.processes AS candidates
+  g.again_ms, w.returned_ms, r.back_ms, r.back_id, n.processes AS candidates
 FROM loss_on_clock r LEFT JOIN surrounding_line a ON a.loss_id = r.loss_id
 LEFT JOIN late_cancellation d ON d.loss_id = r.loss_id
 LEFT JOIN paused_coordinator_loss z ON z.loss_id = r.loss_id
@@ -250,5 +271,6 @@ LEFT JOIN client_close c ON c.loss_id = r.loss_id
 LEFT JOIN clock_offset k ON k.process_id = r.process_id AND k.is_island_reference
 LEFT JOIN namesake n ON n.loss_id = r.loss_id
 LEFT JOIN later_namesake g ON g.loss_id = r.loss_id
+LEFT JOIN later_join_of_process w ON w.loss_id = r.loss_id
 LEFT JOIN (SELECT DISTINCT process_id FROM evidence_file WHERE status = 'read' AND note IS NOT NULL) u ON u.process_id = r.process_id
 LEFT JOIN doubtful_loss q ON q.loss_id = r.loss_id

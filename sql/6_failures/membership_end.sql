@@ -31,7 +31,8 @@ WITH classified_event AS (
       WHEN event = 'coordinator_lost' THEN 'lost'
       WHEN event = 'coordinator_discovered' THEN 'found'
       WHEN event = 'joining' THEN 'asked'
-      WHEN event = 'member_fenced' AND group_instance_id IS NULL OR event IN ('heartbeat_failed', 'join_failed', 'sync_failed', 'generation_reset')
+      WHEN event = 'member_fenced' AND group_instance_id IS NULL OR reason LIKE 'The coordinator is not aware of this member%'
+        OR event IN ('heartbeat_failed', 'join_failed', 'sync_failed', 'generation_reset')
         AND coalesce(cause, error, reason, '')
           RLIKE '(?i:unknown.?member)|not aware of this member|member id|member_id was not|member is not known|is unknown|FENCED_MEMBER'
         THEN 'refused' END AS kind

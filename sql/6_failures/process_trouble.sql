@@ -1,7 +1,7 @@
 -- One row per time that one process by itself was paused, cut off, killed or too slow to poll, including cases in which these cannot be
 -- distinguished.
 -- Reads: lost_membership, process_ending, process_life, process_cluster, generation, clock_offset, fact_line, client_event, join_round
--- Reads: coordinator_outage, silent_member, process_pause
+-- Reads: coordinator_outage, silent_member, process_pause, event
 -- Grain: trouble_id
 -- The evidence is the lost memberships of its members, or connections that fail for long while members in other processes keep theirs.
 CREATE OR REPLACE TEMPORARY VIEW process_trouble (
@@ -129,12 +129,14 @@ WITH connection_line AS (
       WHEN j.first_found_ms - j.noticed_ms > heartbeat_late_ms THEN j.noticed_lo_ms
       ELSE j.last_lost_ms - j.ahead_hi_ms END AS to_lo_ms,
     CASE WHEN j.kind LIKE 'silent%' THEN CAST(NULL AS BIGINT)
-      WHEN j.kind IN ('paused_or_cut_off', 'slow_or_paused') THEN coalesce(j.found_ms, j.back_ms) - j.ahead_lo_ms
+      WHEN j.kind = 'returned' THEN j.returned_ms
+      WHEN j.kind IN ('paused_or_cut_off', 'slow_or_paused') THEN coalesce(coalesce(j.found_ms, j.back_ms) - j.ahead_lo_ms, j.returned_ms)
       WHEN j.kind <> 'cut_off' THEN coalesce(j.noticed_ms, j.after_ms) - j.ahead_lo_ms
       WHEN j.first_found_ms - j.noticed_ms > heartbeat_late_ms THEN j.first_found_ms - j.ahead_lo_ms
       ELSE j.found_ms - j.ahead_lo_ms END AS to_hi_ms,
     j.reference_process_id, filter(array(j.removed_id, j.noticed_id, j.refused_id, j.back_id), x -> x IS NOT NULL) AS witness
-  FROM loss_on_clock j WHERE j.kind IN ('paused', 'cut_off', 'paused_or_cut_off', 'silent', 'silent_unsure', 'slow', 'slow_or_paused')
+  FROM loss_on_clock j
+  WHERE j.kind IN ('paused', 'cut_off', 'paused_or_cut_off', 'replaced', 'returned', 'silent', 'silent_unsure', 'slow', 'slow_or_paused')
   UNION ALL
   SELECT a.kafka_cluster, w.worker_group_id, a.process_id, a.instance, CAST(NULL AS STRING), 'cut_off', false, a.from_ms, a.to_ms,
     -- A connection that fails was attempted some time before.
@@ -186,6 +188,9 @@ WITH connection_line AS (
     max(reference_process_id) AS reference_process_id, min(own_from_ms) AS own_from_ms,
     slice(array_distinct(flatten(sort_array(collect_list(witness)))), 1, 16) AS witness
   FROM weighted_evidence GROUP BY process_id, instance, is_placed, episode
+), busy_client AS (
+  -- kafkajs and ruby-kafka send heartbeats between records or batches only: one that works for too long on one is removed like one that is cut off.
+  SELECT DISTINCT process_id, instance FROM event WHERE logger IN ('kafkajs', 'ruby.kafka')
 ), session_start AS (
   -- A coordinator that loads a group, or completes a generation, begins the sessions of its members anew.
   SELECT l.loss_id, l.member_id FROM loss_on_clock l
@@ -223,20 +228,31 @@ SELECT left(sha2(concat_ws('|', 'trouble', e.process_id, e.instance, CAST(e.own_
     WHEN array_contains(e.kinds, 'cut_off') AND NOT array_contains(e.kinds, 'paused') THEN 'member_cut_off'
     WHEN e.kinds = array('slow') THEN 'poll_too_slow'
     ELSE 'unknown' END AS cause,
-  CASE WHEN array_contains(e.kinds, 'cut_off') AND NOT array_contains(e.kinds, 'paused') THEN CAST(array() AS ARRAY<STRING>)
-    -- Its log may lack the lines of its return.
-    WHEN array_contains(e.kinds, 'silent_unsure') THEN array('lines_missing', 'member_cut_off', 'process_killed', 'process_paused')
-    -- A process that did not rejoin in time may have been slow.
-    WHEN array_contains(e.kinds, 'silent') AND e.is_late THEN array('member_cut_off', 'poll_too_slow', 'process_killed', 'process_paused')
-    WHEN array_contains(e.kinds, 'silent') THEN array('member_cut_off', 'process_killed', 'process_paused')
-    WHEN array_contains(e.kinds, 'slow_or_paused') THEN array('member_cut_off', 'poll_too_slow', 'process_paused')
-    WHEN array_contains(e.kinds, 'paused') AND NOT array_contains(e.kinds, 'cut_off') OR e.kinds = array('slow') THEN CAST(array() AS ARRAY<STRING>)
-    ELSE array('member_cut_off', 'process_paused') END AS alternatives,
+  CASE WHEN b.process_id IS NOT NULL AND size(e.alternatives) > 0 THEN array_sort(array_union(e.alternatives, array('poll_too_slow')))
+    ELSE e.alternatives END AS alternatives,
   -- It began by the first evidence of it, and ended by the first evidence of its end.
   least(e.latest_lo_ms, e.from_hi_ms) AS from_lo_ms, e.from_hi_ms,
   CASE WHEN e.first_to_hi_ms IS NOT NULL THEN least(greatest(e.from_hi_ms, e.to_lo_ms), greatest(e.first_to_hi_ms, e.to_lo_ms)) END AS to_lo_ms,
   CASE WHEN e.first_to_hi_ms IS NOT NULL THEN greatest(e.first_to_hi_ms, e.to_lo_ms) END AS to_hi_ms, e.reference_process_id, e.witness
-FROM episode e
+FROM (
+  SELECT *,
+    CASE WHEN array_contains(e.kinds, 'cut_off') AND NOT array_contains(e.kinds, 'paused') THEN CAST(array() AS ARRAY<STRING>)
+      -- Its log may lack the lines of its return.
+      WHEN array_contains(e.kinds, 'silent_unsure') THEN array('lines_missing', 'member_cut_off', 'process_killed', 'process_paused')
+      -- A process that did not rejoin in time may have been slow.
+      WHEN array_contains(e.kinds, 'silent') AND e.is_late THEN array('member_cut_off', 'poll_too_slow', 'process_killed', 'process_paused')
+      WHEN array_contains(e.kinds, 'silent') THEN array('member_cut_off', 'process_killed', 'process_paused')
+      WHEN e.kinds = array('replaced') THEN array('process_killed', 'process_restarted')
+      WHEN array_contains(e.kinds, 'returned') AND e.is_late
+        THEN array('member_cut_off', 'poll_too_slow', 'process_killed', 'process_paused', 'process_restarted')
+      WHEN arrays_overlap(e.kinds, array('returned', 'replaced'))
+        THEN array('member_cut_off', 'process_killed', 'process_paused', 'process_restarted')
+      WHEN array_contains(e.kinds, 'slow_or_paused') THEN array('member_cut_off', 'poll_too_slow', 'process_paused')
+      WHEN array_contains(e.kinds, 'paused') AND NOT array_contains(e.kinds, 'cut_off') OR e.kinds = array('slow') THEN CAST(array() AS ARRAY<STRING>)
+      ELSE array('member_cut_off', 'process_paused') END AS alternatives
+  FROM episode e
+) e
+LEFT JOIN busy_client b ON b.process_id = e.process_id AND b.instance = e.instance
 UNION ALL
 SELECT left(sha2(concat_ws('|', 'over', o.process_id, o.instance), 256), 12) AS trouble_id, o.kafka_cluster,
   array_sort(coalesce(o.group_ids, filter(array(w.worker_group_id), g -> g IS NOT NULL))) AS group_ids, o.process_id, o.instance,

@@ -87,7 +87,7 @@ def test_a_scenario_can_be_played_and_its_deeds_read(rehearse, name, seed):
     assert recording.start_ms <= recording.end_ms
     for deed in recording.deeds:
         kind = deed["did"].split(" ")[0]
-        assert deed["did"] in ("scenario ends", "recording ends", "brokers started") or {kind, "connector", "partition"} & {*deed}, deed
+        assert deed["did"] in ("scenario ends", "recording ends", "brokers started") or {kind, "connector", "partition", "consumer"} & {*deed}, deed
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

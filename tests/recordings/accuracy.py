@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from causes import Causes
+from libraries import library_lines
 from posted import posted_lines
 from scoring import Score
 from truth import Recording
@@ -20,6 +21,7 @@ class Result:
     recording: Recording
     generations: Score = field(default_factory=Score)
     ownership: Score = field(default_factory=Score)
+    holdings: Score = field(default_factory=Score)
     clocks: Score = field(default_factory=Score)
     producers: Score = field(default_factory=Score)
     streams: Score = field(default_factory=Score)
@@ -100,6 +102,7 @@ def notes(result: Result) -> list[str]:
         ("generation", result.generations.wrong),
         ("clock", result.clocks.wrong),
         ("ownership", result.ownership.wrong),
+        ("partition", result.holdings.wrong),
         ("producer", result.producers.wrong),
         ("stream task", result.streams.wrong),
         ("failed task", result.failures.wrong),
@@ -197,6 +200,7 @@ def markdown(tables_of: dict[str, list[Result]], thinned: list[Thinned]) -> str:
         lines += ["", *(f"- {name}: {note}" for name, note in wrong), ""] if wrong else [""]
     lines += thinned_lines(thinned) if thinned else []
     lines += posted_lines()
+    lines += library_lines()
     lines += [
         "## How to reproduce it",
         "",

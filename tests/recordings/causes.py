@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from scoring import EDGE_MS, INFINITE, Clock, Row, owner_of
 from truth import SAMPLE_MS, Recording, member_of
@@ -13,6 +14,8 @@ from truth import SAMPLE_MS, Recording, member_of
 RESTARTS = frozenset({"process_restarted", "deployment"})
 #: Deletions of one connector that are one too many to be a change of mind.
 CHURN = 3
+#: Client libraries whose members leave, or are removed, when their application does not go on for long.
+_LEAVES_WHEN_SLOW = ("librdkafka", "kafkajs", "kafka_python", "aiokafka")
 #: Effects of a scenario that no single fault shows.
 SCENARIOS = {
     "connector_declared_twice": "duplicate_declaration",
@@ -63,7 +66,13 @@ class Causes:
 
 def done(recording: Recording) -> list[Done]:
     """Return all injected faults of a recording that are root causes."""
-    return [*_to_processes(recording), *_to_brokers(recording), *_to_connectors(recording), *_all_the_time(recording)]
+    return [
+        *_to_processes(recording),
+        *_by_their_application(recording),
+        *_to_brokers(recording),
+        *_to_connectors(recording),
+        *_all_the_time(recording),
+    ]
 
 
 def _to_processes(recording: Recording) -> Iterator[Done]:
@@ -89,6 +98,29 @@ def _to_processes(recording: Recording) -> Iterator[Done]:
             yield Done(RESTARTS, frozenset({name, group}), began, over("started"), told)
 
 
+def _without_broker(recording: Recording) -> list[tuple[int, int]]:
+    downs = [int(d["t_ms"]) for d in recording.deeds if d["did"] == "broker stopping"]
+    return [
+        (at, min([int(d["t_ms"]) for d in recording.deeds if d["did"] == "broker started" and d["t_ms"] > at] or [recording.end_ms])) for at in downs
+    ]
+
+
+def _by_their_application(recording: Recording) -> Iterator[Done]:
+    """Yield each time in which a consumer of another client library did not go on for longer than its `max_poll_ms`, according to its own truth."""
+    for name in recording.named("consumer"):
+        limit_ms = next((d.get("max_poll_ms") for d in recording.deeds if d["did"] == "consumer started" and d["consumer"] == name), None)
+        library = next((d.get("library") for d in recording.deeds if d["did"] == "consumer started" and d["consumer"] == name), None)
+        if library not in _LEAVES_WHEN_SLOW:
+            continue
+        times = [line["timestamp"] for line in recording.said_by(name)]
+        away = recording.freezes(name) + recording.dead(name)
+        if library != "librdkafka":  # it says so also of an application that waits for a commit because its broker is down
+            away += _without_broker(recording)
+        for before, after in pairwise(times):
+            if limit_ms and after - before > limit_ms - EDGE_MS and not any(a < after and b > before for a, b in away):
+                yield Done(frozenset({"poll_too_slow"}), frozenset({name}), None, None, f"{name} did not poll for {after - before} ms")
+
+
 def _to_brokers(recording: Recording) -> Iterator[Done]:
     for n, deed in enumerate(recording.deeds):
         if deed["did"] in ("broker killed", "broker stopped") and deed["t_ms"] < recording.end_ms:
@@ -96,7 +128,11 @@ def _to_brokers(recording: Recording) -> Iterator[Done]:
             # A broker that comes back without its offsets is one incident, which its loss of offsets names.
             wiped = any(d["did"] == "offsets topic wiped" and (back is None or d["t_ms"] <= back) for d in recording.deeds[n + 1 :])
             causes = frozenset({"broker_down", "offsets_lost"} if wiped else {"broker_down"})
-            yield Done(causes, frozenset({f"broker {deed['broker']}"}), deed["t_ms"], back, f"{deed['did']} {deed['broker']}")
+            asked = [d["t_ms"] for d in recording.deeds[:n] if d["did"] == "broker stopping" and d["broker"] == deed["broker"]]
+            at_ms = max(asked) if deed["did"] == "broker stopped" and asked else deed["t_ms"]
+            causes |= RESTARTS if asked and back else frozenset()
+            broker = deed["broker"]
+            yield Done(causes, frozenset({f"broker {broker}", f"broker-{broker}/server.log"}), at_ms, back, f"{deed['did']} {broker}")
         elif deed["did"] == "offsets topic wiped":
             yield Done(frozenset({"offsets_lost"}), frozenset(), deed["t_ms"], recording.end_ms, deed["did"])
         elif deed["did"] == "brokers started" and deed.get("offsets_rf", 1) > deed["n"]:

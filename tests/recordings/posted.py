@@ -28,10 +28,16 @@ def posted_lines() -> list[str]:
     ]
 
 
+def section_in(page: str, title: str, lines: list[str]) -> str:
+    """Return a page with these lines as the section of that title, which is the last but one if it is new."""
+    before, _, rest = page.partition(title if title in page else _NEXT)
+    after = rest.partition("\n## ")[2] if title in page else _NEXT.removeprefix("## ") + rest
+    return before + "\n".join(lines) + "\n## " + after
+
+
 def with_section(page: str) -> str:
     """Return the page with the section of today."""
-    before, _, rest = page.partition(_TITLE if _TITLE in page else _NEXT)
-    return before + "\n".join(posted_lines()) + "\n" + _NEXT + (rest.partition(_NEXT)[2] if _TITLE in page else rest)
+    return section_in(page, _TITLE, posted_lines())
 
 
 if __name__ == "__main__":

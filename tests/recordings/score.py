@@ -25,7 +25,7 @@ from dump_offsets import stored_generations
 from questions import score_failures, score_producers, score_streams
 from rich.console import Console
 from rich.table import Table
-from scoring import Clock, Row, score_clocks, score_generations, score_ownership
+from scoring import Clock, Row, score_clocks, score_generations, score_holdings, score_ownership
 from thinning import thin
 from truth import Recording, recordings
 from verdicts import score_split_brain
@@ -116,6 +116,7 @@ def score(recording: Recording, case: Path, withhold: str | None = None) -> Resu
     result.generations = score_generations(stored_generations(recording.path / "witness"), rows["generation"], printed)
     if recording.knows_tasks:
         result.ownership = score_ownership(recording, rows["ownership"], clock)
+    result.holdings = score_holdings(recording, rows["ownership"], clock)
     result.verdicts = score_split_brain(recording, rows["split_brain"], rows["ownership"], clock)
     result.clocks, result.widest_ms = score_clocks(recording, rows["clock_offset"])
     result.producers = score_producers(recording, rows["producer_session"], clock)

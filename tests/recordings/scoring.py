@@ -160,6 +160,31 @@ def score_ownership(recording: Recording, rows: list[Row], clock: Clock) -> Scor
     return score
 
 
+def score_holdings(recording: Recording, rows: list[Row], clock: Clock) -> Score:
+    """Compare every sampled point (time, consumer, partition) with the ownerships of the case.
+
+    Nothing is expected of a frozen or dead process: no log can distinguish the two, and what a killed process held ends when its group lost it.
+    """
+    score, bounds, faults = Score(), defaultdict(list), Counter[str]()
+    for row in rows:
+        owner = owner_of(row["process_id"], recording.consumers)
+        if row["resource_kind"] == "partition" and owner:
+            bounds[owner, str(row["resource"])].append(bounds_of(row, clock))
+    dark = {owner: recording.freezes(owner) + recording.dead(owner) for owner in recording.consumers}
+    for at, owner, partition, held in recording.holding_grid():
+        verdict = judge_point(at, held, bounds[owner, partition])
+        if verdict != "right" and any(a - EDGE_MS <= at < b + EDGE_MS for a, b in dark[owner]):
+            score.unknowable += 1
+            continue
+        score.total += 1
+        if verdict == "right":
+            score.right += 1
+        else:
+            faults[f"{owner} {'held' if held else 'did not hold'} {partition}, but {_SAID[verdict]}"] += 1
+    score.wrong = [f"{what} ({n * SAMPLE_MS / 1000:.1f} s)" for what, n in faults.most_common()]
+    return score
+
+
 def judge_point(at: int, exists: bool, bounds: list[tuple[float, float, float, float]], edge_ms: int = EDGE_MS) -> str:
     """`right`, or what is wrong with one point: `not owned`, `owned`, or `wide` bounds."""
     near = any(abs(at - edge) <= edge_ms for four in bounds for edge in four)

@@ -259,13 +259,30 @@ class Recording:
             held: dict[str, int] = {}
             for line in lines:
                 parts = [f"{p['topic']}-{p['partition']}" for p in line.get("partitions", []) if isinstance(p, dict)]
+                for partition in [p for p, since in held.items() if self._death_ms(name, since) < line["timestamp"]]:
+                    spans.append(Span(name, partition, since := held.pop(partition), self._death_ms(name, since)))
                 if line["name"] == "partitions_assigned":
                     held |= {p: line["timestamp"] for p in parts if p not in held}
                 elif line["name"] == "partitions_revoked":
                     spans += [Span(name, p, held.pop(p), line["timestamp"]) for p in parts if p in held]
-            spans += [Span(name, p, since, self._death_ms(name)) for p, since in held.items()]
+            spans += [Span(name, p, since, self._death_ms(name, since)) for p, since in held.items()]
         spans += self._streams_spans()
         return sorted(spans, key=lambda s: (s.start_ms, s.owner, s.resource))
+
+    def prints_assignments(self, consumer: str) -> bool:
+        """Return True if a consumer's log contains which partitions it is given: librdkafka prints them only with `debug`."""
+        deed = next(d for d in self.deeds if d["did"] == "consumer started" and d["consumer"] == consumer)
+        return deed.get("library") != "librdkafka" or bool(deed.get("debug"))
+
+    def holding_grid(self) -> Iterator[tuple[int, str, str, bool]]:
+        """Yield every point (time, consumer, partition, held) from the first holding on, for plain consumers that print their assignments."""
+        spans = [s for s in self.holding_spans if s.owner in self.callbacks and self.prints_assignments(s.owner)]
+        partitions = sorted({s.resource for s in spans})
+        for owner in sorted({s.owner for s in spans}):
+            own = [s for s in spans if s.owner == owner]
+            for at in range(own[0].start_ms, self.end_ms, SAMPLE_MS):
+                for partition in partitions:
+                    yield at, owner, partition, any(s.resource == partition and s.start_ms <= at < s.end_ms for s in own)
 
     def _partition(self, member: str, task: str) -> str:
         """Return the partition that a task of the laboratory's Streams application reads: it has one sub-topology of one topic."""
