@@ -330,7 +330,7 @@ def meaningful(text: str) -> Counter[str]:
     """The names, texts and numbers of a query, without a place of NULLs that holds anyway."""
     kinds = {sqlglot.TokenType.VAR, sqlglot.TokenType.STRING, sqlglot.TokenType.NUMBER, sqlglot.TokenType.IDENTIFIER}
     bare = re.sub(r"\b(\d+)L\b", r"\1", with_escaped_quotes(text))
-    bare = re.sub(r"\bDESC NULLS LAST\b", "DESC", bare)
+    bare = re.sub(r"\bDESC NULLS LAST\b", "DESC", re.sub(r"(?<!DESC) NULLS FIRST\b", "", bare))
     return Counter(token.text.lower() for token in sqlglot.tokenize(bare, read="spark") if token.token_type in kinds)
 
 
