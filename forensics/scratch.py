@@ -19,8 +19,8 @@ from pathlib import Path
 
 PREFIX = "kafka-forensics-"
 _LOCK = ".lock"
-#: A process locks its folder within this time.
-_ABANDONED_SECONDS = 60
+#: A process has created its lock and holds it within the first time, and has a lock within the second.
+_LOCKED_SECONDS, _ABANDONED_SECONDS = 2, 60
 _ATTEMPTS = 20
 #: Java ends after this process and still writes, so the folder must stay absent for a second.
 _REMOVE = 'cat; gone=0; while [ $gone -lt 4 ]; do if [ -e "$0" ]; then gone=0; rm -rf "$0"; else gone=$((gone+1)); fi; sleep 0.3; done'
@@ -128,6 +128,8 @@ def sweep(below: Path | None = None) -> None:
             if folder.is_symlink() or folder.stat().st_uid != os.getuid():
                 continue
             if (folder / _LOCK).exists():
+                if (folder / _LOCK).stat().st_mtime > time.time() - _LOCKED_SECONDS:
+                    continue
                 with FileLock(folder / _LOCK, timeout=0):  # its `Timeout` is an OSError
                     shutil.rmtree(folder, ignore_errors=True)
             elif not any(folder.iterdir()) and folder.stat().st_mtime < time.time() - _ABANDONED_SECONDS:  # its process ended before it was locked

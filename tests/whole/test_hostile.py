@@ -72,6 +72,7 @@ def test_what_another_process_could_not_remove_is_removed(tmp_path: Path) -> Non
     left = tmp_path / "kafka-forensics-left"
     left.mkdir()
     (left / ".lock").touch()
+    os.utime(left / ".lock", (0, 0))
     code = "import sys; from pathlib import Path; from forensics.scratch import scratch; scratch(Path(sys.argv[1]))"
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
     assert not left.exists()
@@ -81,6 +82,7 @@ def test_any_command_removes_what_a_killed_one_left(tmp_path: Path) -> None:
     left = tmp_path / "kafka-forensics-left"
     left.mkdir()
     (left / ".lock").touch()
+    os.utime(left / ".lock", (0, 0))
     subprocess.run([sys.executable, "-m", "forensics", "--version"], check=True, env={**os.environ, "TMPDIR": str(tmp_path)}, capture_output=True)
     assert not left.exists()
 
@@ -100,9 +102,21 @@ def test_a_folder_of_a_killed_command_is_removed_by_the_next_and_no_other(tmp_pa
     os.utime(abandoned, (0, 0))
     processes[0].kill()
     processes[0].wait()
+    for old in (killed, running):
+        os.utime(old / ".lock", (0, 0))
+    starting = tmp_path / "kafka-forensics-starting"  # its process has created the lock, and takes it next
+    starting.mkdir()
+    (starting / ".lock").touch()
     with PrivateFolder(tmp_path) as mine:
         assert stat.S_IMODE(mine.stat().st_mode) == 0o700
-        assert {f.name for f in tmp_path.iterdir()} == {running.name, mine.name, new.name, "forensics-evidence", "kafka-forensics-notes"}
+        assert {f.name for f in tmp_path.iterdir()} == {
+            running.name,
+            mine.name,
+            new.name,
+            starting.name,
+            "forensics-evidence",
+            "kafka-forensics-notes",
+        }
     assert not mine.exists()
     processes[1].kill()
     processes[1].wait()
