@@ -71,6 +71,7 @@ PARTS = {
             )
         )],
     ),
+    "stages": Part("stages of queries that break off on Sail", ["tests/engines/test_sail_answers.py"]),
     "publication": Part("kills at each step of a publication", ["tests/case/test_kills.py"]),
     "kills": Part(
         "kills of an ingest into a case", ["tests/engines/test_ending.py::test_a_killed_ingest_leaves_the_old_case_or_the_new_one"], "slow",
