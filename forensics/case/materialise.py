@@ -67,7 +67,7 @@ def build(
         engine.table(name, paths, missing_columns(name, found), small=small)
     target.mkdir(parents=True, exist_ok=True)
     events = sum(rows_in(path).count_rows() for path in tables.get("event_row", ()))
-    with engine.watched(), engine.tuned(small=small, few=small and events < _KEPT_EVENTS), PrivateFolder() as parts:
+    with engine.watched(), engine.tuned(small=small), PrivateFolder() as parts:
         ready = _Build(engine, tables, target, parts, small=small, events=events, knobs=thresholds(overrides))
         return ready.run(progress or (lambda view, number, of: None))
 

@@ -1,6 +1,6 @@
 """Run queries on Spark, or on an engine that starts immediately. `base` is what they have in common; `spark` and `sail` are the differences.
 
-`spark_session` and `class_archive` make Spark start sooner; `hash_joins` makes it join few rows without sorting them.
+`spark_session` and `class_archive` make Spark start sooner.
 """
 
 from __future__ import annotations

@@ -148,14 +148,9 @@ class Engine(ABC):
         """Prepare the engine for queries from this thread."""
 
     @contextmanager
-    def tuned(self, *, small: bool, few: bool = False) -> Iterator[None]:
-        """Apply settings for many queries over a case.
-
-        Args:
-            small: True if planning and compiling a query costs more than running it.
-            few: True if all rows that a query joins also fit into the engine's memory.
-        """
-        del small, few
+    def tuned(self, *, small: bool) -> Iterator[None]:
+        """Apply settings for many queries over a case, which may be small."""
+        del small
         yield
 
     def table(self, name: str, paths: Sequence[str], missing: Sequence[str], *, small: bool = False) -> None:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from forensics.engines import SPARK
 from forensics.engines.base import Engine
-from forensics.engines.hash_joins import hash_joins
 from forensics.engines.paths import literal, quoted, unquoted
 from forensics.engines.rows import are_numbers
-from forensics.engines.spark_session import SMALL_PAGES, check_s3a, session
+from forensics.engines.spark_session import check_s3a, session
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,7 +59,6 @@ class Spark(Engine):
 
     def __init__(self, master: str = "", jobs: int | None = None, *, little: bool = False) -> None:
         super().__init__(jobs, master, little=little)
-        self._hashes = False
 
     def _start(self) -> SparkSession:
         started = session(self.master, self.jobs, little=self.little)
@@ -113,18 +111,10 @@ class Spark(Engine):
         for form in ("short", "long"):
             self.session.sparkContext.setLocalProperty(f"callSite.{form}", "kafka-forensics")
 
-    def query(self, text: str) -> DataFrame:
-        return self.sql(hash_joins(text) if self._hashes else text)
-
     @contextmanager
-    def tuned(self, *, small: bool, few: bool = False) -> Iterator[None]:
-        # Each hash table begins with a page of memory and, other than a sort, cannot give it back. By default, two dozen pages are all that a task gets.
-        self._hashes = few and SMALL_PAGES.items() <= dict(self.session.sparkContext.getConf().getAll()).items()
-        try:
-            with settings(self.session, SMALL if small else {}):
-                yield
-        finally:
-            self._hashes = False
+    def tuned(self, *, small: bool) -> Iterator[None]:
+        with settings(self.session, SMALL if small else {}):
+            yield
 
     def _know(self, name: str, table: pa.Table, schema: StructType, path: Path) -> None:
         rows = self.session.createDataFrame(table, schema=schema)

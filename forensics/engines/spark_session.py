@@ -61,7 +61,7 @@ def session(master: str = "", jobs: int | None = None, *, little: bool = False) 
         # Spark's default is the `python3` in PATH, which may lack this package.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("kafka-forensics").master(master or f"local[{jobs or cores()}]")
-    for key, value in (_COMMON | (_s3a() if master else {}) | ({} if is_far(master) else _local(jobs or cores(), little=little))).items():
+    for key, value in (_COMMON | (_s3a() if master else {}) | ({} if is_far(master) else _local(jobs or cores()))).items():
         builder = builder.config(key, value)
     _silence_py4j()
     try:
@@ -159,8 +159,6 @@ def _expect_much() -> None:
         os.environ["SPARK_SUBMIT_OPTS"] = " ".join(["-XX:+UseParallelGC", *(f"-XX:Tier4{name}Threshold={times}" for name, times in limits.items())])
 
 
-#: A page of memory for little work. Each sort and each hash table begins with one, by default of 32 MB for two cores.
-SMALL_PAGES = {"spark.buffer.pageSize": "256k"}
 _COMMON = {
     "spark.sql.session.timeZone": "UTC",
     # Other readers of the case interpret Spark's default, INT96, as nanoseconds without a zone.
@@ -173,7 +171,7 @@ _COMMON = {
 }
 
 
-def _local(jobs: int, *, little: bool) -> dict[str, str]:
+def _local(jobs: int) -> dict[str, str]:
     """Return settings for one machine: no network name is needed, no folder is left behind, and shuffles do not have 200 partitions."""
     temporary = _temporary()
     return {
@@ -186,7 +184,6 @@ def _local(jobs: int, *, little: bool) -> dict[str, str]:
         "spark.sql.shuffle.partitions": str(max(2, jobs)),
         "spark.default.parallelism": str(max(2, jobs)),
         "spark.driver.memory": os.environ.get("SPARK_DRIVER_MEMORY", "2g"),
-        **(SMALL_PAGES if little else {}),
     }
 
 
