@@ -41,6 +41,7 @@ from forensics.records.line_reader import (
     begins_record,
     decode,
     has_joined_records,
+    is_broken_off,
     joined_records,
     read_records,
 )
@@ -72,6 +73,8 @@ _HALF_A_DAY = 12 * 3600 * SECOND
 _FEWEST_FILES = 2
 #: No terminal from which a log is copied is narrower; and this many lines of equal length are not a coincidence.
 _NARROWEST, _FEWEST_FOLDED = 60, 8
+#: So many objects that are whole with the next line are not a coincidence.
+_FEWEST_OBJECTS = 2
 #: Last characters of a line that was cut off, which differ from those of others.
 _END = 12
 #: Names before records are few, or few in relation to the number of records.
@@ -112,7 +115,7 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
         The profile; `fitting` is 0 for a file that is not a log.
     """
     path = document_path(sample, layouts.keys)
-    if path is not None:
+    if path is not None and not _row_of_json([decode(raw) for raw in sample.split(b"\n")]):
         return replace(profile_of(_as_lines(sample, path, layouts.keys), layouts, fail=fail), document=path)
     raw_lines = sample.split(b"\n")
     if len(sample) >= SAMPLE_BYTES and len(raw_lines) > 1:
@@ -126,6 +129,9 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
     width = frame_width(lines)
     if width:
         lines = [u for t in lines if (u := without_frame(t))]
+    row = _row_of_json(lines)
+    if row:
+        lines = list(_whole_objects(lines, row))
     entities = has_entities(lines)
     if entities:
         lines = [read_entities(t) for t in lines]
@@ -152,7 +158,7 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
     if exported:
         offsets = _offsets(([t.encode() for t in whole[:_MAX_TIMES]],), RecordReader(layouts, profile))
         profile = replace(profile, zones=offsets is not None and len(offsets) > 1)
-    most, are_whole = _longest(profile, lines, layouts, width)
+    most, are_whole = (row, False) if row else _longest(profile, lines, layouts, width)
     profile = replace(profile, cut=most) if are_whole else replace(profile, folded=most)
     filtered = filtered_by(raw_lines, profile.wrappers)
     profile = replace(profile, filtered=filtered, literal=common_literal(lines) if filtered else "")
@@ -280,6 +286,27 @@ def _timed_by_collector(profile: Profile, looked: _LayoutScore, lines: Sequence[
     found = _with_learned(found, _LayoutScore.of(_sample(lines), layouts, found), lines, layouts, fail)
     score = _LayoutScore.of(lines, layouts, found)
     return found if score.collected and score.share <= _FEW else None
+
+
+def _row_of_json(lines: Sequence[str]) -> int:
+    """Return the length at which longer lines were broken, if that shows because several broken objects are whole together with the next lines."""
+    most = max(map(len, lines), default=0)
+    if not any(is_broken_off(text, text, most) for text in lines):
+        return 0
+    mended = sum(len(text) > most and read_json(text) is not None for text in _whole_objects(lines, most))
+    return most if mended >= _FEWEST_OBJECTS else 0
+
+
+def _whole_objects(lines: Iterable[str], row: int) -> Iterator[str]:
+    """Yield lines, those of an object that was broken as one."""
+    before = ""
+    for text in lines:
+        before += text
+        if not is_broken_off(before, text, row):
+            yield before
+            before = ""
+    if before:
+        yield before
 
 
 def _longest(profile: Profile, lines: Sequence[str], layouts: Layouts, width: int) -> tuple[int, bool]:

@@ -254,7 +254,7 @@ class RecordReader:
             found.text = line.rstrip(" ")  # before the next record
         if 0 < self.profile.cut == len(line) and not line.endswith(("...", "…")):
             found.text = f"{line}…"  # the last word is a part of one
-        found.unended = 0 < self.profile.folded == len(line)
+        found.unended = 0 < self.profile.folded == len(line) and not self.profile.json
         self._take_all_off(found)
         if self.profile.json in ("wrapper", "both") and found.text.startswith("{"):
             self._open_json(found)
@@ -432,6 +432,11 @@ class RecordReader:
         return (whole, None) if whole else None
 
 
+def is_broken_off(whole: str, row: str, width: int) -> bool:
+    """Return True if an object goes on in the next row, because the one that ends here is as wide as such rows are."""
+    return 0 < width == len(row) and whole.startswith('{"') and read_json(whole) is None
+
+
 def looks_like_json(text: str) -> bool:
     """Return True if a line in a file of JSON records begins one: it opens and closes an object, or opens one at its first key."""
     return text.startswith('{"') or (text.startswith("{") and text.endswith(("}", "},")))
@@ -596,10 +601,12 @@ class Assembler:
         self._open: dict[str | None, RecordLines] = {}
         self._latest: str | None = None
         self._headed: str | None = None
+        self._broken: tuple[int, int, bytes, str] | None = None
 
     def has_open(self, start: int, end: int | None) -> bool:
         """Return True if a record that begins in a range is still open."""
-        return any(start <= at and (end is None or at < end) for at in (lines.pieces[0].offset for lines in self._open.values()))
+        begins = [lines.pieces[0].offset for lines in self._open.values()] + ([self._broken[0]] if self._broken else [])
+        return any(start <= at and (end is None or at < end) for at in begins)
 
     def feed(self, offset: int, number: int, raw: bytes, text: str | None = None) -> tuple[list[PlacedRecord], bool]:
         """Process the next line.
@@ -614,8 +621,20 @@ class Assembler:
             Records that it ends, and False if it belongs to no record although it is not blank.
         """
         self.taken = False
+        row = decode(raw[:MAX_RECORD_BYTES]) if text is None else text
+        if self._broken:
+            offset, number, raw, row_before = self._broken[0], self._broken[1], self._broken[2] + raw, self._broken[3]
+            self._broken = None
+        else:
+            row_before = ""
+        whole = row_before + row
+        if self._reader.profile.json and is_broken_off(whole, row, self._reader.profile.folded) and len(raw) < MAX_RECORD_BYTES:
+            self._broken, self.taken = (offset, number, raw, whole), True
+            return [], True
+        return self._feed(offset, number, raw, whole)
+
+    def _feed(self, offset: int, number: int, raw: bytes, whole: str) -> tuple[list[PlacedRecord], bool]:
         try:
-            whole = decode(raw[:MAX_RECORD_BYTES]) if text is None else text
             heading = self._reader.heading(whole)
             line = self._reader.unwrap(whole)
             start = self._reader.start(line)
@@ -654,7 +673,11 @@ class Assembler:
 
     def close(self) -> list[PlacedRecord]:
         """Return the records that are still open at the end of the text."""
-        return [self._finish(key) for key in list(self._open)]
+        ended: list[PlacedRecord] = []
+        if self._broken:
+            rest, self._broken = self._broken, None
+            ended, _ = self._feed(*rest)
+        return ended + [self._finish(key) for key in list(self._open)]
 
     def _finish(self, key: str | None) -> PlacedRecord:
         lines = self._open.pop(key)

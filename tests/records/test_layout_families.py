@@ -367,3 +367,24 @@ def test_a_box_that_a_terminal_drew_around_the_lines_is_no_part_of_them(width: i
     )
     assert framed == plain
     assert len(framed) == 6
+
+
+@pytest.mark.parametrize("width", [110, 200])
+def test_objects_that_a_terminal_broke_are_read_as_whole_ones(width: int, tmp_path: Path) -> None:
+    begin = datetime(2026, 11, 20, 9, tzinfo=UTC)
+    text = "[{0:%Y-%m-%d %H:%M:%S},000] INFO [GroupCoordinator 1]: Stabilized group orders-{1} generation {2} (__consumer_offsets-7) with 1 members (kafka.coordinator.group.GroupCoordinator)\n"
+    lines = [
+        json.dumps({"log": text.format(m := begin + timedelta(seconds=i), "eu" * (i % 3), i), "stream": "stdout", "time": f"{m:%Y-%m-%dT%H:%M:%SZ}"})
+        for i in range(6)
+    ]
+    (tmp_path / "a.log").write_text("\n".join(line[at : at + width] for line in lines for at in range(0, len(line), width)), encoding="utf-8")
+    (tmp_path / "b.log").write_text("\n".join(lines), encoding="utf-8")
+    broken, whole = (
+        [
+            {k: v for k, v in e.items() if k in ("ts", "collector_ts", "level", "logger", "event", "group_id", "generation", "message")}
+            for e in found.events
+        ]
+        for found in (read_evidence(find_evidence([tmp_path / name])) for name in ("a.log", "b.log"))
+    )
+    assert broken == whole
+    assert len(broken) == 6
