@@ -1,8 +1,9 @@
--- One row per ownership of a task, a connector or a partition, by its process's own clock.
--- Reads: task_holding, partition_holding, event_row, member_heard
+-- One row per ownership of a task, a connector or a partition, by its process's own clock, and with its bounds on the reference clock of its island.
+-- Reads: task_holding, partition_holding, event_row, member_heard, clock_offset, process_cluster
 -- Grain: ownership_id
 -- A certain statement must follow from lines that can be cited: `until_ms` is the last line before the certain end, or the last request
--- that the coordinator received from a member that it removed later.
+-- that the coordinator received from a member that it removed later. Printed times are truncated to the layout's resolution, so the true one may be
+-- later by nearly that.
 CREATE OR REPLACE TEMPORARY VIEW holding (
   ownership_id, kafka_cluster, group_id, resource_kind, resource, process_id,
   owner          COMMENT 'Distinguishes two owners in one process: the client, or the n-th start',
@@ -34,7 +35,16 @@ CREATE OR REPLACE TEMPORARY VIEW holding (
   until_ms       COMMENT 'Last line of its process, or of its coordinator, that shows it owned; NULL: none after its start',
   until_id       COMMENT 'Its event, or the removal if its coordinator heard from it last',
   heard_witness  COMMENT 'The other lines that show that the coordinator heard from it; NULL: a line of its own shows it',
-  is_overdue     COMMENT 'True for a task that its worker abandoned, or that ran on longer than its stop timeout'
+  is_overdue     COMMENT 'True for a task that its worker abandoned, or that ran on longer than its stop timeout',
+  reference_process_id, stepped COMMENT 'True when no constant offset fits the clock of its process',
+  ahead_lo_ms    COMMENT 'The clock of its process is ahead of the reference''s by at least this, milliseconds',
+  ahead_hi_ms    COMMENT 'By at most this',
+  resolution_ms  COMMENT 'Resolution of the times that its process prints',
+  from_lo_ms     COMMENT 'start_lo_ms on the reference clock, at the earliest',
+  from_hi_ms     COMMENT 'start_hi_ms on it, at the latest',
+  to_lo_ms       COMMENT 'stop_lo_ms on it, at the earliest',
+  to_hi_ms       COMMENT 'stop_hi_ms on it, at the latest',
+  work_to_hi_ms  COMMENT 'work_stop_hi_ms on it, at the latest'
 )
 AS
 WITH any_holding AS (
@@ -79,5 +89,10 @@ WITH any_holding AS (
 SELECT h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.process_id, h.owner, h.member_id, h.instance, h.generation,
   h.start_lo_ms, h.start_hi_ms, h.start_how, h.before_generation, h.stop_asked_ms, h.first_sign_ms, h.last_sign_ms, h.work_stop_lo_ms,
   h.work_stop_hi_ms, h.stop_lo_ms, h.seen_ms, h.stop_hi_ms, h.phase_end, h.stop_how, h.is_stop_lost, h.start_id, h.start_sign_id, h.start_witness,
-  h.not_before_id, h.stop_asked_id, h.last_sign_id, h.stop_id, l.until_ms, l.until_id, l.heard_witness, h.is_overdue
+  h.not_before_id, h.stop_asked_id, h.last_sign_id, h.stop_id, l.until_ms, l.until_id, l.heard_witness, h.is_overdue,
+  o.reference_process_id, o.stepped, o.lo_ms AS ahead_lo_ms, o.hi_ms AS ahead_hi_ms, r.resolution_ms, h.start_lo_ms - o.hi_ms AS from_lo_ms,
+  h.start_hi_ms + r.resolution_ms - o.lo_ms AS from_hi_ms, h.stop_lo_ms - o.hi_ms AS to_lo_ms,
+  h.stop_hi_ms + r.resolution_ms - o.lo_ms AS to_hi_ms, h.work_stop_hi_ms + r.resolution_ms - o.lo_ms AS work_to_hi_ms
 FROM any_holding h LEFT JOIN last_line l ON l.ownership_id = h.ownership_id
+JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
+JOIN process_cluster r ON r.process_id = h.process_id AND r.is_last

@@ -1,5 +1,5 @@
 -- One row per ownership: an unbroken time in which one instance in one process held one task, connector or partition.
--- Reads: holding, clock_offset, process_cluster
+-- Reads: holding
 -- Grain: ownership_id
 -- Public: yes
 -- Two spans: work (user code may read or write) ends at the latest when its client leaves or closes; the thread, or the ownership of a partition,
@@ -26,10 +26,8 @@ CREATE OR REPLACE TEMPORARY VIEW ownership (
 )
 AS
 SELECT h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.process_id, h.member_id, h.instance, h.generation,
-  timestamp_millis(h.start_lo_ms - o.hi_ms) AS start_lo, timestamp_millis(h.start_hi_ms + r.resolution_ms - o.lo_ms) AS start_hi,
-  timestamp_millis(h.stop_asked_ms) AS stop_asked_ts, timestamp_millis(h.work_stop_lo_ms - o.hi_ms) AS work_stop_lo,
-  timestamp_millis(h.work_stop_hi_ms + r.resolution_ms - o.lo_ms) AS work_stop_hi, timestamp_millis(h.stop_lo_ms - o.hi_ms) AS stop_lo,
-  timestamp_millis(h.stop_hi_ms + r.resolution_ms - o.lo_ms) AS stop_hi, h.phase_end, h.stop_how, o.reference_process_id,
+  timestamp_millis(h.from_lo_ms) AS start_lo, timestamp_millis(h.from_hi_ms) AS start_hi, timestamp_millis(h.stop_asked_ms) AS stop_asked_ts,
+  timestamp_millis(h.work_stop_lo_ms - h.ahead_hi_ms) AS work_stop_lo, timestamp_millis(h.work_to_hi_ms) AS work_stop_hi,
+  timestamp_millis(h.to_lo_ms) AS stop_lo, timestamp_millis(h.to_hi_ms) AS stop_hi, h.phase_end, h.stop_how, h.reference_process_id,
   filter(array_distinct(array(h.start_id, h.start_sign_id, h.stop_asked_id, h.last_sign_id, h.stop_id)), e -> e IS NOT NULL) AS witness
-FROM holding h JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
-JOIN process_cluster r ON r.process_id = h.process_id AND r.is_last
+FROM holding h

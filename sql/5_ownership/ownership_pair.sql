@@ -1,5 +1,5 @@
 -- One row per pair of ownerships of one resource that could be, or be mistaken for, two owners at the same time.
--- Reads: holding, clock_offset, event_row, clock_bound, filtered_log, process_cluster, process
+-- Reads: holding, event_row, clock_bound, filtered_log, process
 -- Grain: a_id, b_id
 -- Each ownership is paired with its next few and with every later one that it may outlast. `lo_ms` and `hi_ms` bound how far b's clock is ahead of
 -- a's. All comparisons of the pair use the same offset, so the uncertainty is counted only once. Times on unrelated clocks do not show which pairs
@@ -27,16 +27,13 @@ WITH owner AS (
       ORDER BY instance, ownership_id) AS next_generation,
     min(reference_process_id) OVER of_resource <> max(reference_process_id) OVER of_resource AS is_on_several_clocks
   FROM (
-    SELECT h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.process_id, o.reference_process_id, h.instance, h.generation,
-      h.start_how, h.stop_how, h.start_id, h.stop_id, CASE WHEN h.resource_kind = 'partition' THEN h.owner ELSE '' END AS client,
-      h.start_lo_ms - o.hi_ms AS from_lo_ms, h.start_hi_ms + r.resolution_ms - o.lo_ms AS from_hi_ms, h.stop_lo_ms - o.hi_ms AS to_lo_ms,
-      h.stop_hi_ms + r.resolution_ms - o.lo_ms AS to_hi_ms, o.stepped AS is_stepped,
+    SELECT ownership_id, kafka_cluster, group_id, resource_kind, resource, process_id, reference_process_id, instance, generation, start_how,
+      stop_how, start_id, stop_id, CASE WHEN resource_kind = 'partition' THEN owner ELSE '' END AS client, from_lo_ms, from_hi_ms, to_lo_ms,
+      to_hi_ms, stepped AS is_stepped,
       -- The order of lines decides if the clock was set while the process ran, for times in whole seconds of partitions that a consumer releases and
       -- receives again immediately, and if one line is both.
-      o.stepped OR h.resource_kind = 'partition' AND (r.resolution_ms > 1 OR h.stop_how <=> 'assigned_again') AS is_ordered_by_line
-    FROM holding h JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
-    JOIN process_cluster r ON r.process_id = h.process_id AND r.is_last
-    WHERE h.group_id IS NOT NULL
+      stepped OR resource_kind = 'partition' AND (resolution_ms > 1 OR stop_how <=> 'assigned_again') AS is_ordered_by_line
+    FROM holding WHERE group_id IS NOT NULL
   )
   WINDOW of_resource AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource),
     in_time AS (PARTITION BY kafka_cluster, group_id, resource_kind, resource ORDER BY coalesce(from_lo_ms, from_hi_ms), ownership_id)

@@ -1,5 +1,5 @@
 -- One row per ownership pair: for how long both owned the resource, over every clock offset that the edges allow, and whether both worked.
--- Reads: ownership_pair, holding, clock_offset, member_round, event_row, task_line, event, filtered_log, process_cluster
+-- Reads: ownership_pair, holding, member_round, event_row, task_line, event, filtered_log
 -- Grain: a_id, b_id
 -- For a fixed offset the overlap is the earlier end minus the later start. Over all offsets it has no inner minimum, so the minimum is at one of the
 -- two bounds, and the maximum is at a bound or where two starts or two ends coincide. An ownership without a known start is not certain at all, and a
@@ -33,13 +33,8 @@ WITH owner AS (
   SELECT *, coalesce(from_lo_ms, -9000000000000000) AS began_from_ms, coalesce(from_hi_ms, sure_ms - ahead_lo_ms, 9000000000000000) AS began_to_ms,
     coalesce(sure_ms - ahead_hi_ms, -9000000000000000) AS ended_from_ms, coalesce(to_hi_ms, 9000000000000000) AS ended_to_ms
   FROM (
-    SELECT h.*, u.process_id IS NOT NULL AS is_unordered, r.resolution_ms, o.lo_ms AS ahead_lo_ms, o.hi_ms AS ahead_hi_ms, o.stepped,
-      least(h.stop_lo_ms, h.until_ms) AS sure_ms,
-      h.start_lo_ms - o.hi_ms AS from_lo_ms, h.start_hi_ms + r.resolution_ms - o.lo_ms AS from_hi_ms, h.stop_lo_ms - o.hi_ms AS to_lo_ms,
-      h.stop_hi_ms + r.resolution_ms - o.lo_ms AS to_hi_ms, h.work_stop_hi_ms + r.resolution_ms - o.lo_ms AS work_to_hi_ms
-    FROM holding h LEFT SEMI JOIN (SELECT a_id AS id FROM ownership_pair UNION SELECT b_id FROM ownership_pair) p ON p.id = h.ownership_id
-    JOIN process_cluster r ON r.process_id = h.process_id AND r.is_last
-    JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
+    SELECT h.*, u.process_id IS NOT NULL AS is_unordered, least(h.stop_lo_ms, h.until_ms) AS sure_ms FROM holding h
+    LEFT SEMI JOIN (SELECT a_id AS id FROM ownership_pair UNION SELECT b_id FROM ownership_pair) p ON p.id = h.ownership_id
     LEFT JOIN filtered_log u ON u.process_id = h.process_id AND u.why IN ('unordered', 'sorted')
   )
 ), owner_pair AS (

@@ -107,15 +107,13 @@ WITH failure_line AS (
   JOIN process_cluster r ON r.process_id = f.process_id AND r.is_last
 ), owner AS (
   -- Each run of a resource that failed, on the reference clock; one that failed ends there.
-  SELECT h.kafka_cluster, h.group_id, h.resource_kind, h.resource, o.reference_process_id, h.ownership_id, h.process_id, h.generation, h.start_id,
-    h.start_lo_ms, coalesce(h.start_hi_ms, h.start_lo_ms) AS start_hi_ms, h.stop_hi_ms, f.event_id AS failure_id,
-    h.start_lo_ms - o.hi_ms AS from_lo_ms, coalesce(h.start_hi_ms, h.start_lo_ms) + r.resolution_ms - o.lo_ms AS from_hi_ms,
-    h.start_lo_ms + r.resolution_ms - o.lo_ms AS line_hi_ms,
-    least(h.stop_lo_ms, f.at_ms) - o.hi_ms AS to_lo_ms,
-    coalesce(least(f.at_ms, h.work_stop_hi_ms, h.stop_hi_ms) + r.resolution_ms - o.lo_ms, 9000000000000000) AS to_hi_ms
+  SELECT h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.reference_process_id, h.ownership_id, h.process_id, h.generation, h.start_id,
+    h.start_lo_ms, coalesce(h.start_hi_ms, h.start_lo_ms) AS start_hi_ms, h.stop_hi_ms, f.event_id AS failure_id, h.from_lo_ms,
+    coalesce(h.from_hi_ms, h.start_lo_ms + h.resolution_ms - h.ahead_lo_ms) AS from_hi_ms,
+    h.start_lo_ms + h.resolution_ms - h.ahead_lo_ms AS line_hi_ms,
+    least(h.stop_lo_ms, f.at_ms) - h.ahead_hi_ms AS to_lo_ms,
+    coalesce(least(f.at_ms, h.work_stop_hi_ms, h.stop_hi_ms) + h.resolution_ms - h.ahead_lo_ms, 9000000000000000) AS to_hi_ms
   FROM holding h LEFT SEMI JOIN failure s ON s.resource_kind = h.resource_kind AND s.resource = h.resource
-  JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
-  JOIN process_cluster r ON r.process_id = h.process_id AND r.is_last
   LEFT JOIN (
     SELECT process_id, concat_ws('/', instance, life) AS owner, resource_kind, resource, max(event_id) AS event_id, min(at_ms) AS at_ms
     FROM failure GROUP BY process_id, instance, life, resource_kind, resource
