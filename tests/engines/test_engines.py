@@ -237,10 +237,12 @@ def test_a_large_case_has_the_same_rows(engines, tmp_path: Path) -> None:
 
 @pytest.mark.engine
 def test_a_field_of_a_struct_that_is_null_is_null(any_engine, tmp_path: Path) -> None:
-    table = pa.table({"step": pa.array([None, {"by_ms": 5}], pa.struct([("by_ms", pa.int64())]))})
+    step = pa.struct([("by_ms", pa.int64())])
+    values: list[dict[str, int] | None] = [None, {"by_ms": 5}]
+    table = pa.table({"step": pa.array(values, step), "of": pa.array([{"step": value} for value in values], pa.struct([("step", step)]))})
     any_engine.keep_table("stepped", table, types_of(table.schema), tmp_path / "stepped")
-    rows, _ = any_engine.collected(any_engine.query("SELECT step.by_ms AS by_ms FROM stepped"))
-    assert sorted(rows.column("by_ms").to_pylist(), key=str) == [5, None]
+    rows, _ = any_engine.collected(any_engine.query("SELECT step.by_ms AS by_ms, of.step.by_ms AS inner_ms FROM stepped"))
+    assert sorted(rows.column("by_ms").to_pylist(), key=str) == sorted(rows.column("inner_ms").to_pylist(), key=str) == [5, None]
 
 
 @pytest.mark.engine
