@@ -160,7 +160,7 @@ def test_every_table_of_records_is_compared() -> None:
 def test_a_changed_verdict_is_found_by_view(sample_case: Callable[[str], Case], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a stranger changes it: in the rows of a view, with all hashes made anew and no seal."""
     monkeypatch.setenv("COLUMNS", "300")
-    name = "split-brain-frozen-worker-3.9.1"
+    name = "producer-fenced-4.3.1"
     shutil.copytree(sample_case(name).root, tmp_path / "case")
     file = next((tmp_path / "case").glob("views/*/finding/*.parquet"))
     table = pq.read_table(file)

@@ -286,7 +286,7 @@ def test_an_interrupt_ends_a_job_that_began_with_it_ignored_and_sail_needs_no_se
     """Without a terminal, only `kill` and `timeout` can have sent it. Sail's planner fails if a query runs in one part, as on a machine with one core."""
     code, said = _interrupted(3.0, tmp_path / "case", ignoring=True)
     assert (code, "Interrupted" in said) == (130, True), said
-    logs = SAMPLES / "split-brain-frozen-worker-3.9.1" / "logs"
+    logs = SAMPLES / "producer-fenced-4.3.1" / "logs"
     ingest = [sys.executable, "-m", "forensics", "ingest", str(logs), "--case", str(tmp_path / "case"), "--jobs", "1"]
     done = subprocess.run(ingest, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
