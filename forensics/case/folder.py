@@ -204,7 +204,7 @@ def _fault(manifest: Mapping[str, Any]) -> str:
     if missing:
         return f"does not name the table `{missing[0]}`"
     for name, folder in manifest["views"].items():
-        if not isinstance(folder, str) or not _VIEW_FOLDER.fullmatch(folder):
+        if not isinstance(folder, str) or not _VIEW_FOLDER.fullmatch(folder) or folder.rpartition("/")[2] != name:
             return f"names a wrong folder of the view `{name}`"
     thresholds = manifest.get("knobs", {})
     if not isinstance(thresholds, dict) or not all(type(v) is int and abs(v) < _MAX_NUMBER and name.isidentifier() for name, v in thresholds.items()):

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from forensics.case.integrity import rows_in
+from forensics.case.view_files import views
 from forensics.errors import CaseError, UsageError, did_you_mean
 from forensics.report.examined import examine
 from forensics.report.exceptions import KnownException, find_exceptions
@@ -501,18 +502,22 @@ def rows_of(view: str, path: Path | None) -> list[Row]:
     """Return all rows of a view.
 
     Raises:
-        CaseError: the view is missing or cannot be read.
+        CaseError: the view is missing, cannot be read, or has the columns of something else.
     """
     if path is None:
         raise CaseError(
             f"The case has no view `{view}`.", why="another version of this program made it", fix="Ingest the logs again, into a new folder."
         )
+    fix = "Run `forensics verify` to see what is damaged."
     try:
-        return pylist(rows_in(path).to_table())
+        table = rows_in(path).to_table()
     except (OSError, pa.ArrowException) as e:
-        raise CaseError(
-            f"The view `{view}` cannot be read.", why=str(e).split("\n")[0], where=str(path), fix="Run `forensics verify` to see what is damaged."
-        ) from e
+        raise CaseError(f"The view `{view}` cannot be read.", why=str(e).split("\n")[0], where=str(path), fix=fix) from e
+    columns = views()[view].columns if view in views() else ()
+    # An earlier version may lack some of them.
+    if 2 * len(set(columns).intersection(table.column_names)) < len(columns):
+        raise CaseError(f"The view `{view}` cannot be read.", why="its file has the columns of something else", where=str(path), fix=fix)
+    return pylist(table)
 
 
 def _case(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], time: CaseTime | None) -> Row:

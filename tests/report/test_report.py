@@ -11,13 +11,15 @@ from importlib.resources import files
 from zoneinfo import ZoneInfo
 
 import jsonschema
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made_case import HOSTILE, T0, at, finding, generation, incident, made, owned, rows, share, split
 
 from forensics.catalogue.patterns import load
-from forensics.errors import UsageError
+from forensics.errors import CaseError, UsageError
 from forensics.report import brief, collect, content, json_form, localize, loggers, markdown, model, text
 from forensics.report.document import Heading, Lines, Table
 from forensics.report.names import Names
@@ -1410,3 +1412,11 @@ def test_sentences_told_again_are_those_of_the_case_with_other_times(name: str, 
         assert [((int(h) * 60 + int(m) + 330) % 1440, s) for h, m, s in said] == [(int(h) * 60 + int(m), s) for h, m, s in again]
         moved += len(said)
     assert moved > 4
+
+
+def test_the_rows_of_another_view_are_refused(tmp_path) -> None:
+    """As in a case whose folders somebody has swapped."""
+    pq.write_table(pa.table({"process_id": ["w1"], "lo_ms": [0]}), tmp_path / "part-0.parquet")
+    with pytest.raises(CaseError, match="cannot be read") as error:
+        model.rows_of("incident", tmp_path)
+    assert error.value.why == "its file has the columns of something else"

@@ -160,7 +160,7 @@ def test_a_new_case_is_its_users_own(tmp_path: Path) -> None:
     "change",
     [
         {"root": None}, {"tables": None}, {"views": None}, {"files": None}, {"tables": {}}, {"tables": {"event_row": ["../../other"]}}, {"views": []},
-        {"views": {"finding": "/etc"}}, {"views": {"finding": "views/build-001/../../x"}}, {"knobs": {"assume_skew_ms": "1; DROP TABLE x"}},
+        {"views": {"finding": "/etc"}}, {"views": {"finding": "views/build-001/incident"}}, {"views": {"finding": "views/build-001/../../x"}}, {"knobs": {"assume_skew_ms": "1; DROP TABLE x"}},
         {"files": [{"path": "x"}]}, {"files": ["x"]},
     ],
 )  # fmt: skip
