@@ -1126,13 +1126,21 @@ def main() -> None:
                 stream.reconfigure(errors="backslashreplace")
         scratch.sweep()
         try:
-            app(prog_name="forensics")
-        except SystemExit as e:
-            if isinstance(e.__context__, KeyboardInterrupt) or e.code == _INTERRUPTED:
+            code = app(prog_name="forensics", standalone_mode=False)
+            if code == _INTERRUPTED:
                 _leave()
+            sys.exit(code)
+        except SystemExit as e:
             if isinstance(e.__context__, BrokenPipeError):  # typer would exit with 1, which means findings here
                 raise e.__context__ from None
             raise
+        except Exception as e:
+            if isinstance(e.__context__, KeyboardInterrupt):
+                _leave()
+            if type(e).__name__ == "NoArgsIsHelpError":
+                say(str(e))
+                sys.exit(UsageError.exit_code)
+            raise _in_words(e) from None
         finally:
             sys.stdout.flush()  # here, where a broken pipe can be handled, and not while Python shuts down
     except KeyboardInterrupt:
@@ -1209,6 +1217,19 @@ def _fail(error: Exception) -> NoReturn:
     known = explained(error)
     say(f"error: {known}")
     sys.exit(known.exit_code)
+
+
+def _in_words(error: Exception) -> Exception:
+    """Return an error of the command line itself (an unknown command or option, a missing value) as one of this program, and any other as it is."""
+    message = getattr(error, "format_message", None)
+    if message is None:
+        return error
+    context = getattr(error, "ctx", None)
+    if context is None:
+        fix = "`forensics -h` lists the commands, and `forensics COMMAND -h` the options of one."
+    else:
+        fix = f"`{context.command_path} -h` lists the {'commands' if context.parent is None else 'options'}."
+    return UsageError(message(), fix=fix)
 
 
 def _is_of_spark(error: Exception) -> bool:

@@ -567,3 +567,23 @@ def test_an_ending_that_no_form_has_is_a_wrong_use_unless_the_form_is_told(tmp_p
         assert "SPLIT BRAIN" in (tmp_path / name).read_text()
     assert CliRunner().invoke(app, ["report", "--case", str(case), "-o", str(tmp_path / "x.pdf2"), "--format", "json"]).exit_code == 0
     assert json.loads((tmp_path / "x.pdf2").read_text())["version"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what", "help_"),
+    [
+        (["reprot"], "No such command 'reprot'. Did you mean 'report', 'export'?", "`forensics -h` lists the commands."),
+        (["report", "--nope"], "No such option: --nope", "`forensics report -h` lists the options."),
+        (
+            ["sql", "--case"],
+            "Option '--case' requires an argument.",
+            "`forensics -h` lists the commands, and `forensics COMMAND -h` the options of one.",
+        ),
+        (["rep\x1b[31mort"], "No such command 'rep\\x1b[31mort'.", "`forensics -h` lists the commands."),
+    ],
+)
+def test_a_wrong_command_line_is_an_error_like_any_other(arguments: list[str], what: str, help_: str) -> None:
+    done = subprocess.run([sys.executable, "-m", "forensics", *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {what}")
+    assert done.stderr.endswith(f"  help: {help_}\n")

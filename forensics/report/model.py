@@ -515,7 +515,7 @@ def rows_of(view: str, path: Path | None) -> list[Row]:
         raise CaseError(f"The view `{view}` cannot be read.", why=str(e).split("\n")[0], where=str(path), fix=fix) from e
     columns = views()[view].columns if view in views() else ()
     # An earlier version may lack some of them.
-    if 2 * len(set(columns).intersection(table.column_names)) < len(columns):
+    if table.num_rows and 2 * len(set(columns).intersection(table.column_names)) < len(columns):
         raise CaseError(f"The view `{view}` cannot be read.", why="its file has the columns of something else", where=str(path), fix=fix)
     return pylist(table)
 
