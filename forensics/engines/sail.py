@@ -157,13 +157,8 @@ class Sail(Engine):
             table = pq.read_table(path)
         if table.nbytes > _SENT_BYTES:
             self._read(name, path)
-        elif table.num_rows:
-            self.session.createDataFrame(table).createOrReplaceTempView(name)
-        else:
-            # The planner leaves out what only these rows would yield; it does not see that a frame has none. Most views of a case are empty: a fifth
-            # of the time of a very small one.
-            columns = ", ".join(f"CAST(NULL AS {field.dataType.simpleString()}) AS `{field.name}`" for field in schema.fields)
-            self.query(f"SELECT {columns} WHERE false").createOrReplaceTempView(name)
+        else:  # Arrow cannot make a frame without rows.
+            self.session.createDataFrame(*((table,) if table.num_rows else ([], schema))).createOrReplaceTempView(name)
 
 
 def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None], SailServer]:

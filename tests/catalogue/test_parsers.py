@@ -104,7 +104,7 @@ def test_fields_have_a_meaning_and_a_type():
 def test_no_two_blocks_have_one_pattern():
     seen = {}
     for event in CATALOGUE.events:
-        key = (event.pattern, tuple(sorted(event.loggers)))
+        key = (event.pattern, tuple(sorted(event.loggers)), str(event.keys))  # what a client library's keys must contain decides too
         assert key not in seen, f"{event.where} repeats {seen[key].where}"
         seen[key] = event
 
