@@ -69,7 +69,7 @@ class Proofs:
         return (moment.middle if moment else float("inf"), w.get("process_id") or "", w.get("line") or 0, w["event_id"])
 
     def _line(self, w: Row, *, whole: bool) -> Line:
-        role = displayed_role((w.get("role") or "").replace("_", " "), w.get("text") or "")
+        role = displayed_role(w.get("role") or "", w.get("text") or "")
         if w.get("path") is None:
             return Line("?", "", "(not in this case's tables)", w["event_id"], role)
         text = w["text"] or NO_TEXT
@@ -87,6 +87,7 @@ class Proofs:
 
 def displayed_role(role: str, text: str) -> str:
     """Return a role as the reader sees it beside its line: `A starts` beside a client's first line is the first sign that A runs."""
+    role = role.replace("_", " ")
     return f"first sign that {role[0]} runs" if role in _STARTS and _FIRST_SIGN.match(text) else role
 
 

@@ -217,7 +217,7 @@ def _show_file(
         row = lines.get(number)
         line = found.get(number, "(this line no longer exists)")
         line = _without_secrets(line, found.get(number - 1, ""), file["kind"]) if secretive else scrub(line)
-        role = displayed_role(roles.get(row["event_id"], "").replace("_", " "), row["message"] or "") if row else ""
+        role = displayed_role(roles.get(row["event_id"], ""), row["message"] or "") if row else ""
         raw.append(RawLine(number, line, row["event_id"] if row else "", role))
     out.add(Raw(tuple(raw)))
 

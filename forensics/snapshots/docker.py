@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from forensics.snapshots.json_text import Documents, Placed, Places
 from forensics.snapshots.machine import HAPPENED, SIGKILL, end_of_container, fact, times
-from forensics.snapshots.observation import Broken, Item, Line, document, moment_of
+from forensics.snapshots.observation import Broken, Item, Line, document, moment_of, number_of
 
 EVENT = re.compile(
     r"(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)) container (?P<action>\w+)(?:: [^(]{0,200})? (?P<id>\w{1,64})"
@@ -69,7 +68,7 @@ def _event(line: Line, ts: int | None, action: str, container_id: str, facts: Ma
     what = _ACTIONS.get(action)
     if what is None:
         return
-    code, signal = _number(facts.get("exitCode")), facts.get("signal")
+    code, signal = number_of(facts.get("exitCode")), facts.get("signal")
     if (what == "exited" and code == SIGKILL) or (what == "stopped" and signal in ("9", "KILL", "SIGKILL")):
         what = "killed"
     how = f"docker: {action}" + (f", exit code {code}" if code is not None else "") + (f", signal {signal}" if signal else "")
@@ -96,39 +95,27 @@ def _inspected(lines: list[Line]) -> Iterator[Item]:
 
 def _ended(it: Placed, state: Placed, places: Places) -> Iterator[Item]:
     """Yield the last end of a container that has ended."""
-    ts = _moment(state.get("FinishedAt"))
+    ts = moment_of(_short(str(state.get("FinishedAt"))))
+    if ts is not None and ts < 0:  # year 1: it has not ended yet
+        ts = None
     if ts is None and state.get("Running") is True:
         return
-    code = _number(state.get("ExitCode"))
+    code = number_of(state.get("ExitCode"))
     killed = state.get("OOMKilled") is True
     # A container that was started again has the end of the run before, and the exit code of the present one, which is 0.
     code = None if state.get("Running") is True else code
     what = end_of_container(code, is_oom=killed)
     how = ", ".join(filter(None, ("OOMKilled" if killed else "", f"exit code {code}" if code is not None else ""))) or "ended"
     host = it.get("HostConfig")
-    limit = _number(host.get("Memory")) if isinstance(host, dict) else None
+    limit = number_of(host.get("Memory")) if isinstance(host, dict) else None
     at_ms = None if ts is None else ts // 1_000
     yield fact(
         places.of(state), HAPPENED, f"container ended: {how}", ts=ts, what=what, of="container", container=str(it.get("Name") or "").lstrip("/"),
-        container_id=it.get("Id"), clock="host", how=how, exit_code=code, restarts=_number(it.get("RestartCount")),
+        container_id=it.get("Id"), clock="host", how=how, exit_code=code, restarts=number_of(it.get("RestartCount")),
         memory_limit=f"{limit // (1 << 20)}Mi" if limit else None, **times(at_ms, at_ms),
     )  # fmt: skip
-
-
-def _moment(value: Any) -> int | None:  # noqa: ANN401  (what JSON gives)
-    """Return a time, microseconds UTC; None if it is not given (year 1)."""
-    try:
-        moment = datetime.fromisoformat(_short(str(value)).replace("Z", "+00:00"))
-    except ValueError:
-        return None
-    return round(moment.astimezone(UTC).timestamp() * 1_000_000) if moment.tzinfo and moment.year > 2000 else None
 
 
 def _short(time: str) -> str:
     """Return a time with at most microseconds."""
     return _NANOS.sub(r"\1", time)
-
-
-def _number(value: Any) -> int | None:  # noqa: ANN401  (what JSON gives)
-    text = str(value)
-    return int(text) if text.isdecimal() and len(text) < 19 else None

@@ -13,7 +13,7 @@ from typing import Any
 from forensics.redaction import scrub
 from forensics.snapshots.json_text import Documents, Placed, Places
 from forensics.snapshots.machine import HAPPENED, end_of_container, fact, times
-from forensics.snapshots.observation import Broken, Item, Line, Strange, document, moment_of
+from forensics.snapshots.observation import Broken, Item, Line, Strange, document, moment_of, number_of
 from forensics.snapshots.yaml_text import YamlDocuments
 
 _VERSION = re.compile(r"""\s*(?:[-{] *)?"?apiVersion"?: *"?(?:v1|events\.k8s\.io/v1(?:beta1)?)"?,?\s*$""")
@@ -169,7 +169,7 @@ def _pod(value: Placed, places: Places) -> Iterator[Item]:
 
 def _ended(line: Line, of: Mapping[str, str | None], ended: Mapping[str, Any], restarts: Any, limit: str | None) -> Item:  # noqa: ANN401  (what JSON gives)
     """Return the end of a container."""
-    reason, code = _text(ended.get("reason")), _number(ended.get("exitCode"))
+    reason, code = _text(ended.get("reason")), number_of(ended.get("exitCode"))
     what = end_of_container(code, is_oom=reason == "OOMKilled")
     how = ", ".join(filter(None, (reason, f"exit code {code}" if code is not None else "")))
     at = _bounds(ended.get("finishedAt"), "host")
@@ -183,7 +183,7 @@ def _ended(line: Line, of: Mapping[str, str | None], ended: Mapping[str, Any], r
         of="container",
         how=how,
         exit_code=code,
-        restarts=_number(restarts),
+        restarts=number_of(restarts),
         memory_limit=limit,
         **of,
         **at,
@@ -373,11 +373,6 @@ def _mapping(value: Any) -> Mapping[str, Any]:  # noqa: ANN401  (what JSON gives
 
 def _list(value: Any) -> list[Placed]:  # noqa: ANN401  (what JSON gives)
     return [item for item in value if isinstance(item, Placed)] if isinstance(value, list) else []
-
-
-def _number(value: Any) -> int | None:  # noqa: ANN401  (what JSON gives)
-    text = _text(value)
-    return int(text) if text.lstrip("-").isdecimal() and len(text) < 12 else None
 
 
 def _text(value: Any) -> str:  # noqa: ANN401  (what JSON gives)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 MAX_DOCUMENT_BYTES = 64 << 20
 _ISO = re.compile(r"(?:date: *)?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?) ?(Z|UTC|[+-]\d\d:?\d\d)", re.IGNORECASE)
 _UNIX_DATE = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d:\d\d:\d\d) (?:UTC|GMT) (\d{4})")
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
 _HTTP_DATE = re.compile(r"(?:< )?date: *([A-Z][a-z]{2}, .* GMT)", re.IGNORECASE)
 
 
@@ -153,6 +154,12 @@ def moment_of(text: str) -> int | None:
     except ValueError:
         return None
     return round(moment.astimezone(UTC).timestamp() * 1_000_000)
+
+
+def number_of(value: Any) -> int | None:  # noqa: ANN401  (what JSON, YAML or a table gives)
+    """Return a whole number; None if it is none, or has more digits than a column of 64 bits."""
+    text = str(value).strip()
+    return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def document(lines: Iterable[Line]) -> tuple[str, Line | None, bool]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forensics.catalogue.embedded_protocol import decode_assignment_bytes, decode_connect_url
-from forensics.snapshots.observation import Commit, CommitEvent, Committed, Item, Line, Observation, Strange, moment_of
+from forensics.snapshots.observation import Commit, CommitEvent, Committed, Item, Line, Observation, Strange, moment_of, number_of
 
 _DUMPING = re.compile(r"Dumping .*?__consumer_offsets-(\d+)")
 _RECORD = re.compile(r"(?:\| )?offset: (\d+)\s")
@@ -177,7 +177,7 @@ class OffsetsDump:
         elif not isinstance(key.get("data"), dict) or value is not None and _data(value) is None:
             yield Strange(line.number, line.text)
         else:
-            yield from self._typed(line, _number(key.get("type")), key["data"], _data(value))
+            yield from self._typed(line, number_of(key.get("type")), key["data"], _data(value))
 
     def _formatted(self, line: Line, text: str) -> Iterator[Item]:
         try:
@@ -190,7 +190,7 @@ class OffsetsDump:
             yield Strange(line.number, text)
         else:
             self._ts, self._log_offset, self._producer = None, None, None
-            yield from self._typed(line, _number(key.get("type", key.get("version"))), key["data"], _data(value))
+            yield from self._typed(line, number_of(key.get("type", key.get("version"))), key["data"], _data(value))
 
     def _commit(self, line: Line, group: str, partition: str, data: Mapping[str, Any] | None) -> Iterator[Item]:
         """Take a commit; None is a tombstone. It is yielded when the next one, or the end, shows whether it is the last."""
@@ -200,7 +200,7 @@ class OffsetsDump:
             captures = {"group_id": group, "partition": partition, "topic": partition.rpartition("-")[0], "offsets_partition": self._partition}
             shared = Committed({k: v for k, v in captures.items() if v is not None}, f"{group} {partition}")
             place = self._places[key] = _Place(shared)
-        offset = None if data is None else _number(data.get("offset"))
+        offset = None if data is None else number_of(data.get("offset"))
         if data is not None and offset is None:
             yield Strange(line.number, line.text)
             return
@@ -211,9 +211,9 @@ class OffsetsDump:
                 line.number, line.offset, line.raw, place.of, ts, (None, None, None, None, self._log_offset, run, self._producer, members)
             )
         else:
-            if ts is None and (at := _number(data.get("commitTimestamp"))) and at > 0:
+            if ts is None and (at := number_of(data.get("commitTimestamp"))) and at > 0:
                 ts = at * 1000
-            epoch, expire = _number(data.get("leaderEpoch")), _number(data.get("expireTimestamp"))
+            epoch, expire = number_of(data.get("leaderEpoch")), number_of(data.get("expireTimestamp"))
             metadata = data.get("metadata")
             values = (
                 offset, None if epoch is None or epoch < 0 else epoch, str(metadata) if metadata and metadata != "NO_METADATA" else None,
@@ -272,7 +272,7 @@ class OffsetsDump:
             yield self._group(line, group, {}, removed=True)
             return
         members = {m["member"]: _assigned_text(m["assigned"]) for m in _MEMBER.finditer(str(value.get("assignment") or ""))}
-        generation = _number(value.get("generationId"))
+        generation = number_of(value.get("generationId"))
         yield self._group(line, group, {
             "protocol_type": value.get("protocolType") or None, "protocol": value.get("protocol") or None, "generation": generation,
             "member_count": len(members), "leader_member_id": next((a["leader_member_id"] for a in members.values() if "leader_member_id" in a), None),
@@ -300,14 +300,14 @@ class OffsetsDump:
             columns = {"RECORD": _TYPES.get(kind or -1, str(kind))}
             if "assignmentEpoch" in value:
                 columns["TARGET-ASSIGNMENT-EPOCH"] = str(value["assignmentEpoch"])
-            yield self._group(line, group, {"generation": _number(value.get("epoch")), "columns": columns})
+            yield self._group(line, group, {"generation": number_of(value.get("epoch")), "columns": columns})
 
     def _classic(self, line: Line, group: str, value: Mapping[str, Any] | None) -> Iterator[Item]:
         if value is None:
             yield self._group(line, group, {}, removed=True)
             return
         members = [m for m in value.get("members") or () if isinstance(m, dict)]
-        since, generation = _number(value.get("currentStateTimestamp")), _number(value.get("generation"))
+        since, generation = number_of(value.get("currentStateTimestamp")), number_of(value.get("generation"))
         yield self._group(line, group, {
             "protocol_type": value.get("protocolType") or None, "protocol": value.get("protocol"), "generation": generation,
             "leader_member_id": value.get("leader"), "member_count": len(members), "columns": {"STATE-SINCE": str(since)} if since and since > 0 else {},
@@ -317,7 +317,7 @@ class OffsetsDump:
             host = str(member.get("clientHost") or "").lstrip("/")
             yield self._member(line, group, str(member.get("memberId")), {
                 "generation": generation, "group_instance_id": member.get("groupInstanceId"), "client_id": member.get("clientId"), "client_host": host or None,
-                "rebalance_timeout_ms": _number(member.get("rebalanceTimeout")), "session_timeout_ms": _number(member.get("sessionTimeout")),
+                "rebalance_timeout_ms": number_of(member.get("rebalanceTimeout")), "session_timeout_ms": number_of(member.get("sessionTimeout")),
                 "topics": subscription.get("topics") if isinstance(subscription, dict) else None,
                 "worker_url": decode_connect_url(_bytes(subscription)) if isinstance(subscription, str) else None,
                 **_assigned_json(member.get("assignment")),
@@ -335,8 +335,8 @@ class OffsetsDump:
         if "previousMemberEpoch" in value:
             columns["PREVIOUS-EPOCH"] = str(value["previousMemberEpoch"])
         return self._member(line, group, member, {
-            "member_epoch": _number(value.get("memberEpoch")), "group_instance_id": value.get("instanceId"), "client_id": value.get("clientId"),
-            "client_host": host or None, "rebalance_timeout_ms": _number(value.get("rebalanceTimeoutMs")), "topics": value.get("subscribedTopicNames"),
+            "member_epoch": number_of(value.get("memberEpoch")), "group_instance_id": value.get("instanceId"), "client_id": value.get("clientId"),
+            "client_host": host or None, "rebalance_timeout_ms": number_of(value.get("rebalanceTimeoutMs")), "topics": value.get("subscribedTopicNames"),
             "protocol": value.get("serverAssignor"), "assigned_partitions": _by_topic_id(assigned),
             "revoked_partitions": _by_topic_id(revoking) or None, "columns": columns,
         })  # fmt: skip
@@ -405,13 +405,6 @@ def _bytes(text: str) -> bytes:
 def _data(value: Any) -> Mapping[str, Any] | None:  # noqa: ANN401  (what JSON gives)
     data = value.get("data") if isinstance(value, dict) else None
     return data if isinstance(data, dict) else None
-
-
-def _number(value: Any) -> int | None:  # noqa: ANN401  (what JSON gives)
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        return None
 
 
 def _micros(match: re.Match[str] | None) -> int | None:
