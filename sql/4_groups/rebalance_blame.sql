@@ -47,7 +47,6 @@ WITH broker_setting AS (
     -- No member is reported as the last if their clocks cannot be compared, or if a member's request is missing.
     CASE WHEN a.clocks = 1 AND NOT a.is_set_back THEN a.first_request.at_ms END AS first_ms, a.first_answer.at_ms AS joined_ms,
     a.first_request.event_id AS first_id, a.first_answer.event_id AS joined_id, CASE WHEN a.clocks = 1 THEN a.last_request.at_ms END AS last_ms,
-    -- Sail reads fields of a struct from a column even where a condition makes it NULL, but not of one that the condition makes.
     CASE WHEN a.clocks = 1 AND a.askers >= coalesce(g.member_count, 1) THEN struct(a.last_request.member_id, a.last_request.event_id) END AS last,
     -- How late the last member asked, if its clock and the coordinator's can be compared.
     CASE WHEN a.clocks = 1 AND a.askers >= coalesce(g.member_count, 1) AND a.clock_id = k.clock_id

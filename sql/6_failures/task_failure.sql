@@ -218,7 +218,8 @@ WITH failure_line AS (
       WHEN next_process_id IS NULL AND is_incomplete THEN 'lines_missing'
       WHEN next_process_id IS NULL THEN 'no_later_start'
       WHEN is_stepped THEN 'clock_stepped' END AS why_unknown,
-    coalesce(earlier_to_lo_ms > hi_ms, false) AS is_elsewhere, CASE WHEN at_ms - warning.at_ms <= failure_before_ms THEN warning END AS before
+    coalesce(earlier_to_lo_ms > hi_ms, false) AS is_elsewhere,
+    CASE WHEN at_ms - warning.at_ms <= failure_before_ms THEN struct(warning.at_ms, warning.event_id, warning.event, warning.said) END AS before
   FROM decided
 )
 SELECT event_id, kafka_cluster, group_id, resource_kind, resource, connector, process_id, instance, event, timestamp_millis(at_ms) AS failed_ts,

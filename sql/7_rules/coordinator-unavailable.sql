@@ -80,7 +80,8 @@ WITH unaffected_members AS (
   FROM broker_generation GROUP BY kafka_cluster, group_id
 ), outage_with_code AS (
   SELECT o.*, m.word AS missed, coalesce(u.processes, 0) AS untroubled_count, coalesce(s.generations, 0) AS served_generations, a.broker AS down,
-    CASE WHEN a.broker IS NULL THEN a.unplaced END AS unplaced, coalesce(n.failed, 0) AS failed_connections, n.nodes, n.authentication, n.lookup,
+    CASE WHEN a.broker IS NULL THEN struct(a.unplaced.from_ms, a.unplaced.to_ms, a.unplaced.event_id) END AS unplaced,
+    coalesce(n.failed, 0) AS failed_connections, n.nodes, n.authentication, n.lookup,
     n.authentication_id, n.failed_id, b.process_id IS NOT NULL AS has_log, w.said AS unwritten, w.event_id AS unwritten_id, h.offsets_partition,
     q.brokers, q.failures, q.configured, exists(o.causes, c -> c RLIKE 'session (timed out|expired)') AS is_expired,
     CASE WHEN o.never AND q.failures > 0 AND NOT q.exists_already THEN 'offsets_topic_impossible'

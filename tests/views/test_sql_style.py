@@ -255,6 +255,33 @@ def outputs(query: exp.Expression, known: dict[str, list[str]], *, is_named: boo
     return names, twice + sorted({n for n in named if names.count(n) > named.count(n)} | {n for n in made if named.count(n) > 1})
 
 
+#: A column that one condition makes NULL, under a name of its own.
+_CONDITIONAL = re.compile(
+    r"\bCASE\s+WHEN\b(?:(?!\bWHEN\b|\bELSE\b|\bEND\b|\bCASE\b).)*?\bTHEN\s+[a-z_]+(?:\.[a-z_]+)*\s+END\s+AS\s+(?P<name>[a-z_]+)", re.DOTALL
+)
+
+
+def conditional_structs(query: str) -> set[str]:
+    """Return the names of structs that a condition makes NULL, and of which a field is read: Sail reads the fields as if there were no condition."""
+    return {found["name"] for found in _CONDITIONAL.finditer(query) if re.search(rf"\b{found['name']}\.[a-z_]+", query)}
+
+
+def test_no_view_reads_a_field_of_a_struct_that_a_condition_makes_null() -> None:
+    assert {name: found for name, view in VIEWS.items() if (found := conditional_structs(view.query))} == {}
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("WITH a AS (SELECT CASE WHEN k > 1 THEN line END AS last FROM t) SELECT last.event_id FROM a", {"last"}),
+        ("WITH a AS (SELECT CASE WHEN k > 1 THEN struct(line.event_id) END AS last FROM t) SELECT last.event_id FROM a", set()),
+        ("WITH a AS (SELECT CASE WHEN k > 1 THEN line.event_id END AS last FROM t) SELECT last FROM a", set()),
+    ],
+)
+def test_a_field_of_such_a_struct_is_found(query: str, found: set[str]) -> None:
+    assert conditional_structs(query) == found
+
+
 def test_no_query_gives_a_name_to_two_columns(parsed):
     """Spark refuses a name that two columns have; Sail takes one of them."""
     known = {view.name: declared(view) for view in view_files.views().values()}
