@@ -514,8 +514,8 @@ def rows_of(view: str, path: Path | None) -> list[Row]:
     except (OSError, pa.ArrowException) as e:
         raise CaseError(f"The view `{view}` cannot be read.", why=str(e).split("\n")[0], where=str(path), fix=fix) from e
     columns = views()[view].columns if view in views() else ()
-    # An earlier version may lack some of them.
-    if table.num_rows and 2 * len(set(columns).intersection(table.column_names)) < len(columns):
+    # Another version may lack some of them, and have a few others.
+    if table.num_rows and columns and 2 * len(set(table.column_names).difference(columns)) > table.num_columns:
         raise CaseError(f"The view `{view}` cannot be read.", why="its file has the columns of something else", where=str(path), fix=fix)
     return pylist(table)
 

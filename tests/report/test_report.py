@@ -1416,7 +1416,7 @@ def test_sentences_told_again_are_those_of_the_case_with_other_times(name: str, 
 
 def test_the_rows_of_another_view_are_refused(tmp_path) -> None:
     """As in a case whose folders somebody has swapped."""
-    pq.write_table(pa.table({"process_id": ["w1"], "lo_ms": [0]}), tmp_path / "part-0.parquet")
+    pq.write_table(pa.table({"process_id": ["w1"], "lo_ms": [0], "hi_ms": [0], "stepped": [False]}), tmp_path / "part-0.parquet")
     with pytest.raises(CaseError, match="cannot be read") as error:
         model.rows_of("incident", tmp_path)
     assert error.value.why == "its file has the columns of something else"
