@@ -35,13 +35,13 @@ from forensics.records.layouts import (
 )
 from forensics.records.line_reader import (
     Assembler,
+    ObjectRows,
     PlacedRecord,
     Profile,
     RecordReader,
     begins_record,
     decode,
     has_joined_records,
-    is_broken_off,
     joined_records,
     read_records,
 )
@@ -291,7 +291,7 @@ def _timed_by_collector(profile: Profile, looked: _LayoutScore, lines: Sequence[
 def _row_of_json(lines: Sequence[str]) -> int:
     """Return the length at which longer lines were broken, if that shows because several broken objects are whole together with the next lines."""
     most = max(map(len, lines), default=0)
-    if not any(is_broken_off(text, text, most) for text in lines):
+    if not any(len(text) == most and text.startswith('{"') and read_json(text) is None for text in lines):
         return 0
     mended = sum(len(text) > most and read_json(text) is not None for text in _whole_objects(lines, most))
     return most if mended >= _FEWEST_OBJECTS else 0
@@ -299,14 +299,10 @@ def _row_of_json(lines: Sequence[str]) -> int:
 
 def _whole_objects(lines: Iterable[str], row: int) -> Iterator[str]:
     """Yield lines, those of an object that was broken as one."""
-    before = ""
-    for text in lines:
-        before += text
-        if not is_broken_off(before, text, row):
-            yield before
-            before = ""
-    if before:
-        yield before
+    objects = ObjectRows(row)
+    yield from (whole for text in lines if (whole := objects.add(text)) is not None)
+    if rest := objects.rest():
+        yield rest
 
 
 def _longest(profile: Profile, lines: Sequence[str], layouts: Layouts, width: int) -> tuple[int, bool]:

@@ -432,9 +432,52 @@ class RecordReader:
         return (whole, None) if whole else None
 
 
-def is_broken_off(whole: str, row: str, width: int) -> bool:
-    """Return True if an object goes on in the next row, because the one that ends here is as wide as such rows are."""
-    return 0 < width == len(row) and whole.startswith('{"') and read_json(whole) is None
+#: What decides in a row where a JSON object ends: quotes and braces. The character of an escape may be in the next row.
+_JSON_MARK = re.compile(r'\\.?|["{}]', re.DOTALL)
+
+
+class ObjectRows:
+    """Join the rows of JSON objects that were broken at one width, in time that is linear in their length.
+
+    Args:
+        width: number of characters of a row that goes on in the next one.
+    """
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._clear()
+
+    def _clear(self) -> None:
+        self._rows: list[str] = []
+        self._depth, self._is_text, self._is_escape, self._has_ended = 0, False, False, False
+
+    def add(self, row: str) -> str | None:
+        """Return the text that ends with this row: the row, or all rows of an object. None: its object goes on in the next row."""
+        self._rows.append(row)
+        if len(row) == self._width and self._rows[0].startswith('{"') and not self._is_whole(row):
+            return None
+        return self.rest()
+
+    def rest(self) -> str:
+        """Return the text of an object that has not ended; empty if there is none. The next row begins another text."""
+        text = "".join(self._rows)
+        self._clear()
+        return text
+
+    def _is_whole(self, row: str) -> bool:
+        """Return True if the object ends in this row. One that ends and is invalid, or has more text after it, is invalid with further rows too."""
+        if self._has_ended:
+            return False
+        start, self._is_escape = int(self._is_escape), False
+        for mark in _JSON_MARK.finditer(row, start):
+            if mark[0] == "\\":
+                self._is_escape = True
+            elif mark[0] == '"':
+                self._is_text = not self._is_text
+            elif not self._is_text and mark[0] in "{}":
+                self._depth += 1 if mark[0] == "{" else -1
+                self._has_ended = self._has_ended or self._depth == 0
+        return self._has_ended and read_json("".join(self._rows)) is not None
 
 
 def looks_like_json(text: str) -> bool:
@@ -601,11 +644,16 @@ class Assembler:
         self._open: dict[str | None, RecordLines] = {}
         self._latest: str | None = None
         self._headed: str | None = None
-        self._broken: tuple[int, int, bytes, str] | None = None
+        profile = reader.profile
+        self._objects = ObjectRows(profile.folded) if profile.json and profile.folded else None
+        #: Place of an object that goes on in the next row, and the bytes of its rows.
+        self._begin: tuple[int, int] | None = None
+        self._raw: list[bytes] = []
+        self._bytes = 0
 
     def has_open(self, start: int, end: int | None) -> bool:
         """Return True if a record that begins in a range is still open."""
-        begins = [lines.pieces[0].offset for lines in self._open.values()] + ([self._broken[0]] if self._broken else [])
+        begins = [lines.pieces[0].offset for lines in self._open.values()] + ([self._begin[0]] if self._begin else [])
         return any(start <= at and (end is None or at < end) for at in begins)
 
     def feed(self, offset: int, number: int, raw: bytes, text: str | None = None) -> tuple[list[PlacedRecord], bool]:
@@ -622,15 +670,22 @@ class Assembler:
         """
         self.taken = False
         row = decode(raw[:MAX_RECORD_BYTES]) if text is None else text
-        if self._broken:
-            offset, number, raw, row_before = self._broken[0], self._broken[1], self._broken[2] + raw, self._broken[3]
-            self._broken = None
-        else:
-            row_before = ""
-        whole = row_before + row
-        if self._reader.profile.json and is_broken_off(whole, row, self._reader.profile.folded) and len(raw) < MAX_RECORD_BYTES:
-            self._broken, self.taken = (offset, number, raw, whole), True
+        if self._objects is None:
+            return self._feed(offset, number, raw, row)
+        self._begin = self._begin or (offset, number)
+        self._raw.append(raw)
+        self._bytes += len(raw)
+        whole = self._objects.add(row)
+        if whole is None and self._bytes < MAX_RECORD_BYTES:
+            self.taken = True
             return [], True
+        return self._feed_rows(self._objects.rest() if whole is None else whole)
+
+    def _feed_rows(self, whole: str) -> tuple[list[PlacedRecord], bool]:
+        """Process the text of the rows that are kept, as one line."""
+        assert self._begin is not None
+        (offset, number), raw = self._begin, b"".join(self._raw)
+        self._begin, self._raw, self._bytes = None, [], 0
         return self._feed(offset, number, raw, whole)
 
     def _feed(self, offset: int, number: int, raw: bytes, whole: str) -> tuple[list[PlacedRecord], bool]:
@@ -674,9 +729,8 @@ class Assembler:
     def close(self) -> list[PlacedRecord]:
         """Return the records that are still open at the end of the text."""
         ended: list[PlacedRecord] = []
-        if self._broken:
-            rest, self._broken = self._broken, None
-            ended, _ = self._feed(*rest)
+        if self._begin and self._objects:
+            ended, _ = self._feed_rows(self._objects.rest())
         return ended + [self._finish(key) for key in list(self._open)]
 
     def _finish(self, key: str | None) -> PlacedRecord:
