@@ -632,11 +632,15 @@ class Clients:
         self.run.feed(self.names.topic)
         self.run.watch(self.names.application)
 
+    def start(self, name: str, **settings: object) -> None:
+        """Start a consumer with short timeouts."""
+        timeouts = {"session_ms": 6000, "heartbeat_ms": 1500, "max_poll_ms": 10_000}
+        self.run.client(name, self.library, self.names.application, self.names.topic, **timeouts, **self.settings, **settings)
+
     def joins(self, name: str, **settings: object) -> None:
         """Start a consumer and let it join."""
         ready = assigned(self.run, name)
-        timeouts = {"session_ms": 6000, "heartbeat_ms": 1500, "max_poll_ms": 10_000}
-        self.run.client(name, self.library, self.names.application, self.names.topic, **timeouts, **self.settings, **settings)
+        self.start(name, **settings)
         if self.library == "kafka_go":  # its reader does not say what it was given
             self.run.wait(8)
         else:
@@ -664,22 +668,12 @@ def slow_then_broker_restarted(clients: Clients) -> None:
     clients.begin()
     for name in ("c1", "c2"):
         clients.joins(name)
-    hinder(
-        run,
-        "c1",
-        "blocked",
-        16,
-        lambda: run.client("c3", clients.library, clients.names.application, clients.names.topic, **THIRD, **clients.settings),
-    )
+    hinder(run, "c1", "blocked", 16, lambda: clients.start("c3"))
     run.wait(14)
     run.stop("broker-1")
     run.wait(4)
     run.restart("broker-1")
     run.wait(22)
-
-
-#: The timeouts of a consumer that joins while another is hindered.
-THIRD: dict[str, object] = {"session_ms": 6000, "heartbeat_ms": 1500, "max_poll_ms": 10_000}
 
 
 def static_ids(clients: Clients) -> None:
@@ -692,8 +686,7 @@ def static_ids(clients: Clients) -> None:
     run.wait(1)
     run.restart("c2")
     run.wait(10)
-    shared = {"instance_id": "orders-1", **THIRD}
-    run.client("c3", clients.library, clients.names.application, clients.names.topic, **shared, **clients.settings)
+    clients.start("c3", instance_id="orders-1")
     run.did("second owner of instance id orders-1", consumer="c3")
     run.wait(14)
 

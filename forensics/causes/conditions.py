@@ -185,9 +185,9 @@ class _Causes:
         # A log that ends soon after the member left does not show that it stayed away.
         logs = there(self._ends.get(process) for process in process_ids)
         last_ms = least(*(log.last_ms for log in logs)) if logs else self._ends.last_ms
-        goes_on = up_to(self._knobs.coordinator_settled_ms, minus(last_ms, row["to_hi_ms"])) and not self._doubt.since(process_ids, row["from_lo_ms"])
         # A log that names no group has no joins either: librdkafka prints both with `debug=cgrp` only.
-        goes_on = goes_on and bool(row["group_ids"])
+        is_watched = bool(row["group_ids"]) and not self._doubt.since(process_ids, row["from_lo_ms"])
+        goes_on = is_watched and up_to(self._knobs.coordinator_settled_ms, minus(last_ms, row["to_hi_ms"]))
         return Condition("process_away", goes_on=goes_on, targets=process_ids if len(process_ids) == 1 else ())
 
     def _fenced(self, row: Row) -> Iterator[Condition]:
@@ -195,8 +195,8 @@ class _Causes:
         for process_id in row["process_ids"] or ():
             again = self._joined_after([process_id], row["group_ids"], row["from_hi_ms"])
             found: list[tuple[End, int | None]] = [(End.JOINED, again)] if again is not None else []
-            goes_on = not self._doubt.since([process_id], row["from_lo_ms"]) and self._ends.go_on([process_id], row["from_hi_ms"])
-            goes_on = goes_on and bool(row["group_ids"])
+            is_watched = bool(row["group_ids"]) and not self._doubt.since([process_id], row["from_lo_ms"])
+            goes_on = is_watched and self._ends.go_on([process_id], row["from_hi_ms"])
             yield Condition("process_away", found, goes_on=goes_on, targets=() if found else [process_id])
 
     def _joined_after(self, process_ids: Sequence[str], group_ids: Sequence[str] | None, since_ms: int | None) -> int | None:

@@ -103,27 +103,28 @@ def zone(lo_ms: int | None, hi_ms: int | None, zone_skew_ms: int) -> str | None:
     return f"{'-' if quarters < 0 else '+'}{hours:02d}:{rest * 15:02d}"
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class _Suspicion:
-    """Why a clock is thought to have stepped; the worst is the last in order.
+    """Why a clock is thought to have stepped.
 
     Attributes:
         how: `contradicted` (no steady offset to the partner fits) or `set_back` (its times go back).
-        is_known: True if it is known by how much.
-        by_ms: by how much, or by how much the bounds contradict each other.
-        key: the event ids of the witness, as a text.
+        by_ms: by how much, or by how much the bounds contradict each other; None: unknown.
         witness: the fewest lines that cannot all be true with a steady clock.
-        partner: the process whose clock contradicts it.
+        partner: the process whose clock contradicts it; None: its own times go back.
         stream_pos: position before which it was set back.
     """
 
     how: str
-    is_known: bool
-    by_ms: int
-    key: str
-    witness: tuple[str, ...]
-    partner: str
+    by_ms: int | None
+    witness: list[str]
+    partner: str | None = None
     stream_pos: int | None = None
+
+    @property
+    def badness(self) -> tuple[Any, ...]:
+        """Return a key by which the worst suspicion is the last."""
+        return self.how, self.by_ms is not None, self.by_ms or 0, ",".join(self.witness), self.partner or ""
 
 
 def _steps(inputs: Inputs, bounds: Mapping[tuple[str, str], Row], life: Sequence[Row]) -> dict[str, Row]:
@@ -132,32 +133,29 @@ def _steps(inputs: Inputs, bounds: Mapping[tuple[str, str], Row], life: Sequence
     for (process, partner), bound in bounds.items():
         if bound["is_suspect"]:
             back = bounds[partner, process]
-            witness = tuple(dict.fromkeys(bound["least_witness"] + back["least_witness"]))
-            by_ms = -(bound["least_ms"] + back["least_ms"])
-            suspicions[process].append(_Suspicion("contradicted", True, by_ms, ",".join(witness), witness, partner))
+            witness = list(dict.fromkeys(bound["least_witness"] + back["least_witness"]))
+            suspicions[process].append(_Suspicion("contradicted", -(bound["least_ms"] + back["least_ms"]), witness, partner))
     for row in life:
         for setback in row["setbacks"] or ():
-            witness = tuple(event for event in (setback["before_id"], setback["event_id"]) if event is not None)
-            by_ms, known = setback["by_ms"] or 0, setback["by_ms"] is not None
-            suspicions[row["process_id"]].append(_Suspicion("set_back", known, by_ms, ",".join(witness), witness, "", setback["stream_pos"]))
+            witness = [event for event in (setback["before_id"], setback["event_id"]) if event is not None]
+            suspicions[row["process_id"]].append(_Suspicion("set_back", setback["by_ms"], witness, stream_pos=setback["stream_pos"]))
     places = _places(inputs, suspicions)
     return {process: _step(its, places.get(process)) for process, its in suspicions.items()}
 
 
 def _step(suspicions: Sequence[_Suspicion], places: list[Row] | None) -> Row:
     """Return how a clock stepped, the worst of several ways."""
-    worst = max(suspicions, key=lambda one: (one.how, one.is_known, one.by_ms, one.key, one.partner))
-    by_ms = worst.by_ms if worst.is_known else None
+    worst = max(suspicions, key=lambda one: one.badness)
     is_set_back = worst.how == "set_back"
     set_back = sorted(one.stream_pos for one in suspicions if one.stream_pos is not None)
     return {
         "how": worst.how,
-        "partner": worst.partner or None,
-        "by_ms": by_ms,
+        "partner": worst.partner,
+        "by_ms": worst.by_ms,
         "times": (len(set_back) if is_set_back else len(suspicions)) or None,
-        "witness": list(worst.witness),
+        "witness": worst.witness,
         "set_back": set_back if is_set_back else None,
-        "least_ms": None if is_set_back else by_ms,
+        "least_ms": None if is_set_back else worst.by_ms,
         "places": places,
     }
 
@@ -173,7 +171,7 @@ def _places(inputs: Inputs, suspicions: Mapping[str, Sequence[_Suspicion]]) -> d
         for one in its:
             if one.how == "set_back":
                 if one.stream_pos is not None:
-                    hi_ms = -one.by_ms if one.is_known else None
+                    hi_ms = None if one.by_ms is None else -one.by_ms
                     found[process].append({"before_pos": one.stream_pos - 1, "after_pos": one.stream_pos, "hi_ms": hi_ms})
             elif own := [positions[process, event] for event in one.witness if (process, event) in positions]:
                 found[process].append({"before_pos": min(own), "after_pos": max(own), "hi_ms": None})

@@ -24,10 +24,13 @@ def other(name: str) -> str:
     return SAIL if name == SPARK else SPARK
 
 
+def _chosen(name: str) -> str:
+    return name or os.environ.get(VARIABLE, "") or SPARK
+
+
 def quicker(name: str = "", *, master: str = "") -> str:
     """Return the engine that would compute views in less time; empty if that is the chosen one, or if it is not installed. Takes arguments of `engine`."""
-    chosen = name or os.environ.get(VARIABLE, "") or SPARK
-    return SAIL if chosen == SPARK and not master and find_spec("pysail") else ""
+    return SAIL if _chosen(name) == SPARK and not master and find_spec("pysail") else ""
 
 
 def engine(name: str = "", *, master: str = "", jobs: int | None = None, little: bool = False) -> Engine:
@@ -42,7 +45,7 @@ def engine(name: str = "", *, master: str = "", jobs: int | None = None, little:
     Raises:
         UsageError: there is no such engine, or only Spark supports the request.
     """
-    chosen = name or os.environ.get(VARIABLE, "") or SPARK
+    chosen = _chosen(name)
     where = "--engine" if name else VARIABLE
     if chosen not in NAMES:
         raise UsageError(f"There is no engine `{chosen}`.", where=where, fix=f"Use one of {', '.join(NAMES)}.")

@@ -152,13 +152,14 @@ class Sail(Engine):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        # Arrow may keep values under a struct that is NULL, and Sail shows them. Parquet keeps none.
-        if any(pa.types.is_nested(column.type) for column in table.columns):
-            table = pq.read_table(path)
         if table.nbytes > _SENT_BYTES:
             self._read(name, path)
-        else:  # Arrow cannot make a frame without rows.
-            self.session.createDataFrame(*((table,) if table.num_rows else ([], schema))).createOrReplaceTempView(name)
+            return
+        # Arrow may keep values under a struct that is NULL, and Sail shows them. Parquet keeps none.
+        if table.num_rows and any(pa.types.is_nested(column.type) for column in table.columns):
+            table = pq.read_table(path)
+        # Arrow cannot make a frame without rows.
+        self.session.createDataFrame(*((table,) if table.num_rows else ([], schema))).createOrReplaceTempView(name)
 
 
 def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None], SailServer]:

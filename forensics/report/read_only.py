@@ -186,8 +186,10 @@ class Guard:
             again = _parsed(text)
             self._check(again)  # what the engine gets, too: a name that is written without quotes could contain more of a query
             same = _text(again) == text
-        except (RecursionError, SqlglotError) as e:
+        except RecursionError as e:
             raise Refused("it is nested too deeply") from e
+        except SqlglotError as e:
+            raise Refused("it cannot be written as one query with the same meaning") from e
         if not same:
             raise Refused("its meaning depends on the order in which operators are applied", "Add parentheses around conditions.")
         if "${" in text:  # Spark replaces it by a setting or an environment variable, even in a text

@@ -108,8 +108,8 @@ def _without_broker(recording: Recording) -> list[tuple[int, int]]:
 def _by_their_application(recording: Recording) -> Iterator[Done]:
     """Yield each time in which a consumer of another client library did not go on for longer than its `max_poll_ms`, according to its own truth."""
     for name in recording.named("consumer"):
-        limit_ms = next((d.get("max_poll_ms") for d in recording.deeds if d["did"] == "consumer started" and d["consumer"] == name), None)
-        library = next((d.get("library") for d in recording.deeds if d["did"] == "consumer started" and d["consumer"] == name), None)
+        start = next((d for d in recording.deeds if d["did"] == "consumer started" and d["consumer"] == name), {})
+        limit_ms, library = start.get("max_poll_ms"), start.get("library")
         if library not in _LEAVES_WHEN_SLOW:
             continue
         times = [line["timestamp"] for line in recording.said_by(name)]

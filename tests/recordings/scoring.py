@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -138,26 +138,16 @@ def bounds_of(row: Row, clock: Clock) -> tuple[float, float, float, float]:
 
 def score_ownership(recording: Recording, rows: list[Row], clock: Clock) -> Score:
     """Compare every sampled point (time, worker, task) with the ownerships of the case."""
-    score = Score()
-    bounds: dict[tuple[str, str], list[tuple[float, float, float, float]]] = defaultdict(list)
-    for row in rows:
-        owner = owner_of(row["process_id"], recording.workers)
-        if row["resource_kind"] == "task" and owner:
-            bounds[owner, str(row["resource"])].append(bounds_of(row, clock))
+    bounds = _bounds_by_owner(rows, "task", recording.workers, clock)
     dark = _alive_unknowable(recording)
-    faults: Counter[str] = Counter()
-    for at, worker, task, exists in recording.grid():
-        verdict = judge_point(at, exists, bounds[worker, task])
-        if verdict == "wide" and any(a - EDGE_MS <= at < b for a, b in dark[worker]):
-            score.unknowable += 1
-            continue
-        score.total += 1
-        if verdict == "right":
-            score.right += 1
-        else:
-            faults[f"{task} on {worker} {'had a thread' if exists else 'had no thread'}, but {_SAID[verdict]}"] += 1
-    score.wrong = [f"{what} ({n * SAMPLE_MS / 1000:.1f} s)" for what, n in faults.most_common()]
-    return score
+
+    def is_unknowable(at: int, worker: str, verdict: str) -> bool:
+        return verdict == "wide" and any(a - EDGE_MS <= at < b for a, b in dark[worker])
+
+    def truth(worker: str, task: str, exists: bool) -> str:
+        return f"{task} on {worker} {'had a thread' if exists else 'had no thread'}"
+
+    return _score_points(recording.grid(), bounds, is_unknowable, truth)
 
 
 def score_holdings(recording: Recording, rows: list[Row], clock: Clock) -> Score:
@@ -165,22 +155,49 @@ def score_holdings(recording: Recording, rows: list[Row], clock: Clock) -> Score
 
     Nothing is expected of a frozen or dead process: no log can distinguish the two, and what a killed process held ends when its group lost it.
     """
-    score, bounds, faults = Score(), defaultdict(list), Counter[str]()
-    for row in rows:
-        owner = owner_of(row["process_id"], recording.consumers)
-        if row["resource_kind"] == "partition" and owner:
-            bounds[owner, str(row["resource"])].append(bounds_of(row, clock))
+    bounds = _bounds_by_owner(rows, "partition", recording.consumers, clock)
     dark = {owner: recording.freezes(owner) + recording.dead(owner) for owner in recording.consumers}
-    for at, owner, partition, held in recording.holding_grid():
-        verdict = judge_point(at, held, bounds[owner, partition])
-        if verdict != "right" and any(a - EDGE_MS <= at < b + EDGE_MS for a, b in dark[owner]):
+
+    def is_unknowable(at: int, owner: str, verdict: str) -> bool:
+        return verdict != "right" and any(a - EDGE_MS <= at < b + EDGE_MS for a, b in dark[owner])
+
+    def truth(owner: str, partition: str, held: bool) -> str:
+        return f"{owner} {'held' if held else 'did not hold'} {partition}"
+
+    return _score_points(recording.holding_grid(), bounds, is_unknowable, truth)
+
+
+Bounds = tuple[float, float, float, float]
+
+
+def _bounds_by_owner(rows: list[Row], kind: str, names: Collection[str], clock: Clock) -> dict[tuple[str, str], list[Bounds]]:
+    """Return the bounds of all ownerships of a kind, by owner and resource."""
+    bounds: dict[tuple[str, str], list[Bounds]] = defaultdict(list)
+    for row in rows:
+        owner = owner_of(row["process_id"], names)
+        if row["resource_kind"] == kind and owner:
+            bounds[owner, str(row["resource"])].append(bounds_of(row, clock))
+    return bounds
+
+
+def _score_points(
+    points: Iterable[tuple[int, str, str, bool]],
+    bounds: Mapping[tuple[str, str], list[Bounds]],
+    is_unknowable: Callable[[int, str, str], bool],
+    truth: Callable[[str, str, bool], str],
+) -> Score:
+    """Compare points (time, owner, resource, whether it was owned) with the bounds of ownerships; `truth` puts one that is wrong in words."""
+    score, faults = Score(), Counter[str]()
+    for at, owner, resource, exists in points:
+        verdict = judge_point(at, exists, bounds.get((owner, resource), []))
+        if is_unknowable(at, owner, verdict):
             score.unknowable += 1
             continue
         score.total += 1
         if verdict == "right":
             score.right += 1
         else:
-            faults[f"{owner} {'held' if held else 'did not hold'} {partition}, but {_SAID[verdict]}"] += 1
+            faults[f"{truth(owner, resource, exists)}, but {_SAID[verdict]}"] += 1
     score.wrong = [f"{what} ({n * SAMPLE_MS / 1000:.1f} s)" for what, n in faults.most_common()]
     return score
 

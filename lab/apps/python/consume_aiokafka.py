@@ -22,27 +22,17 @@ class Listener(ConsumerRebalanceListener):
 
     async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
         """Write what it loses."""
-        self._truth.has("partitions_revoked", [(p.topic, p.partition) for p in revoked])
+        self._truth.revoked(revoked)
 
     async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
         """Write what it gets."""
-        self._truth.has("partitions_assigned", [(p.topic, p.partition) for p in assigned])
+        self._truth.assigned(assigned)
 
 
 async def consume(truth: Truth) -> None:
     """Consume until asked to end."""
     s = truth.settings
-    consumer = AIOKafkaConsumer(
-        bootstrap_servers=s["bootstrap"],
-        group_id=s["group"],
-        client_id=s["client_id"],
-        group_instance_id=s.get("instance_id"),
-        session_timeout_ms=s["session_ms"],
-        heartbeat_interval_ms=s["heartbeat_ms"],
-        max_poll_interval_ms=s["max_poll_ms"],
-        auto_offset_reset="earliest",
-        enable_auto_commit=False,
-    )
+    consumer = AIOKafkaConsumer(bootstrap_servers=s["bootstrap"], **truth.arguments)
     consumer.subscribe([s["topic"]], listener=Listener(truth))
     await consumer.start()
     while not truth.ending:

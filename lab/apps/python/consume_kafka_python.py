@@ -22,11 +22,11 @@ class Listener(ConsumerRebalanceListener):
 
     def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
         """Write what it loses."""
-        self._truth.has("partitions_revoked", [(p.topic, p.partition) for p in revoked])
+        self._truth.revoked(revoked)
 
     def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
         """Write what it gets."""
-        self._truth.has("partitions_assigned", [(p.topic, p.partition) for p in assigned])
+        self._truth.assigned(assigned)
 
 
 def main() -> None:
@@ -34,18 +34,7 @@ def main() -> None:
     truth = Truth(sys.argv[1], sys.argv[2])
     s = truth.settings
     logging.basicConfig(level=s.get("level") or "INFO", format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    extra = {"group_instance_id": s["instance_id"]} if s.get("instance_id") else {}
-    consumer = KafkaConsumer(
-        bootstrap_servers=s["bootstrap"].split(","),
-        group_id=s["group"],
-        client_id=s["client_id"],
-        session_timeout_ms=s["session_ms"],
-        heartbeat_interval_ms=s["heartbeat_ms"],
-        max_poll_interval_ms=s["max_poll_ms"],
-        auto_offset_reset="earliest",
-        enable_auto_commit=False,
-        **extra,
-    )
+    consumer = KafkaConsumer(bootstrap_servers=s["bootstrap"].split(","), **truth.arguments)
     consumer.subscribe([s["topic"]], listener=Listener(truth))
     while not truth.ending:
         try:

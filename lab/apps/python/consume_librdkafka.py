@@ -7,7 +7,7 @@ import logging
 import sys
 import time
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaException
 from truth import Truth
 
 log = logging.getLogger("orders")
@@ -35,14 +35,11 @@ def main() -> None:
         config["debug"] = s["debug"]
     consumer = Consumer(config, logger=logging.getLogger("kafka")) if s.get("python_logger") else Consumer(config)
 
-    def pairs(partitions: list[TopicPartition]) -> list[tuple[str, int]]:
-        return [(p.topic, p.partition) for p in partitions]
-
     consumer.subscribe(
         [s["topic"]],
-        on_assign=lambda c, p: truth.has("partitions_assigned", pairs(p)),
-        on_revoke=lambda c, p: truth.has("partitions_revoked", pairs(p)),
-        on_lost=lambda c, p: truth.has("partitions_revoked", pairs(p)),
+        on_assign=lambda c, p: truth.assigned(p),
+        on_revoke=lambda c, p: truth.revoked(p),
+        on_lost=lambda c, p: truth.revoked(p),
     )
     log.info("consuming %s", s["topic"])
     while not truth.ending:

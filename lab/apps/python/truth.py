@@ -36,9 +36,31 @@ class Truth:
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line, separators=(",", ":")) + "\n")
 
-    def has(self, name: str, partitions: Iterable[tuple[str, int]]) -> None:
-        """Write that partitions were assigned or revoked."""
-        self.say(name, ({"topic": topic, "partition": number} for topic, number in sorted(partitions)))
+    def assigned(self, partitions: Iterable[Any]) -> None:
+        """Write that the consumer gets partitions: of any library, they have a `topic` and a `partition`."""
+        self._has("partitions_assigned", partitions)
+
+    def revoked(self, partitions: Iterable[Any]) -> None:
+        """Write that the consumer loses partitions."""
+        self._has("partitions_revoked", partitions)
+
+    def _has(self, name: str, partitions: Iterable[Any]) -> None:
+        self.say(name, ({"topic": topic, "partition": number} for topic, number in sorted((p.topic, p.partition) for p in partitions)))
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Return the settings that the consumers of kafka-python and aiokafka are made with."""
+        s = self.settings
+        return {
+            "group_id": s["group"],
+            "client_id": s["client_id"],
+            "session_timeout_ms": s["session_ms"],
+            "heartbeat_interval_ms": s["heartbeat_ms"],
+            "max_poll_interval_ms": s["max_poll_ms"],
+            "auto_offset_reset": "earliest",
+            "enable_auto_commit": False,
+            **({"group_instance_id": s["instance_id"]} if s.get("instance_id") else {}),
+        }
 
     def consumed(self, records: Iterable[tuple[str, int, int]]) -> None:
         """Write which offsets of which partitions were processed."""
