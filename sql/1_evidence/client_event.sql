@@ -39,13 +39,13 @@ WITH polling_thread AS (
   SELECT e.*, coalesce(e.task, t.polls, j.who, CASE e.logger WHEN 'brod_group_coordinator' THEN e.group_id END,
       e.thread, '-') AS who, c.kafka_cluster, CASE WHEN e.is_worker THEN c.worker_group_id END AS worker_group_id,
     CASE WHEN e.is_worker THEN c.worker_client_id END AS worker_client_id,
-    -- The Java client prints a prefix with its kind, and what it revokes. An assignment without its group may be the application's own.
     -- sarama names its member and generation only when the generation is over.
     CASE WHEN e.event = 'partitions_assigned' AND e.client_kind IS NULL THEN lag(CASE WHEN e.event IN ('client_made', 'session_ended')
       THEN struct(e.member_id, e.generation) END) IGNORE NULLS OVER (PARTITION BY e.process_id, e.instance ORDER BY -e.stream_pos) END AS session,
     -- franz-go ends its heartbeats with an error of its own if it rejoins by itself.
     e.event = 'heartbeat_failed' AND lag(CASE WHEN e.event IN ('joining', 'rejoin_requested', 'synced') THEN e.message END) IGNORE NULLS
       OVER (PARTITION BY e.process_id, e.instance ORDER BY e.stream_pos) LIKE '%forced rejoin quitting heartbeat loop%' AS is_own_error,
+    -- The Java client prints a prefix with its kind, and what it revokes. An assignment without its group may be the application's own.
     e.client_kind IS NULL AND (e.event = 'rejoin_requested' OR e.assigned_partitions IS NOT NULL AND (e.event = 'partitions_assigned'
       OR e.event IN ('synced', 'assignment_received') AND e.group_id IS NOT NULL)) AS is_unannounced
   FROM (SELECT *, client_kind <=> 'Worker' OR event LIKE 'worker\\_%' AS is_worker FROM event) e

@@ -43,7 +43,7 @@ CREATE OR REPLACE TEMPORARY VIEW lost_membership (
   first_found_ms COMMENT 'It found its coordinator at this time, the first time after it had noticed',
   refused_id     COMMENT 'Event that refuses it; NULL: none',
   again_ms       COMMENT 'A member of its name that has no log joined at this time at the latest (reference clock); NULL: none did',
-  returned_ms    COMMENT 'Another member of its name and process joined at this time at the latest (reference clock); NULL: none did',
+  returned_ms    COMMENT 'Its client joined again as another member at this time at the latest (reference clock); NULL: it did not',
   back_ms        COMMENT 'Member again at this time',
   back_id        COMMENT 'Its event',
   candidates     COMMENT 'abandoned: the processes of the clients that it may have been; NULL: another kind'
@@ -115,16 +115,16 @@ WITH covered_generation AS (
     AND e.duration_ms > e.timeout_ms + heartbeat_late_ms AND abs(unix_millis(e.ts) - r.noticed.at_ms) <= loss_noticed_ms
   GROUP BY r.loss_id
   HAVING count(DISTINCT e.client_id) > 1
+), coordinator_join AS (
+  -- A coordinator lets a member in.
+  SELECT process_id, group_id, member_id, stream_pos, unix_millis(ts) AS at_ms,
+    regexp_replace(member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '') AS name
+  FROM event
+  WHERE broker_id IS NOT NULL AND (event IN ('member_added', 'member_joined')
+    OR event = 'rebalance_preparing' AND reason LIKE 'Adding new member%')
 ), later_join AS (
   -- The last join of a name at a coordinator by a member without a log. A KIP-848 member keeps its id.
-  SELECT e.process_id AS broker, e.group_id, e.name, max(e.stream_pos) AS pos, max_by(e.at_ms, e.stream_pos) AS at_ms
-  FROM (
-    SELECT process_id, group_id, member_id, stream_pos, unix_millis(ts) AS at_ms,
-      regexp_replace(member_id, '-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', '') AS name
-    FROM event
-    WHERE broker_id IS NOT NULL AND (event IN ('member_added', 'member_joined')
-      OR event = 'rebalance_preparing' AND reason LIKE 'Adding new member%')
-  ) e
+  SELECT e.process_id AS broker, e.group_id, e.name, max(e.stream_pos) AS pos, max_by(e.at_ms, e.stream_pos) AS at_ms FROM coordinator_join e
   LEFT ANTI JOIN member_place p ON p.group_id = e.group_id AND p.member_id = e.member_id AND e.name <> e.member_id
   GROUP BY e.process_id, e.group_id, e.name
 ), later_namesake AS (
@@ -136,14 +136,12 @@ WITH covered_generation AS (
   JOIN clock_offset o ON o.process_id = j.broker AND o.is_island_reference
 ), later_join_of_process AS (
   -- The first member of the same process and name that the coordinator lets in after the removal.
-  SELECT r.loss_id, min(unix_millis(e.ts) - o.lo_ms) AS returned_ms
+  SELECT r.loss_id, min(e.at_ms - o.lo_ms) AS returned_ms
   FROM any_loss r
   JOIN event x ON x.event_id = r.removed_id
   JOIN member_place p ON p.group_id = r.group_id AND p.process_id = r.process_id AND p.member_id <> r.member_id
     AND left(p.member_id, length(p.member_id) - 36) = left(r.member_id, length(r.member_id) - 36)
-  JOIN event e ON e.process_id = r.broker AND e.group_id = r.group_id AND e.member_id = p.member_id AND e.stream_pos > x.stream_pos
-    AND e.broker_id IS NOT NULL AND (e.event IN ('member_added', 'member_joined')
-      OR e.event = 'rebalance_preparing' AND e.reason LIKE 'Adding new member%')
+  JOIN coordinator_join e ON e.process_id = r.broker AND e.group_id = r.group_id AND e.member_id = p.member_id AND e.stream_pos > x.stream_pos
   JOIN clock_offset o ON o.process_id = r.broker AND o.is_island_reference
   GROUP BY r.loss_id
 ), removal_by_name AS (
