@@ -19,7 +19,7 @@ from typing import Any
 from lab import clients
 from lab.hosts import KAFKA, SRV, Hosts, Process, call
 from lab.releases import BROKER_LAYOUT, CONNECT_LAYOUT, Release, log_settings, main_class
-from lab.truth import Sampler, Status, now_ms, tasks_of
+from lab.truth import Sampler, Status, mark_stopped, now_ms, pauses, tasks_of
 
 OFFSETS_PARTITIONS = 12
 #: What operators keep in other files, or quieter, than the log of the broker or worker.
@@ -64,6 +64,9 @@ class Run:
         self.deeds: list[dict[str, Any]] = []
         self.groups: set[str] = set()
         self.bootstrap = ""
+        #: Files in `logs/` that no process of Kafka wrote.
+        self.witnesses: list[str] = []
+        self._stopped: dict[str, list[tuple[int, int]]] = {}
         for name in ("logs", "truth", "witness", "stdout"):
             (folder / name).mkdir(parents=True)
         (KAFKA / "config").mkdir()
@@ -113,15 +116,29 @@ class Run:
         path.write_text(properties(settings), encoding="utf-8")
         return path
 
-    def java(self, host: str, log: str, layout: str, levels: dict[str, str], main: str, arguments: Sequence[object], heap: int = 128) -> Process:
-        """Start a Java program on a host; it logs to `logs/LOG`, and what it prints goes to `stdout/HOST.out`."""
+    def java(
+        self,
+        host: str,
+        log: str,
+        layout: str,
+        levels: dict[str, str],
+        main: str,
+        arguments: Sequence[object],
+        heap: int = 128,
+        collector: str = "Serial",
+    ) -> Process:
+        """Start a Java program on a host; it logs to `logs/LOG` with a GC log beside it, and what it prints goes to `stdout/HOST.out`."""
         file = self.folder / "logs" / log
         file.parent.mkdir(exist_ok=True)
         name, text = log_settings(self.release, file, layout, levels)
         settings = KAFKA / "config" / f"{host}.{name}"
         settings.write_text(text, encoding="utf-8")
         option = f"-Dlog4j2.configurationFile={settings}" if self.release.log4j2 else f"-Dlog4j.configuration=file:{settings}"
-        jvm = [f"-Xmx{heap}m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", option, "-cp", f"{KAFKA}/libs/*:{KAFKA}/apps"]
+        jvm = [f"-Xmx{heap}m", f"-XX:+Use{collector}GC", "-XX:TieredStopAtLevel=1", option, "-cp", f"{KAFKA}/libs/*:{KAFKA}/apps"]
+        if not log.startswith(".."):
+            # As Kafka starts its brokers.
+            jvm.append(f"-Xlog:gc*:file={file.with_name(f'{file.stem}-gc.log')}:time,tags:filecount=10,filesize=100M")
+            jvm += [f"-Dlab.heap={KAFKA / f'{host}.heap'}", f"-Dlab.pauses={self.folder / 'truth' / f'{host}.pauses.jsonl'}"]
         output = self.folder / ("truth" if main.startswith("org.apache.kafka.tools.Verifiable") else "stdout")
         return Process(host, ["java", *jvm, main, *map(str, arguments)], output / (f"{host}.jsonl" if output.name == "truth" else f"{host}.out"))
 
@@ -198,7 +215,7 @@ class Run:
         config = KAFKA / "config" / f"b{number}.properties"
         return self.java(f"{prefix}{number}", f"broker-{number}/server.log", BROKER_LAYOUT, BROKER_LEVELS, "kafka.Kafka", [config], heap=512)
 
-    def worker(self, name: str, group: str, heap: int = 384, **settings: object) -> None:
+    def worker(self, name: str, group: str, heap: int = 384, collector: str = "Serial", **settings: object) -> None:
         """Start a distributed Connect worker; a setting's name has `_` for `.`."""
         address = self.hosts.add(name)
         json_converter = "org.apache.kafka.connect.json.JsonConverter"
@@ -229,7 +246,7 @@ class Run:
         )
         main = "org.apache.kafka.connect.cli.ConnectDistributed"
         self.groups.add(group)
-        start = lambda: self.java(name, f"{name}/connect.log", CONNECT_LAYOUT, WORKER_LEVELS, main, [config], heap)  # noqa: E731
+        start = lambda: self.java(name, f"{name}/connect.log", CONNECT_LAYOUT, WORKER_LEVELS, main, [config], heap, collector)  # noqa: E731
         self.member("worker", name, start, group=group, skew=None)
 
     def mirror(self, name: str, clusters: Mapping[str, str], **settings: object) -> None:
@@ -274,12 +291,14 @@ class Run:
         self.member("feeder", "feeder", start, topic=topic)
         self.until("the feeder writes", lambda: self.truth_has("feeder", "producer_send_success"))
 
-    def app(self, kind: str, name: str, main: str, heap: int = 160, levels: dict[str, str] | None = None, **settings: object) -> None:
+    def app(
+        self, kind: str, name: str, main: str, heap: int = 160, levels: dict[str, str] | None = None, collector: str = "Serial", **settings: object
+    ) -> None:
         """Start one of our own programs (`lab/apps`); it writes its truth to `truth/NAME.jsonl`. A setting's name has `_` for `.`."""
         self.hosts.add(name)
         truth = self.folder / "truth" / f"{name}.jsonl"
         config = self.config(name, {"bootstrap.servers": self.bootstrap, **{key.replace("_", "."): value for key, value in settings.items()}})
-        start = lambda: self.java(name, f"{name}/{kind}.log", BROKER_LAYOUT, levels or {}, main, [config, truth], heap)  # noqa: E731
+        start = lambda: self.java(name, f"{name}/{kind}.log", BROKER_LAYOUT, levels or {}, main, [config, truth], heap, collector)  # noqa: E731
         self.member(kind, name, start, **settings, group=settings.get("group_id"))
 
     def client(self, name: str, library: str, group: str, topic: str, **settings: object) -> None:
@@ -311,23 +330,57 @@ class Run:
         key = {"broker": int(name.rsplit("-", 1)[1])} if member.kind == "broker" else {member.kind: name}
         self.did(f"{member.kind} {what}", **key, **about)
 
-    def freeze(self, name: str, seconds: float, until: Callable[[], object] = lambda: True) -> None:
-        """Stop a process, as a long garbage collection or a suspended machine does, until something is true and for some time more."""
-        self._signal(name, signal.SIGSTOP, "paused")
-        self.until(f"the others go on without {name}", until)
+    def freeze(self, names: str | Sequence[str], seconds: float, until: Callable[[], object] = lambda: True, **about: object) -> None:
+        """Stop processes, as a suspended machine does, until something is true and for some time more."""
+        names = [names] if isinstance(names, str) else names
+        for name in names:
+            self._signal(name, signal.SIGSTOP, "paused", **about)
+        self.until(f"the others go on without {', '.join(names)}", until)
         self.wait(seconds)
-        self._signal(name, signal.SIGCONT, "resumed")
+        for name in names:
+            self._signal(name, signal.SIGCONT, "resumed")
 
-    def kill(self, name: str) -> None:
+    def kill(self, name: str, **about: object) -> None:
         """End a process without any warning."""
-        self._signal(name, signal.SIGKILL, "killed")
+        self._signal(name, signal.SIGKILL, "killed", **about)
 
-    def stop(self, name: str, seconds: float = 30) -> None:
+    def ended(self, name: str, seconds: float = 60, **about: object) -> int:
+        """Wait until a process is killed by something else than this program, and return when it was."""
+        member = self.members[name]
+        if not member.process.wait(seconds):
+            raise TimeoutError(f"{name} still runs after {seconds:g} s")
+        self._signal(name, signal.SIGKILL, "killed", **about)
+        return int(self.deeds[-1]["t_ms"])
+
+    def paused_itself(self, name: str, least_ms: int, machine: Sequence[str]) -> None:
+        """Write the deeds of a process that did not run at times, as its own pulse says.
+
+        Args:
+            name: of the process.
+            least_ms: pauses as long as this are root causes; shorter ones only may be.
+            machine: what a witness may truly call them.
+        """
+        kind = self.members[name].kind
+        spans = pauses(self.folder / "truth" / f"{name}.pauses.jsonl")
+        for begin, end in spans:
+            about = {kind: name, "machine": list(machine), "is_minor": end - begin < least_ms}
+            self.deeds += [{"t_ms": begin, "did": f"{kind} paused", **about}, {"t_ms": end, "did": f"{kind} resumed", kind: name}]
+        self.deeds.sort(key=lambda deed: deed["t_ms"])
+        self._stopped[name] = spans
+
+    def witness(self, path: str, text: str) -> None:
+        """Save what a machine or a platform says, beside the logs."""
+        file = self.folder / "logs" / path
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        self.witnesses.append(path)
+
+    def stop(self, name: str, seconds: float = 30, **about: object) -> None:
         """Ask a process to end, and wait until it has ended."""
         self._signal(name, signal.SIGTERM, "stopping")
         if not self.members[name].process.wait(seconds):
             raise TimeoutError(f"{name} still runs {seconds:g} s after it was asked to end")
-        self._signal(name, signal.SIGTERM, "stopped")
+        self._signal(name, signal.SIGTERM, "stopped", **about)
 
     def cut_off(self, name: str, seconds: float) -> None:
         """Pull the cable of a host out for a time."""
@@ -416,6 +469,9 @@ class Run:
         self._sampler.stop()
         self._status.stop()
         self.did("recording ends")
+        for name, spans in self._stopped.items():
+            if self.members[name].kind == "worker":
+                mark_stopped(self.folder / "truth" / "threads.jsonl", name, spans)
         clients = [m.process for m in self.members.values() if m.kind != "broker"]
         for number, patience in ((signal.SIGCONT, 0.0), (signal.SIGTERM, 9.0), (signal.SIGKILL, 5.0)):
             for process in clients:
@@ -436,6 +492,7 @@ class Run:
             "notes": notes,
             "deeds": self.deeds,
             "status": self._status.answers,
+            "witnesses": sorted({*self.witnesses, *(str(p.relative_to(self.folder / "logs")) for p in (self.folder / "logs").glob("*/*-gc.log*"))}),
         }
 
 

@@ -12,7 +12,10 @@ import os
 import shutil
 import signal
 import subprocess
+import time
+import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 BRIDGE = "labbr0"
@@ -92,6 +95,59 @@ class Hosts:
         """Pull a host's cable out, or put it back."""
         number = self.address[name].rsplit(".", 1)[1]
         call("ip", "link", "set", f"cable{number}", "up" if plugged else "down")
+
+
+class Cage:
+    """A control group that limits what one process gets of the machine; the kernel kills the process when it needs more memory.
+
+    Args:
+        controller: `memory` or `cpu`.
+
+    Raises:
+        OSError: this machine has no control groups of version 1.
+    """
+
+    def __init__(self, controller: str) -> None:
+        self._folder = Path("/sys/fs/cgroup") / controller / f"lab-{uuid.uuid4().hex[:12]}"
+        self._folder.mkdir()
+
+    def limit(self, **values: int) -> None:
+        """Set limits; `_` stands for the dot in the names of files."""
+        for name, value in values.items():
+            (self._folder / name.replace("_", ".", 1)).write_text(str(value), encoding="utf-8")
+
+    def hold(self, process: Process) -> None:
+        """Put a process and all its threads into it."""
+        (self._folder / "cgroup.procs").write_text(str(process.pid), encoding="utf-8")
+
+    def remove(self) -> None:
+        """Remove the group, whose processes have ended."""
+        with suppress(OSError):
+            self._folder.rmdir()
+
+
+def out_of_memory(since_ms: int) -> list[tuple[int, str]]:
+    """Return what the kernel printed since some time about processes that it killed for lack of memory: microseconds since 1970, and text."""
+    booted_us = time.time_ns() // 1_000 - time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1_000
+    found: list[tuple[int, str]] = []
+    is_about = False
+    log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        while True:
+            try:
+                record = os.read(log, 8192).decode("utf-8", "replace")
+            except BrokenPipeError:  # it was overwritten meanwhile
+                continue
+            head, _, text = record.partition(";")
+            at_us = booted_us + int(head.split(",")[2])
+            is_about = is_about or "invoked oom-killer" in text
+            if is_about and at_us >= since_ms * 1_000:
+                found.append((at_us, text.split("\n")[0]))
+            is_about = is_about and "Killed process" not in text
+    except BlockingIOError:
+        return found
+    finally:
+        os.close(log)
 
 
 class Process:

@@ -35,6 +35,7 @@ class Names:
         application: of Streams, and group of consumers.
         topic: what producers write and consumers read.
         transactional_id: of the producers.
+        collector: of the process that a fault hits, where its garbage collector matters.
     """
 
     group: str
@@ -46,6 +47,7 @@ class Names:
     application: str
     topic: str
     transactional_id: str
+    collector: str
 
     @classmethod
     def of(cls, seed: int) -> Names:
@@ -63,6 +65,7 @@ class Names:
             application=draw.choice(["billing.v2", "g-7", "search-indexer"]) if seed else "orders-app",
             topic=draw.choice(["invoices", "click-stream_raw", "products.cdc.v1"]) if seed else "orders",
             transactional_id=draw.choice(["tx-1", "shop.payments_0", "invoicer-eu-2"]) if seed else "payments-0",
+            collector=draw.choice(["Serial", "Parallel", "G1"]) if seed else "Serial",
         )
 
 

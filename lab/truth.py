@@ -43,6 +43,33 @@ class Changes:
                 file.write(json.dumps({"t_ms": now_ms(), **line}) + "\n")
 
 
+def pauses(path: Path, joined_ms: int = 300) -> list[tuple[int, int]]:
+    """Return from when to when a process did not run, as its own pulse says; two with less between them are one."""
+    found: list[tuple[int, int]] = []
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+        said = json.loads(line)
+        if found and said["from_ms"] - found[-1][1] < joined_ms:
+            found[-1] = (found[-1][0], said["to_ms"])
+        else:
+            found.append((said["from_ms"], said["to_ms"]))
+    return found
+
+
+def mark_stopped(path: Path, name: str, spans: list[tuple[int, int]]) -> None:
+    """Rewrite samples of threads: during these times nothing of a process ran, which the sampler cannot see."""
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if spans else []
+    for begin, end in spans:
+        before = [line for line in lines if line["worker"] == name and line["t_ms"] <= begin]
+        inside = [line for line in lines if line["worker"] == name and begin < line["t_ms"] <= end]
+        if before and before[-1]["state"] == "running":
+            lines.append({**before[-1], "t_ms": begin, "state": "stopped"})
+            lines.append({**(inside or before)[-1], "t_ms": end})
+        lines = [{**line, "state": "stopped"} if line in inside and line["state"] == "running" else line for line in lines]
+        lines.sort(key=lambda line: line["t_ms"])
+    if spans:
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
 class Sampler(threading.Thread):
     """Looks at every process: `threads.jsonl` for Connect workers with their task threads, `processes.jsonl` for all others."""
 

@@ -73,6 +73,11 @@ public class FaultySource extends SourceConnector {
         @Override
         public void start(Map<String, String> settings) {
             this.settings = settings;
+            try {
+                Hoard.start();
+            } catch (java.io.IOException e) {
+                throw new ConnectException("No truth of its pauses", e);
+            }
             partition = Map.of("task", settings.get("number"));
             Map<String, Object> offset = context.offsetStorageReader().offset(partition);
             next = offset == null ? 0 : (Long) offset.get("count") + 1;

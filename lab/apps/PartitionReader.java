@@ -42,6 +42,7 @@ public class PartitionReader {
             settings.load(in);
         }
         truth = new Json(args[1]);
+        Hoard.start();
         String topic = (String) settings.remove("topic");
         fault = (String) settings.remove("fault");
         KafkaConsumer<String, String> consumer = new KafkaConsumer<>(settings, new Text(false), new Text(true));

@@ -15,7 +15,7 @@ import pytest
 from places import ROOT
 from truth import Recording
 
-from lab import cluster, releases, truth
+from lab import cluster, machine, platforms, releases, truth
 from lab.__main__ import unmet
 from lab.releases import Release
 from lab.scenarios import SCENARIOS, Names
@@ -49,6 +49,22 @@ class Stage:
         assert name in self.address
 
 
+class Limits:
+    """A control group of nothing."""
+
+    def __init__(self, controller):
+        assert controller in ("memory", "cpu")
+
+    def limit(self, **values):
+        assert all(isinstance(value, int) for value in values.values())
+
+    def hold(self, process):
+        assert process.pid
+
+    def remove(self):
+        pass
+
+
 @pytest.fixture
 def rehearse(tmp_path, monkeypatch):
     """Return a function that plays a scenario without starting anything and returns the run."""
@@ -56,6 +72,11 @@ def rehearse(tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "Hosts", Stage)
     monkeypatch.setattr(cluster, "Process", Actor)
     monkeypatch.setattr(cluster, "call", lambda *command: "")
+    monkeypatch.setattr(machine, "Cage", Limits)
+    monkeypatch.setattr(machine, "call", lambda *command: "")
+    monkeypatch.setattr(
+        machine, "out_of_memory", lambda since: [(since * 1000, "Memory cgroup out of memory: Killed process 12 (java) total-vm:1kB")]
+    )
     monkeypatch.setattr(cluster, "main_class", lambda libs, name: name)
     clock = [1_795_000_000_000]
     monkeypatch.setattr(cluster, "now_ms", lambda: clock.append(clock[-1] + 1) or clock[-1])
@@ -217,3 +238,49 @@ def test_the_readme_lists_every_scenario():
     text = (ROOT / "lab" / "README.md").read_text(encoding="utf-8")
     rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
     assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} >= {*SCENARIOS}
+
+
+def test_the_sampler_is_corrected_where_a_process_did_not_run(tmp_path):
+    file, pulse = tmp_path / "threads.jsonl", tmp_path / "w2.pauses.jsonl"
+    pulse.write_text('{"from_ms":1500,"to_ms":3000}\n{"from_ms":3020,"to_ms":6000}\n{"from_ms":9000,"to_ms":9700}\n', encoding="utf-8")
+    assert truth.pauses(pulse) == [(1500, 6000), (9000, 9700)]
+    samples = [(1000, "running", ["b-0"]), (2000, "running", ["b-0", "b-1"]), (6200, "running", ["b-1"])]
+    lines = [{"t_ms": t, "worker": "w2", "state": state, "tasks": tasks} for t, state, tasks in samples]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    truth.mark_stopped(file, "w2", [(1500, 6000)])
+    found = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert [(x["t_ms"], x["state"], x["tasks"]) for x in found] == [
+        (1000, "running", ["b-0"]),
+        (1500, "stopped", ["b-0"]),
+        (2000, "stopped", ["b-0", "b-1"]),
+        (6000, "running", ["b-0", "b-1"]),
+        (6200, "running", ["b-1"]),
+    ]
+
+
+def test_what_platforms_print_is_recognised_by_its_readers():
+    from forensics.snapshots.docker import is_docker, read_docker
+    from forensics.snapshots.host_log import is_host_log, read_host_log
+    from forensics.snapshots.kubernetes import is_kubernetes, read_kubernetes
+    from forensics.snapshots.observation import Line
+
+    at = 1_795_000_000_250
+    pod = platforms.Pod("w2", "connect", at + 9000, (at - 60_000, at, "OOMKilled", 137), 1, "600Mi")
+    event = platforms.Event("w2", "connect", "Killing", "Container connect failed liveness probe, will be restarted", at, at)
+    stopped = [(at, "kill", "signal=15"), (at + 90, "die", "exitCode=143")]
+    texts = {
+        (is_kubernetes, read_kubernetes): {platforms.listed([pod]): ["oom_killed"], platforms.listed([event]): ["probe_failed"]},
+        (is_docker, read_docker): {
+            platforms.inspected("w2", at + 9000, at): ["exited"],
+            platforms.docker_events("w2", stopped): ["stopped", "exited"],
+        },
+        (lambda lines: is_host_log(lines, is_whole=True), read_host_log): {
+            platforms.journal("kafka.service", "w2", [(at, "kafka.service: Main process exited, code=killed, status=9/KILL")]): ["killed"],
+            platforms.kernel_text("w2", [(at * 1000, "Memory cgroup out of memory: Killed process 12 (java) total-vm:1kB")]): ["oom_killed"],
+        },
+    }
+    for (recognises, read), wanted in texts.items():
+        for text, whats in wanted.items():
+            assert recognises(text.splitlines())
+            lines = [Line(number + 1, 0, line.encode(), line) for number, line in enumerate(text.splitlines())]
+            assert [it.captures["columns"]["what"] for it in read(lines)] == whats

@@ -34,6 +34,8 @@ class Done:
         at_ms: when; None: it was so all the time.
         over_ms: when it was undone; None: never, or at no known moment.
         what: for a person.
+        machine: what a witness of the machine may say of it, as in `facts.machine` of an incident; empty: there is none.
+        is_minor: True if it may be without any effect: nothing is missing if no incident tells it.
     """
 
     causes: frozenset[str]
@@ -41,6 +43,8 @@ class Done:
     at_ms: int | None
     over_ms: int | None
     what: str
+    machine: frozenset[str] = frozenset()
+    is_minor: bool = False
 
 
 @dataclass
@@ -54,6 +58,8 @@ class Causes:
         missed: deeds that no incident tells.
         false: incidents that name a cause, or only causes, that nothing was done of.
         unknown: incidents that say that nothing tells their cause.
+        witnessed: deeds that an incident tells together with what a witness of the machine says of them.
+        witnesses: deeds of which a witness of the machine can say something.
     """
 
     right: int = 0
@@ -62,6 +68,8 @@ class Causes:
     missed: list[str] = field(default_factory=list)
     false: list[str] = field(default_factory=list)
     unknown: int = 0
+    witnessed: int = 0
+    witnesses: int = 0
 
 
 def done(recording: Recording) -> list[Done]:
@@ -87,15 +95,16 @@ def _to_processes(recording: Recording) -> Iterator[Done]:
             return next((int(d["t_ms"]) for d in later if d["did"].split(" ", 1)[-1] in ends), None)
 
         told = f"{deed['did']} {name}"
+        machine, is_minor = frozenset(deed.get("machine", ())), bool(deed.get("is_minor"))
         if what == "paused":
-            yield Done(frozenset({"process_paused"}), frozenset({name}), deed["t_ms"], over("resumed"), told)
+            yield Done(frozenset({"process_paused"}), frozenset({name}), deed["t_ms"], over("resumed"), told, machine, is_minor)
         elif what == "cut off":
             yield Done(frozenset({"member_cut_off"}), frozenset({name}), deed["t_ms"], over("healed"), told)
         elif what == "killed":
-            yield Done(frozenset({"process_killed"}), frozenset({name}), deed["t_ms"], over("started"), told)
+            yield Done(frozenset({"process_killed"}), frozenset({name}), deed["t_ms"], over("started"), told, machine, is_minor)
         elif what == "stopped" and over("started"):
             began = max((int(d["t_ms"]) for d in recording.deeds[:n] if member_of(d) == name and d["did"].endswith("stopping")), default=deed["t_ms"])
-            yield Done(RESTARTS, frozenset({name, group}), began, over("started"), told)
+            yield Done(RESTARTS, frozenset({name, group}), began, over("started"), told, machine, is_minor)
 
 
 def _without_broker(recording: Recording) -> list[tuple[int, int]]:
@@ -132,7 +141,8 @@ def _to_brokers(recording: Recording) -> Iterator[Done]:
             at_ms = max(asked) if deed["did"] == "broker stopped" and asked else deed["t_ms"]
             causes |= RESTARTS if asked and back else frozenset()
             broker = deed["broker"]
-            yield Done(causes, frozenset({f"broker {broker}", f"broker-{broker}/server.log"}), at_ms, back, f"{deed['did']} {broker}")
+            machine = frozenset(deed.get("machine", ()))
+            yield Done(causes, frozenset({f"broker {broker}", f"broker-{broker}/server.log"}), at_ms, back, f"{deed['did']} {broker}", machine)
         elif deed["did"] == "offsets topic wiped":
             yield Done(frozenset({"offsets_lost"}), frozenset(), deed["t_ms"], recording.end_ms, deed["did"])
         elif deed["did"] == "brokers started" and deed.get("offsets_rf", 1) > deed["n"]:
@@ -178,8 +188,12 @@ def score_causes(recording: Recording, rows: list[Row], clock: Clock, processes:
     placed = [(row, *_subject(row, names), _window(row, clock, processes, some)) for row in rows]
     placed = [p for p in placed if p[3][0] < recording.end_ms]
     for deed in deeds:
+        if deed.is_minor:
+            continue
         result.total += 1
         about = [row for row, subject, _, window in placed if _fits(deed, subject, window, row)]
+        result.witnesses += bool(deed.machine)
+        result.witnessed += any(_machine(row) in deed.machine for row in about)
         if any(row["cause"] in deed.causes for row in about):
             result.right += 1
         elif any(row["cause"] == "unknown" and deed.causes & set(_listed(row["alternatives"])) for row in about):
@@ -192,7 +206,15 @@ def score_causes(recording: Recording, rows: list[Row], clock: Clock, processes:
             result.unknown += 1
         elif not any(named & deed.causes and _fits(deed, subject, window, row) for deed in deeds):
             result.false.append(f"{row['cause']}{' of ' + ', '.join(sorted(named)) if row['cause'] == 'unknown' else ''}: {said}")
+        elif (said_by := _machine(row)) and not any(said_by in deed.machine and _fits(deed, subject, window, row) for deed in deeds):
+            result.false.append(f"{row['cause']} by {said_by}: {said}")
     return result
+
+
+def _machine(row: Row) -> str | None:
+    """Return what a witness of the machine says of an incident."""
+    facts = row.get("facts")
+    return facts.get("machine") if isinstance(facts, dict) else None
 
 
 def _subject(row: Row, names: list[str]) -> tuple[set[str], str]:

@@ -48,19 +48,28 @@ NEEDED = {
     "producer_session": ["transactional_id", "producer_id", "first_epoch", "process_id", "start_lo", "start_hi"],
     "stream_task": ["task", "role", "process_id", "start_lo", "start_hi", "stop_lo", "stop_hi"],
     "task_failure": ["resource_kind", "resource", "process_id", "failed_lo", "innermost"],
-    "incident": ["cause", "alternatives", "subject", "from_lo", "from_hi", "to_lo", "to_hi", "times"],
+    "incident": ["cause", "alternatives", "subject", "from_lo", "from_hi", "to_lo", "to_hi", "times", "facts"],
 }
 RE_PRINTED = re.compile(r"groupId=(?P<group>[^\],]+)\].*?\bgeneration(?:=|Id=| )(?:Generation\{generationId=)?(?P<number>\d+)")
 
 
-def ingest(recording: Recording, case: Path, withhold: str | None) -> list[str]:
-    """Make a case of a recording's logs; return the directories of logs that were left out."""
+def ingest(recording: Recording, case: Path, withhold: str | None, *, witnesses: bool = True) -> list[str]:
+    """Make a case of a recording's logs; return the directories of logs that were left out.
+
+    Args:
+        recording: with logs, and perhaps with witnesses of the machine.
+        case: its folder.
+        withhold: beginning of the names of hosts that are left out.
+        witnesses: False to leave out the witnesses of the machine too.
+    """
     left_out = [d.name for d in sorted(recording.logs.iterdir()) if withhold and d.name.startswith((withhold, "zookeeper"))]
     with tempfile.TemporaryDirectory() as scratch:
         logs = recording.logs
-        if withhold:
+        if withhold or not witnesses:
             logs = Path(scratch) / "logs"
             shutil.copytree(recording.logs, logs, ignore=shutil.ignore_patterns(*left_out))
+            for path in () if witnesses else recording.witnesses:
+                (logs / path).unlink(missing_ok=True)
         # One Spark for all recordings: a JVM of its own for each would take most of the time.
         views.build(read_in([logs], case).case, engine())
     return left_out
@@ -103,11 +112,11 @@ def printed_generations(recording: Recording, left_out: list[str]) -> set[tuple[
     return found
 
 
-def score(recording: Recording, case: Path, withhold: str | None = None) -> Result:
+def score(recording: Recording, case: Path, withhold: str | None = None, *, witnesses: bool = True) -> Result:
     """Ingest a recording, unless its case exists already, and compare."""
     result = Result(recording)
     if not (case / "case.json").is_file():
-        result.withheld = ingest(recording, case, withhold)
+        result.withheld = ingest(recording, case, withhold, witnesses=witnesses)
     elif withhold:
         result.withheld = [d.name for d in recording.logs.iterdir() if d.name.startswith((withhold, "zookeeper"))]
     rows = read_views(case, result.missing)

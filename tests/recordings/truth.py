@@ -93,6 +93,8 @@ class Recording:
         self.scenario: str = truth["scenario"]
         self.deeds: list[dict] = truth["deeds"]
         self.statuses: list[dict] = truth.get("status") or []
+        #: Paths below `logs/` that a machine or a platform wrote, not Kafka.
+        self.witnesses: list[str] = truth.get("witnesses") or []
 
     @property
     def logs(self) -> Path:
