@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from shlex import quote
@@ -17,6 +17,8 @@ from forensics.wording import formats
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: Names beyond this number are only counted.
 _LISTED = 10
+#: The names of processes among the facts of a sentence; no column has such a name.
+_NAMES = " names"
 
 
 def moment(ms: int | None) -> datetime | None:
@@ -134,11 +136,34 @@ FILTERS = {
 }  # fmt: skip
 
 
+class _Named(Context):
+    """The facts of a sentence, with the names of processes in place of their IDs.
+
+    Only the facts that a template uses are looked through: a case of many findings has a hundred times as many.
+    """
+
+    def resolve_or_missing(self, key: str) -> Any:  # noqa: ANN401  (facts)
+        return _called(super().resolve_or_missing(key), self.parent.get(_NAMES, {}))
+
+
+def _called(value: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401  (facts)
+    """Put names in place of process IDs, at any depth, also before a task or client of the process."""
+    if not names:
+        return value
+    if isinstance(value, str):
+        process, _, client = value.rpartition(" ")
+        return names.get(value) or (f"{names[process]} {client}" if process in names else value)
+    if isinstance(value, Mapping):
+        return {key: _called(item, names) for key, item in value.items()}
+    return [_called(item, names) for item in value] if isinstance(value, list) else value
+
+
 @lru_cache(maxsize=1)
 def environment() -> SandboxedEnvironment:
     """Return the only environment. It has no autoescape, because the texts are plain and each report format escapes them itself."""
     env = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False, finalize=lambda value: "?" if value is None else value)  # noqa: S701
     env.globals.clear()
+    env.context_class = _Named
     env.filters = {
         name: f for name, f in env.filters.items() if name in ("default", "length", "join", "first", "last", "round", "int", "map", "select")
     }
@@ -156,10 +181,15 @@ def compiled(text: str) -> Template:
     return environment().from_string(text)
 
 
-def render(text: str, facts: dict[str, Any]) -> str:
+def render(text: str, facts: Mapping[str, Any], names: Mapping[str, str] | None = None) -> str:
     """Return a template's text for some facts, with line breaks and runs of blanks collapsed to one blank.
+
+    Args:
+        text: the template.
+        facts: the values of its names.
+        names: names of processes, by process_id, put in place of these at any depth of a fact.
 
     Raises:
         jinja2.UndefinedError: the template has a name that the facts lack.
     """
-    return " ".join(compiled(text).render(facts).split())
+    return " ".join(compiled(text).render(facts, **{_NAMES: names or {}}).split())

@@ -53,9 +53,8 @@ def _sentences(
     known |= {"from_at_ms": _millis(row.get("from_ts")), "to_at_ms": _millis(row.get("to_ts"))}
     case = words[rule].codes[code]
     try:
-        known = _called(known, names)
-        impact = {column: render(text, known) for column, text in case.impact.items()}
-        return {text: render(getattr(case, text), known) for text in TEXTS} | {"impact": impact if impact.get("what") else None}
+        impact = {column: render(text, known, names) for column, text in case.impact.items()}
+        return {text: render(getattr(case, text), known, names) for text in TEXTS} | {"impact": impact if impact.get("what") else None}
     except jinja2.TemplateError as e:
         fix = "If another version of this program built the case's views, build them again: `forensics verify CASE --rebuild`."
         what = f"The words of {rule}, code `{code}`, do not fit its facts."
@@ -69,16 +68,6 @@ def _whole(value: Any, type_: pa.DataType) -> Any:  # noqa: ANN401  (JSON)
     if pa.types.is_struct(type_):
         return {field.name: _whole(value.get(field.name), field.type) for field in type_.fields}
     return [_whole(item, type_.value_type) for item in value] if pa.types.is_list(type_) else value
-
-
-def _called(value: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401  (facts)
-    """Put names in place of process ids, at any depth, also before a task or client of the process."""
-    if isinstance(value, str):
-        process, _, client = value.rpartition(" ")
-        return names.get(value) or (f"{names[process]} {client}" if process in names else value)
-    if isinstance(value, Mapping):
-        return {key: _called(item, names) for key, item in value.items()}
-    return [_called(item, names) for item in value] if isinstance(value, list) else value
 
 
 def of_view(name: str, rows: Iterable[Mapping[str, Any]], zone: tzinfo | None = None, names: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
@@ -107,9 +96,9 @@ def _texts(words: ViewWords, row: Mapping[str, Any], zone: tzinfo | None, names:
         )
     facts = row["facts"] if isinstance(row.get("facts"), Mapping) else {}
     moments = {f"{column.removesuffix('_ts')}_at_ms": _millis(ts) for column, ts in row.items() if column.endswith("_ts")}
-    known = {**_called(row, names), **moments, **_called(facts, names), "zone": zone, "with_dates": _several_days(row, facts, zone)}
+    known = {**row, **moments, **facts, "zone": zone, "with_dates": _several_days(row, facts, zone)}
     try:
-        return {column: render(template, known) or None for column, template in templates.items()}
+        return {column: render(template, known, names) or None for column, template in templates.items()}
     except jinja2.TemplateError as e:
         raise ForensicsError(f"The words of {words.name}, code `{row.get('code')}`, do not fit its rows.", why=str(e), where=where) from e
 

@@ -154,8 +154,11 @@ class _Still:
             if style and inner[1] - inner[0] > words_width(style.name, 9) + 8:
                 self.drawing.box(inner[0] + 2, top + 0.5, words_width(style.name, 9) + 3, _LANE - 2.5, "behind")
                 self.drawing.text(inner[0] + 4, top + 8, style.name, "owner")
-        begins, ends = (sorted(self._x(o.possible[side]) for o in overlaps) for side in (0, 1))
-        for overlap in overlaps:
+        # Overlaps that would be drawn at the same place, to the width of a line, are drawn once.
+        places = {(o.lane, o.kind, o.verdict, *(int(self._x(o.possible[side])) for side in (0, 1))): o for o in reversed(overlaps)}
+        apart = list(reversed(places.values()))
+        begins, ends = (sorted(self._x(o.possible[side]) for o in apart) for side in (0, 1))
+        for overlap in apart:
             self._overlap(overlap, y + _PAD + overlap.lane * _LANE, begins, ends)
 
     def _overlap(self, o: Overlap, top: float, begins: Sequence[float], ends: Sequence[float]) -> None:
