@@ -17,8 +17,10 @@ from lab.scenarios import Names, assigned, file_sink, scenario, settled, taken_o
 from lab.truth import now_ms
 
 REMOVED = ("logs/broker-1/server.log", "has failed, removing it from the group|removed from (the )?group|heartbeat expiration")
-_FULL = ("logs/*/*-gc.log", r"Pause Full \((Allocation Failure|Ergonomics|G1 Compaction Pause)\).* \d{4,}\.\d+ms")
+_LONG = ("logs/*/*-gc.log", r"Pause .* \d{4,}\.\d+ms")
 SESSION_MS = 4000
+#: Share of a heap that is filled: the rest is enough for a second of work between two collections, or only for a moment.
+FULL, FULLER = "0.9", "0.985"
 
 
 def reader(run: Run, names: Names, name: str, heap: int = 160, collector: str = "Serial") -> None:
@@ -68,11 +70,11 @@ def removed(run: Run) -> Callable[[], bool]:
     return lambda: removals(run) > before
 
 
-def fill_heap(run: Run, name: str, seconds: float) -> None:
+def fill_heap(run: Run, name: str, seconds: float, share: str = FULL) -> None:
     """Fill the heap of a process until it is removed from its group, and for a time more."""
     gone = removed(run)
     file = cluster.KAFKA / f"{name}.heap"
-    file.write_text("", encoding="utf-8")
+    file.write_text(share, encoding="utf-8")
     run.until(f"{name} is removed", gone, 150)
     run.wait(seconds)
     file.unlink()
@@ -80,16 +82,22 @@ def fill_heap(run: Run, name: str, seconds: float) -> None:
     run.paused_itself(name, SESSION_MS, ["gc_pause"])
 
 
-@scenario(REMOVED, _FULL)
+@scenario(REMOVED, _LONG)
 def heap_full(run: Run, names: Names) -> None:
     """The heap of a consumer is full: one full collection follows another, some longer than its session timeout."""
     fill_heap(run, two_readers(run, names, heap=2000, collector=names.collector), 6)
 
 
-@scenario(REMOVED, _FULL)
+@scenario(REMOVED, _LONG)
 def worker_heap_full(run: Run, names: Names) -> None:
     """The heap of a Connect worker is full: one full collection follows another, some longer than its session timeout."""
     fill_heap(run, two_workers(run, names, heap=2000, collector=names.collector), 6)
+
+
+@scenario(REMOVED, ("logs/*/*-gc.log", r"Pause Full .* \d{3,}\.\d+ms"))
+def heap_thrashing(run: Run, names: Names) -> None:
+    """The small heap of a consumer is full: its collector runs nearly all the time, and no collection is longer than a second or two."""
+    fill_heap(run, two_readers(run, names, heap=400, collector=names.collector), 6, FULLER)
 
 
 def back(run: Run, name: str, seconds: float = 2) -> None:
@@ -117,13 +125,14 @@ def memory_exceeded(run: Run, names: Names) -> None:
     cage, since = Cage("memory"), now_ms()
     cage.hold(run.members[name].process)
     cage.limit(memory_limit_in_bytes=400 << 20)
-    (cluster.KAFKA / f"{name}.heap").write_text("", encoding="utf-8")
+    (cluster.KAFKA / f"{name}.heap").write_text(FULL, encoding="utf-8")
     run.ended(name, machine=["oom_killed"])
     (cluster.KAFKA / f"{name}.heap").unlink()
     # What the kernel really printed; the laboratory's processes have other numbers there.
     run.witness(f"{name}/kernel.txt", platforms.kernel_text(name, out_of_memory(since)))
     run.wait(6)
     back(run, name)
+    run.paused_itself(name, SESSION_MS, ["gc_pause"])
     cage.remove()
 
 
@@ -134,12 +143,13 @@ def pod_out_of_memory(run: Run, names: Names) -> None:
     cage, began = Cage("memory"), started_ms(run, name)
     cage.hold(run.members[name].process)
     cage.limit(memory_limit_in_bytes=600 << 20)
-    (cluster.KAFKA / f"{name}.heap").write_text("", encoding="utf-8")
+    (cluster.KAFKA / f"{name}.heap").write_text(FULL, encoding="utf-8")
     end = run.ended(name, machine=["oom_killed"])
     (cluster.KAFKA / f"{name}.heap").unlink()
     back(run, name)
     pods = [Pod("w1", "connect", started_ms(run, "w1")), Pod(name, "connect", started_ms(run, name), (began, end, "OOMKilled", 137), 1, "600Mi")]
     run.witness("pods.json", platforms.listed(pods))
+    run.paused_itself(name, SESSION_MS, ["gc_pause"])
     cage.remove()
 
 
@@ -240,12 +250,30 @@ def throttled(run: Run, names: Names) -> None:
     cage.hold(run.members[name].process)
     gone = removed(run)
     cage.limit(cpu_cfs_period_us=1_000_000, cpu_cfs_quota_us=1_000)
-    run.did("consumer paused", consumer=name, machine=["gc_starved", "not_gc"])
+    run.did("consumer paused", consumer=name, machine=["gc_starved", "not_gc"], is_slow=True)
     run.until(f"{name} is removed", gone, 90)
     run.wait(5)
     cage.limit(cpu_cfs_quota_us=-1)
     run.did("consumer resumed", consumer=name)
     run.wait(15)
+
+
+@scenario(REMOVED, _LONG)
+def collection_throttled(run: Run, names: Names) -> None:
+    """The heap of a consumer is full, and then its CPU quota lets it run for 3 % of the time: a collection of a second takes half a minute."""
+    name = two_readers(run, names, heap=700)
+    cage, heap = Cage("cpu"), cluster.KAFKA / f"{name}.heap"
+    cage.hold(run.members[name].process)
+    heap.write_text(FULL, encoding="utf-8")
+    run.wait(10)
+    gone = removed(run)
+    cage.limit(cpu_cfs_period_us=1_000_000, cpu_cfs_quota_us=30_000)
+    run.until(f"{name} is removed", gone, 90)
+    run.wait(6)
+    heap.unlink()
+    cage.limit(cpu_cfs_quota_us=-1)
+    run.wait(15)
+    run.paused_itself(name, SESSION_MS, ["gc_starved", "gc_pause"])
 
 
 @scenario(("logs/broker-1/server.log", "No space left on device"))

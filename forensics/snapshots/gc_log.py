@@ -1,7 +1,7 @@
 """Read GC logs of a JVM: unified logging (JDK 9 and later) and the older forms of JDK 8, of all collectors, also with decimal commas.
 
-Each pause of at least a second is a row. One more row says from when to when the file shows pauses, and how long the longest was, so that it can also show
-that the collector did not stop the process. A file whose collections are not numbered without gaps lacks lines and shows no such thing.
+Each pause of at least a second is a row, and so are shorter ones that follow each other with little between them and take a second together. One more
+row says from when to when the file shows pauses, and how long the longest was, so that it can also show that the collector did not stop the process. A file whose collections are not numbered without gaps lacks lines and shows no such thing.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from forensics.snapshots.machine import HAPPENED, WATCHED, fact, length_ms, patterns, times
 from forensics.snapshots.observation import Broken, Item, Line, moment_of
 
-#: Shorter pauses are no rows.
+#: Shorter pauses are no rows of their own.
 LEAST_MS = 1_000
+#: Shorter pauses together stop a process if they take at least this share of the time from the first to the last.
+_MOST, _OF = 3, 4
 _FORMAT = "gc_log"
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d{1,9}(?:[+-]\d{4}|Z)"
 #: The decorations of unified logging: brackets with time, uptime, level and tags; one with tags of collections or safepoints is among them.
@@ -39,6 +41,7 @@ class _Pause:
         number: of the collection.
         ms: length; None: not read yet.
         cpu_ms: processor time that the collection used; None: not printed.
+        to_us: when it ended, if it is several pauses, whose length is less; None: it is one.
     """
 
     line: Line
@@ -47,10 +50,26 @@ class _Pause:
     number: str = ""
     ms: float | None = None
     cpu_ms: float | None = None
+    to_us: int | None = None
+
+    @property
+    def end_us(self) -> int | None:
+        if self.to_us is not None or self.at_us is None:
+            return self.to_us
+        return self.at_us + round((self.ms or 0) * 1_000)
+
+    def and_then(self, pause: _Pause) -> _Pause | None:
+        """Return this pause and the next one as one; None if the process ran too long between them."""
+        if self.at_us is None or pause.end_us is None:
+            return None
+        ms = (self.ms or 0) + (pause.ms or 0)
+        if ms * _OF * 1_000 < (pause.end_us - self.at_us) * _MOST:
+            return None
+        how = max((self, pause), key=lambda it: it.ms or 0).how
+        return _Pause(self.line, self.at_us, how, pause.number, ms, self.cpu_ms, pause.end_us)
 
     def row(self) -> Item:
-        length_us = round((self.ms or 0) * 1_000)
-        begin, end = _ms(self.at_us), None if self.at_us is None else (self.at_us + length_us) // 1_000
+        begin, end = _ms(self.at_us), _ms(self.end_us)
         return fact(
             self.line,
             HAPPENED,
@@ -72,8 +91,8 @@ class _Watched:
 
     Attributes:
         lacks: number of collections that are missing, by their numbers.
-        last_us: end of the last long pause.
-        held: a long pause whose processor time may follow.
+        last_us: end of the last pause.
+        held: the last pause, whose processor time may follow; short ones with little between them are one.
     """
 
     first: Line | None = None
@@ -105,17 +124,26 @@ class _Watched:
         ms = pause.ms or 0
         self.pauses += 1
         self.longest_ms = max(self.longest_ms, ms)
-        if ms < LEAST_MS or (pause.at_us is not None and self.last_us is not None and pause.at_us <= self.last_us):
+        # Times are printed in milliseconds, so the next pause may seem to begin before the last one has ended.
+        if pause.at_us is not None and self.last_us is not None and (self.last_us - pause.at_us) > ms * 500:
             return
-        yield from self.release()
-        self.held = pause
-        self.last_us = None if pause.at_us is None else pause.at_us + round(ms * 1_000)
+        self.last_us = pause.end_us
+        is_long = ms >= LEAST_MS or self.held is None or (self.held.ms or 0) >= LEAST_MS
+        together = None if is_long or self.held is None else self.held.and_then(pause)
+        if together is None:
+            yield from self.release()
+        self.held = together or pause
+
+    def used(self, number: str, cpu_ms: float) -> None:
+        """Note the processor time of a collection."""
+        if self.held is not None and number == self.held.number:
+            self.held.cpu_ms = (self.held.cpu_ms or 0) + cpu_ms
 
     def release(self) -> Iterator[Item]:
-        """Yield the long pause that is held."""
-        if self.held is not None:
+        """Yield the pause that is held, if it is long."""
+        if self.held is not None and (self.held.ms or 0) >= LEAST_MS:
             yield self.held.row()
-            self.held = None
+        self.held = None
 
 
 def is_gc_log(texts: Iterable[str]) -> bool:
@@ -168,9 +196,8 @@ def read_gc_log(lines: Iterable[Line]) -> Iterator[Item]:
             opened.ms, opened.cpu_ms = _seconds(real["s"]), _seconds(real["user"]) + _seconds(real["sys"])
             yield from watched.add(opened)
             opened = None
-        elif watched.held is not None and (cpu := CPU.match(said)) and cpu["number"] == watched.held.number:
-            watched.held.cpu_ms = _seconds(cpu["user"]) + _seconds(cpu["sys"])
-            yield from watched.release()
+        elif watched.held is not None and (cpu := CPU.match(said)):
+            watched.used(cpu["number"], _seconds(cpu["user"]) + _seconds(cpu["sys"]))
     yield from watched.release()
     if watched.first is None:
         return

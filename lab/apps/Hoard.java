@@ -61,12 +61,21 @@ final class Hoard {
                 kept.clear();
                 garbage = new byte[1 << 20];
                 sleep(40);
-            } else if (jvm.totalMemory() - jvm.freeMemory() < 0.9 * jvm.maxMemory()) {
+            } else if (jvm.totalMemory() - jvm.freeMemory() < share(wanted) * jvm.maxMemory()) {
                 kept.add(nodes(kept, random));
             } else {
                 garbage = new byte[1 << 16];
                 sleep(1);
             }
+        }
+    }
+
+    /** Returns which share of the heap is wanted, as the file says. */
+    private static double share(Path wanted) {
+        try {
+            return Double.parseDouble(Files.readString(wanted));
+        } catch (java.io.IOException e) {
+            return 0; // it was removed meanwhile
         }
     }
 

@@ -203,12 +203,13 @@ WITH covered_generation AS (
   WHERE o.process_id IS NULL
 ), coordinator_trouble_loss AS (
   -- Others of the group lost the same coordinator at the same moment, or it had only just returned. If a clock leaves this open, and another process
-  -- had no trouble, they did not.
+  -- had no trouble, they did not. Nor did processes of one host that was suspended: they notice their removal late, and together.
   SELECT p.loss_id FROM loss_on_clock p
   LEFT JOIN loss_without_outage u ON u.loss_id = p.loss_id
   JOIN coordinator_loss o ON o.group_id = p.group_id AND o.process_id <> p.process_id AND o.reference_process_id = p.reference_process_id
     AND o.lost_lo_ms <= p.noticed_hi_ms + coordinator_together_ms AND o.lost_hi_ms >= p.noticed_lo_ms - coordinator_together_ms
-    AND (u.loss_id IS NULL OR o.is_close AND p.noticed_hi_ms - p.noticed_lo_ms <= coordinator_together_ms)
+    AND (u.loss_id IS NULL OR o.is_close AND p.noticed_hi_ms - p.noticed_lo_ms <= coordinator_together_ms
+      AND coalesce(p.noticed_lo_ms <= p.removed_hi_ms + heartbeat_late_ms, true))
   UNION
   SELECT p.loss_id FROM loss_on_clock p
   JOIN process_ending b ON b.is_broker AND b.process_id = p.broker AND b.reference_process_id = p.reference_process_id

@@ -36,6 +36,7 @@ class Done:
         what: for a person.
         machine: what a witness of the machine may say of it, as in `facts.machine` of an incident; empty: there is none.
         is_minor: True if it may be without any effect: nothing is missing if no incident tells it.
+        is_slow: True if the process did not stop for all that time, but ran now and then for a moment.
     """
 
     causes: frozenset[str]
@@ -45,6 +46,7 @@ class Done:
     what: str
     machine: frozenset[str] = frozenset()
     is_minor: bool = False
+    is_slow: bool = False
 
 
 @dataclass
@@ -95,9 +97,9 @@ def _to_processes(recording: Recording) -> Iterator[Done]:
             return next((int(d["t_ms"]) for d in later if d["did"].split(" ", 1)[-1] in ends), None)
 
         told = f"{deed['did']} {name}"
-        machine, is_minor = frozenset(deed.get("machine", ())), bool(deed.get("is_minor"))
+        machine, is_minor, is_slow = frozenset(deed.get("machine", ())), bool(deed.get("is_minor")), bool(deed.get("is_slow"))
         if what == "paused":
-            yield Done(frozenset({"process_paused"}), frozenset({name}), deed["t_ms"], over("resumed"), told, machine, is_minor)
+            yield Done(frozenset({"process_paused"}), frozenset({name}), deed["t_ms"], over("resumed"), told, machine, is_minor, is_slow)
         elif what == "cut off":
             yield Done(frozenset({"member_cut_off"}), frozenset({name}), deed["t_ms"], over("healed"), told)
         elif what == "killed":
@@ -245,6 +247,8 @@ def _fits(deed: Done, subject: set[str], window: tuple[float, float, float, floa
     # That a process received an order to stop may be recorded after it has stopped.
     if int(str(row.get("times") or 1)) > 1 or row["cause"] in RESTARTS:
         return from_lo - EDGE_MS <= deed.at_ms <= to_hi + EDGE_MS
+    if deed.is_slow:
+        return deed.over_ms is not None and from_hi + EDGE_MS >= deed.at_ms and to_lo - EDGE_MS <= deed.over_ms
     if not from_lo - EDGE_MS <= deed.at_ms <= from_hi + EDGE_MS + SAMPLE_MS:
         return False
     # When a process was restarted is known up to the moment of the order; its log begins seconds later.

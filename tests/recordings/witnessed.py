@@ -3,25 +3,37 @@
 
 `python tests/recordings/witnessed.py RECORDINGS --cases DIR --write docs/accuracy.md` scores the recordings of `lab/machine.py` with and without what the machine
 and the platform say, and with and without the brokers' logs, keeps the figures in `witnessed.toml`, and writes them into the page.
+
+Only the causes read witnesses, and Python computes them: without witnesses, they are computed again from the other views of the same case.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import tomllib
 from collections import Counter, defaultdict
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from causes import Causes, score_causes
 from posted import section_in
+from scoring import Clock, Row
 from truth import Recording, recordings
+
+from forensics.case import folder, materialise
+from forensics.case.view_files import thresholds
+from forensics.causes.inputs import Inputs
 
 FIGURES = Path(__file__).with_name("witnessed.toml")
 TITLE = "## With witnesses of the machine"
-#: What is left out, by its name in the figures.
+#: Which hosts' logs are left out, by the name of the way in the figures, and whether witnesses are.
 WAYS = {"all": (None, True), "without_witnesses": (None, False), "without_brokers": ("broker", True), "without_both": ("broker", False)}
 #: Figures of a scenario that are added up over its recordings, for each way.
-COUNTED = ("causes", "causes_open", "causes_of", "witnessed", "witnessed_of", "false_causes", "false_verdicts", "verdicts_changed")
+COUNTED = ("causes", "causes_open", "causes_of", "witnessed", "witnessed_of", "false_causes")
 Block = dict[str, object]
 
 
@@ -36,32 +48,27 @@ def witnessed_lines() -> list[str]:
         "machine says of it beside the logs: GC logs of all processes, lines of the kernel and of systemd, objects and events of Kubernetes, containers of Docker.",
         "The GC logs and the kernel's lines are real; the others have the form that the platform prints, made from the true times. *Causes* is as above. *Named*",
         "counts the faults for which the incident also says what the witness shows: a collection, a collection that waited for its host, no collection, lack of memory, a",
-        "signal, a probe, the platform. A wrong one counts as a false cause. *Verdicts changed* counts rows of `split_brain` that differ from those without witnesses.",
+        "signal, a probe, the platform. A wrong one counts as a false cause. No verdict reads a witness.",
         "",
     ]
-    for brokers, ways in (("With all logs", ("all", "without_witnesses")), ("Without the brokers' logs", ("without_brokers", "without_both"))):
-        given, withheld = ways
-        head = ("scenario", "runs", "causes", "left open", "named", "false", "causes without witnesses", "left open", "false", "verdicts changed")
-        lines += [f"### {brokers}", "", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-        total: Counter[str] = Counter()
+    for title, given, withheld in (("With all logs", "all", "without_witnesses"), ("Without the brokers' logs", "without_brokers", "without_both")):
+        head = ("scenario", "runs", "causes", "left open", "named", "false", "without witnesses: causes", "left open", "false")
+        lines += [f"### {title}", "", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+        total: dict[str, Counter[str]] = {given: Counter(), withheld: Counter()}
         for it in figures:
-            total.update({f"{way}_{key}": it[way][key] for way in ways for key in COUNTED} | {"runs": it["runs"]})
+            for way, sums in total.items():
+                sums.update(it[way])
             lines.append(_row(f"`{it['name']}`", it["runs"], it[given], it[withheld]))
-        sums = [{key: total[f"{way}_{key}"] for key in COUNTED} for way in ways]
-        lines += [_row("all", total["runs"], *sums), ""]
+        lines += [_row("all", sum(it["runs"] for it in figures), *total.values()), ""]
     return lines
 
 
 def _row(name: str, runs: int, given: Block, withheld: Block) -> str:
     cells = [
         *(name, runs, f"{given['causes']} of {given['causes_of']}", given["causes_open"], f"{given['witnessed']} of {given['witnessed_of']}"),
-        *(_false(given), f"{withheld['causes']} of {withheld['causes_of']}", withheld["causes_open"], _false(withheld), given["verdicts_changed"]),
+        *(given["false_causes"], f"{withheld['causes']} of {withheld['causes_of']}", withheld["causes_open"], withheld["false_causes"]),
     ]
     return "| " + " | ".join(map(str, cells)) + " |"
-
-
-def _false(figures: Block) -> int:
-    return int(str(figures["false_causes"])) + int(str(figures["false_verdicts"]))
 
 
 def measure(root: Path, cases: Path, names: list[str]) -> list[Block]:
@@ -81,26 +88,53 @@ def measure(root: Path, cases: Path, names: list[str]) -> list[Block]:
 
 
 def _of(recording: Recording, cases: Path) -> dict[str, Counter[str]]:
-    from score import read_views, score  # noqa: PLC0415  (`accuracy`, which it imports, imports this module)
+    from score import score  # noqa: PLC0415  (`accuracy`, which it imports, imports this module)
 
     figures: dict[str, Counter[str]] = {}
-    verdicts: dict[str, Counter[tuple[object, ...]]] = {}
     for way, (withhold, witnesses) in WAYS.items():
-        case = cases / f"{recording.name}-{way}"
-        it = score(recording, case, withhold, witnesses=witnesses)
-        rows = read_views(case, [])["split_brain"]
-        verdicts[way] = Counter((r["resource"], r["process_a"], r["process_b"], r["kind"], r["from_lo"], r["verdict"]) for r in rows)
-        values = (
-            *(it.causes.right, it.causes.open, it.causes.total, it.causes.witnessed, it.causes.witnesses),
-            *(len(it.causes.false), len(it.false_verdicts), 0),
-        )
+        case = cases / f"{recording.name}-{'all' if withhold is None else 'without_brokers'}"
+        it = score(recording, case, withhold)
+        causes = it.causes if witnesses else causes_again(recording, case, it.withheld, witnesses=False)
+        values = (causes.right, causes.open, causes.total, causes.witnessed, causes.witnesses, len(causes.false))
         figures[way] = Counter(dict(zip(COUNTED, values, strict=True)))
-        if not witnesses:
-            given = "all" if withhold is None else "without_brokers"
-            figures[given]["verdicts_changed"] = ((verdicts[given] - verdicts[way]) + (verdicts[way] - verdicts[given])).total()
-        said = [*it.faults, *(f"missed cause: {x}" for x in it.causes.missed)]
+        said = [*it.false_verdicts, *(f"false cause: {x}" for x in causes.false), *(f"missed cause: {x}" for x in causes.missed)]
         print(f"{recording.name} {way}: {dict(figures[way])}", *said, sep="\n  ", flush=True)
     return figures
+
+
+def causes_again(recording: Recording, path: Path, withheld: list[str], *, witnesses: bool) -> Causes:
+    """Compute the causes of a case again and compare them with the truth.
+
+    Args:
+        recording: of which the case is.
+        path: the case.
+        withheld: hosts whose logs it lacks.
+        witnesses: False to compute them as if there were no witness.
+    """
+    case, known = folder.open_case(path), materialise.views()
+    again = {"root_cause"}
+    order = list(TopologicalSorter({name: [r for r in view.reads if r in known] for name, view in known.items()}).static_order())
+    for name in order:
+        if again & {*known[name].reads}:
+            again.add(name)
+    with tempfile.TemporaryDirectory() as scratch:
+
+        def parts(name: str) -> list[ds.Dataset]:
+            if name == "machine_event" and not witnesses:
+                return []
+            if name in again:
+                return [ds.dataset(Path(scratch) / name, format="parquet")]
+            paths = case.tables().get(name) or [path for path in [case.view_path(name)] if path is not None]
+            return [ds.dataset(path, format="parquet") for path in paths]
+
+        inputs = Inputs(parts, thresholds())
+        for name in order:
+            if name in again:
+                (Path(scratch) / name).mkdir()
+                pq.write_table(materialise.computed(known[name], inputs), Path(scratch) / name / "rows.parquet")
+        incidents: list[Row] = ds.dataset(Path(scratch) / "incident", format="parquet").to_table().to_pylist()
+    processes: list[Row] = ds.dataset(case.view_path("process"), format="parquet").to_table().to_pylist()
+    return score_causes(recording, incidents, Clock(recording, processes), processes, withheld)
 
 
 def main() -> int:

@@ -116,3 +116,23 @@ def test_a_log_with_a_few_lines_of_its_collector_is_a_log() -> None:
 def test_a_row_needs_a_second() -> None:
     assert pauses(gc(1, 0, f"Pause Full (System.gc()) 5M->4M(5M) {LEAST_MS - 1}.000ms")) == []
     assert len(pauses(gc(1, 0, f"Pause Full (System.gc()) 5M->4M(5M) {LEAST_MS}.000ms"))) == 1
+
+
+def ended(ms: int, number: int, length_ms: int, what: str = "Pause Full (Allocation Failure)") -> str:
+    cpu = f"[2026-11-22T00:00:{ms // 1000:02}.{ms % 1000:03}+0000][gc,cpu] GC({number}) User={length_ms / 1000:.2f}s Sys=0.00s Real={length_ms / 1000:.2f}s\n"
+    return f"[2026-11-22T00:00:{ms // 1000:02}.{ms % 1000:03}+0000][gc] GC({number}) {what} 399M->399M(400M) {length_ms}.000ms\n{cpu}"
+
+
+def test_short_pauses_with_little_between_them_are_one() -> None:
+    """A heap that is full is collected again and again: the process hardly runs, although no collection takes a second."""
+    text = "".join(ended(1000 * n, n, 900) for n in range(1, 9)) + ended(20_000, 9, 900)
+    found = pauses(text)
+    assert sum(int(row["length_ms"]) for row in found) == 8 * 900
+    assert all(int(row["length_ms"]) <= 2_000 for row in found), "each is short enough to show that the process did not print meanwhile"
+    assert all(row["cpu_ms"] == row["length_ms"] for row in found)
+    assert pauses("".join(ended(1000 * n, n, 400) for n in range(1, 9))) == [], "it runs for most of the time"
+
+
+def test_a_long_pause_may_seem_to_begin_before_a_short_one_has_ended() -> None:
+    text = ended(1000, 1, 300, "Pause Young (Allocation Failure)") + ended(39_113, 2, 38_114)
+    assert [int(row["length_ms"]) for row in pauses(text)] == [38_114]
