@@ -177,7 +177,7 @@ EVIDENCE_FILE: tuple[Column, ...] = (
     Column(
         "time_zone_how",
         pa.string(),
-        "told (by the user), layout, collector (its times next to the printed ones show it), gc_log (a GC log in its folder shows it) or assumed",
+        "told (by the user), layout, collector (its times next to the printed ones show it), gc_log (GC lines in it, or a GC log in its folder, show it) or assumed",
     ),
     Column(
         "time_by",

@@ -197,6 +197,10 @@ DECLARE OR REPLACE VARIABLE stuck_times INT DEFAULT 3;
 DECLARE OR REPLACE VARIABLE gap_generations_most BIGINT DEFAULT 1000;
 -- A client that notices something this much too late, after a silence of its whole process, did not run meanwhile, milliseconds.
 DECLARE OR REPLACE VARIABLE pause_least_ms BIGINT DEFAULT 5000;
+-- Two time zones differ by at least this, milliseconds.
+DECLARE OR REPLACE VARIABLE zone_step_ms BIGINT DEFAULT 900000;
+-- A pause of a collector that is as long as this is a row of its own, milliseconds.
+DECLARE OR REPLACE VARIABLE long_pause_ms BIGINT DEFAULT 1000;
 -- The clients of a process that was paused notice it within this time of its first line, milliseconds.
 DECLARE OR REPLACE VARIABLE pause_noticed_ms BIGINT DEFAULT 5000;
 -- The session timeout of a broker's ZooKeeper client that does not print it is at most this, milliseconds; the default is 18000.

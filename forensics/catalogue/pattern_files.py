@@ -15,7 +15,7 @@ import regex
 from forensics.errors import CatalogueError
 
 CATEGORIES = (
-    "membership", "assignment", "task", "connector", "coordinator", "broker_group", "offsets", "config", "start", "process", "network", "streams", "other",
+    "membership", "assignment", "task", "connector", "coordinator", "broker_group", "offsets", "config", "start", "process", "network", "streams", "snapshot", "other",
 )  # fmt: skip
 KEYS = {
     "name": str, "category": str, "logger": list, "kafka": str, "pattern": str, "multiline": bool, "anywhere": bool, "exception": bool, "counted": bool, "keys": dict,

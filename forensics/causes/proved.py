@@ -14,6 +14,8 @@ from forensics.causes.trouble import Trouble
 if TYPE_CHECKING:
     from forensics.causes.inputs import Inputs, Row
 
+#: Clocks that no constant offset explains.
+_CONTRADICTED = ("contradicted", "contradict_each_other")
 #: Findings about clocks and logs that are not the fault of a wrong clock.
 _NOT_WRONG = (
     "daylight_saving",
@@ -45,7 +47,8 @@ def proved_causes(inputs: Inputs) -> Iterator[Trouble]:
     yield from _shared_static_ids(inputs)
     for row in inputs.rows("rule_clock_skew"):
         if row["code"] is not None and row["code"] not in _NOT_WRONG:
-            yield _proved("clock_wrong", row, [], process_id=row["facts"]["process_id"])
+            step_ms = -(row["facts"]["by_ms"] or 0) if row["code"] == "set_back" else 0 if row["code"] in _CONTRADICTED else None
+            yield _proved("clock_wrong", row, [], process_id=row["facts"]["process_id"], step_ms=step_ms)
 
 
 def _proved(cause: str, row: Row, group_ids: Iterable[str | None], **known: Any) -> Trouble:  # noqa: ANN401 (of the type of each attribute)

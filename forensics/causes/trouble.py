@@ -29,6 +29,7 @@ class Trouble:
         to_lo_ms: it ended at this time at the earliest; None: still open, or always.
         to_hi_ms: it ended at this time at the latest.
         witness: events that show it.
+        step_ms: of a clock that certainly stepped, by at least how much it was set (negative: back); 0: unknown; None: it may not have stepped.
         machine: what the machine's witnesses say about it.
     """
 
@@ -46,4 +47,5 @@ class Trouble:
     to_lo_ms: int | None
     to_hi_ms: int | None
     witness: Sequence[str] = field(default=())
+    step_ms: int | None = None
     machine: Machine | None = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -25,8 +26,12 @@ _MOST, _OF = 4, 5
 _CPU_SHARE = 5
 #: What ended a process: the gravest first.
 _KILLS = ("oom_killed", "evicted", "probe_failed", "killed", "exited")
+_STEP = "clock_stepped"
+_ORDERLY = ("process_restarted", "deployment")
 #: Who asked for a restart.
 _ASKED = ("evicted", "drained", "probe_failed", "restarted_by_operator", "stopped", "oom_killed", "killed")
+#: The clock of an operator's host may differ by this from that of a process's host.
+_OTHER_CLOCK_MS = 60_000
 #: The time that a container has to stop after it was asked to, with room for a longer one.
 _GRACE_MS = 60_000
 
@@ -36,10 +41,10 @@ class Machine:
     """What the machine's witnesses say about one trouble.
 
     Attributes:
-        code: `gc_pause`; `gc_starved` (a collection during which the host did not let the process run); `gc_unsure` (nothing shows which of the two);
+        code: `clock_stepped` (its host's clock was set); `gc_pause`; `gc_starved` (a collection during which the host did not let the process run); `gc_unsure` (nothing shows which of the two);
             `safepoint` (all threads stopped without a collection); `not_gc`; or what ended the process, as in `machine_event.what`.
         how: the printed reason.
-        length_ms: of all its pauses together; of `not_gc`, the longest one in that time at most.
+        length_ms: of all its pauses together; of `not_gc`, the longest one in that time at most; of a step of the clock, by how much it was set.
         name: pod, container or host.
         exit_code: of the process.
         memory_limit: of its container.
@@ -56,26 +61,33 @@ class Machine:
 
 
 class Witnesses:
-    """The rows of `machine_event` that are about exactly one process, by the clock of its host.
+    """The rows of `machine_event` that are about exactly one process, and the steps of its host's clock.
 
     Args:
-        inputs: `machine_event`, `clock_offset`, and the lines of processes.
+        inputs: `machine_event`, `clock_offset`, what logs lack, and the lines of processes.
     """
 
     def __init__(self, inputs: Inputs) -> None:
         self._inputs = inputs
-        rows = [row for row in inputs.rows("machine_event") if row["clock"] == "host" and row["of_what"] not in ("host", "node")]
+        rows = [row for row in inputs.rows("machine_event") if row["from_ts"] is not None and row["to_by_ts"] is not None]
         known = self._processes({process_id for row in rows for process_id in row["process_ids"] or () if len(row["process_ids"]) > 1})
         sure = []
         for row in rows:
             process_ids: list[str] = row["process_ids"] or []
             # A broker prints several logs, of which one is about groups.
             only = process_ids if len(process_ids) == 1 else [process_id for process_id in process_ids if process_id in known]
-            if len(only) == 1:
-                sure.append(row | {"process_id": only[0]})
-        self._of = ByKey((row for row in sure if row["from_ts"] is not None and row["to_by_ts"] is not None), "process_id")
+            # All processes of a host have its clock.
+            if len(only) == 1 or (row["what"] == _STEP and row["tied_by"] == "name"):
+                sure += [row | {"process_id": process_id} for process_id in only]
+        of_host = [row for row in sure if row["of_what"] in ("host", "node")]
+        self._steps = ByKey((row for row in of_host if row["what"] == _STEP and row["length_ms"]), "process_id")
+        of_process = [row for row in sure if row["of_what"] not in ("host", "node")]
+        self._of = ByKey((row for row in of_process if row["clock"] == "host"), "process_id")
+        self._asked = ByKey((row for row in of_process if row["clock"] != "host" and row["what"] in _ASKED), "process_id")
         self._clocks = Clocks(inputs) if sure else None
         zones = inputs.rows("evidence_file", columns=["process_id", "time_zone_how"]) if sure else []
+        #: Logs that lack lines, and with them perhaps lines about collections.
+        self._damaged = {row["process_id"] for view in ("filtered_log", "lost_range") for row in (inputs.rows(view) if sure else [])}
         self._unsure_zone = {row["process_id"] for row in zones if row["time_zone_how"] == "assumed"}
 
     def _processes(self, process_ids: set[str]) -> set[str]:
@@ -87,15 +99,32 @@ class Witnesses:
         clients = self._inputs.rows("client_event", columns=["process_id"], where=ds.field("process_id").isin(sorted(process_ids)))
         return process_ids & (brokers | workers | {row["process_id"] for row in clients})
 
-    def tell(self, trouble: Trouble) -> Trouble:
-        """Return a trouble with what the witnesses say, and with its cause if they decide it."""
-        rows = self._of[trouble.process_id]
-        if not rows or self._clocks is None:
+    def told(self, troubles: Sequence[Trouble]) -> Iterator[Trouble]:
+        """Yield troubles with what the witnesses say, and with their causes if they decide them."""
+        ends: defaultdict[str | None, list[Trouble]] = defaultdict(list)
+        for trouble in troubles:
+            if trouble.cause in _ORDERLY:
+                ends[trouble.process_id].append(trouble)
+        for trouble in troubles:
+            yield self._told_one(trouble, ends[trouble.process_id])
+
+    def _told_one(self, trouble: Trouble, ends: Sequence[Trouble]) -> Trouble:
+        process_id = trouble.process_id
+        rows, steps, asked_for = self._of[process_id], self._steps[process_id], self._asked[process_id]
+        if not (rows or steps or asked_for) or self._clocks is None:
             return trouble
-        lo_ms, hi_ms = next(self._clocks.bounds(trouble.process_id, 0), (None, None))
+        if trouble.step_ms is not None:
+            least_ms = abs(trouble.step_ms) - _LATE_MS
+            fit = [row for row in steps if abs(row["length_ms"]) >= max(least_ms, _LATE_MS) and (trouble.step_ms == 0 or row["length_ms"] < 0)]
+            return _told(trouble, _step(max(fit, key=lambda row: (abs(row["length_ms"]), row["event_id"]))), "clock_wrong") if fit else trouble
+        lo_ms, hi_ms = next(self._clocks.bounds(process_id, 0), (None, None))
         if lo_ms is None or hi_ms is None:
             return trouble
         placed = [_Placed(row, lo_ms, hi_ms) for row in rows]
+        if trouble.cause == "process_paused" and not trouble.member_ids:
+            for it in (_Placed(row, lo_ms, hi_ms) for row in steps):
+                if self._is_step(trouble, it):
+                    return _told(trouble, _step(it.row), "clock_wrong")
         is_open = trouble.cause == "unknown"
         if trouble.cause == "process_paused" or (is_open and "process_paused" in trouble.alternatives):
             found = self._paused(trouble, [it for it in placed if it.row["what"] == "pause"])
@@ -105,8 +134,9 @@ class Witnesses:
             kills = _in_time(placed, _KILLS, trouble.from_lo_ms, trouble.from_hi_ms)
             if kills and (not is_open or kills[0].row["what"] in ("oom_killed", "killed", "evicted")):
                 return _told(trouble, _ended(kills), "process_killed" if is_open else trouble.cause)
-        if trouble.cause in ("process_restarted", "deployment"):
-            asked = _in_time(placed, _ASKED, trouble.from_lo_ms, first(trouble.to_hi_ms, trouble.from_hi_ms))
+        if trouble.cause in _ORDERLY:
+            ordered = [_Placed(row, lo_ms, hi_ms, _OTHER_CLOCK_MS) for row in asked_for]
+            asked = _asked(trouble, placed) or [it for it in _asked(trouble, ordered) if sum(bool(_asked(end, [it])) for end in ends) == 1]
             if asked:
                 return _told(trouble, _ended(asked), trouble.cause)
         if trouble.cause == "process_paused" or (is_open and "process_paused" in trouble.alternatives):
@@ -114,6 +144,16 @@ class Witnesses:
             if refuted is not None:
                 return _told(trouble, refuted, trouble.cause)
         return trouble
+
+    @staticmethod
+    def _is_step(trouble: Trouble, step: _Placed) -> bool:
+        """Return True if a silence of which only the process's own clock tells is the time over which its host's clock was set forward."""
+        begin_ms, end_ms = trouble.from_lo_ms, first(trouble.to_hi_ms, trouble.from_hi_ms)
+        certain_ms = minus(first(trouble.to_lo_ms, trouble.from_hi_ms), trouble.from_hi_ms) or 0
+        if begin_ms is None or end_ms is None or "suspended" in (step.row["how"] or ""):
+            return False
+        is_inside = step.from_lo_ms >= begin_ms - _LATE_MS and step.to_hi_ms <= end_ms + _LATE_MS
+        return is_inside and step.row["length_ms"] > 0 and step.row["length_ms"] * _OF >= certain_ms * _MOST
 
     def _paused(self, trouble: Trouble, pauses: Sequence[_Placed]) -> Machine | None:
         """Return the pauses that are the trouble: inside the time in which it may have been, and nearly as long as it certainly was."""
@@ -164,6 +204,7 @@ class Witnesses:
             and it.row["pauses"]
             # It may be that of another program whose log is there.
             and len(it.row["process_ids"]) == 1
+            and (it.row["tied_by"] != "log" or trouble.process_id not in self._damaged)
             and it.from_hi_ms <= begin_ms
             and it.to_lo_ms >= end_ms
         ]
@@ -178,15 +219,15 @@ class Witnesses:
 
 
 class _Placed:
-    """A row with its times on the reference clock."""
+    """A row with its times on the reference clock, which may be off by some time."""
 
-    def __init__(self, row: Row, ahead_lo_ms: int, ahead_hi_ms: int) -> None:
+    def __init__(self, row: Row, ahead_lo_ms: int, ahead_hi_ms: int, within_ms: int = 0) -> None:
         # The clock's bounds are those of the moment 0.
         self.row = row
-        self.from_lo_ms: int = row["from_ts"] + ahead_lo_ms
-        self.from_hi_ms: int = first(row["from_by_ts"], row["from_ts"]) + ahead_hi_ms
-        self.to_lo_ms: int = first(row["to_ts"], row["from_ts"]) + ahead_lo_ms
-        self.to_hi_ms: int = row["to_by_ts"] + ahead_hi_ms
+        self.from_lo_ms: int = row["from_ts"] + ahead_lo_ms - within_ms
+        self.from_hi_ms: int = first(row["from_by_ts"], row["from_ts"]) + ahead_hi_ms + within_ms
+        self.to_lo_ms: int = first(row["to_ts"], row["from_ts"]) + ahead_lo_ms - within_ms
+        self.to_hi_ms: int = row["to_by_ts"] + ahead_hi_ms + within_ms
 
 
 def _kind(row: Row) -> str:
@@ -210,6 +251,15 @@ def _in_time(placed: Sequence[_Placed], whats: Sequence[str], begin_ms: int | No
         and it.to_hi_ms >= begin_ms - (_LATE_MS if it.row["what"] in ("oom_killed", "killed", "exited") else _GRACE_MS)
     ]
     return sorted(found, key=lambda it: (whats.index(it.row["what"]), -it.from_lo_ms, it.row["event_id"]))
+
+
+def _asked(trouble: Trouble, placed: Sequence[_Placed]) -> list[_Placed]:
+    """Return the rows about who asked for an orderly end."""
+    return _in_time(placed, _ASKED, trouble.from_lo_ms, first(trouble.to_hi_ms, trouble.from_hi_ms))
+
+
+def _step(row: Row) -> Machine:
+    return Machine(code=_STEP, how=row["how"], length_ms=row["length_ms"], name=row["name"], witness=[row["event_id"]])
 
 
 def _ended(rows: Sequence[_Placed]) -> Machine:

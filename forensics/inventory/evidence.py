@@ -110,7 +110,7 @@ class Times:
     Attributes:
         zone: name of the time zone.
         how: source of the time zone: `layout` (the times include it), `told` (the user), `collector` (times that a collector printed beside them),
-            `gc_log` (a GC log in the same folder), or `assumed`.
+            `gc_log` (GC lines in it, or a GC log in the same folder), or `assumed`.
         by: source of the times: `log` (its own lines have them), `collector` (a collector printed them before lines without times), or
             `log_no_year` and `collector_no_year` (these have no year, or no date: it is the last possible one before the file was modified). None: there are no times.
         ends: times of the first and the last record, as printed.

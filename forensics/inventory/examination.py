@@ -20,7 +20,7 @@ from forensics.inventory.evidence import COUNT_BLOCK, READ, SKIPPED, UNREADABLE,
 from forensics.inventory.file_type import is_binary, is_log, looks_like, packed_as
 from forensics.inventory.source_options import SourceOptions
 from forensics.inventory.walk import FileFound
-from forensics.records.layout_detection import SAMPLE_BYTES, ends_of, profile_of, zone_beside
+from forensics.records.layout_detection import SAMPLE_BYTES, ends_of, profile_of, zone_beside, zone_of_collections
 from forensics.records.layouts import Layouts, packaged
 from forensics.records.line_reader import ZERO_RUN, Profile, RecordReader, read_records, without_zero_runs, zero_runs
 from forensics.records.timestamps import Moment
@@ -132,7 +132,11 @@ def _examined(evidence: Evidence, content: Content, layouts: Layouts, step: Call
         found = replace(found, text=replace(found.text, lost=(*found.text.lost, cut)))
     beside = zone_beside(sample, end, layouts, profile)
     ends = ends_of(sample, end, layouts, profile)
-    times = Times(beside, "collector" if beside else None, _times_by(profile, ends), ends)
+    zone, how = beside, "collector" if beside else None
+    if not beside:
+        zone, is_mixed = zone_of_collections(sample, end, layouts, profile)
+        how = GC_LOG if zone else "assumed" if is_mixed else None
+    times = Times(zone, how, _times_by(profile, ends), ends)
     return replace(found, format=replace(found.format, profile=profile), times=times, note=note)
 
 

@@ -88,7 +88,7 @@ def _with_zone(evidence: Evidence, options: SourceOptions) -> Evidence:
     zone, ends = Zone(given or found.zone or "UTC"), found.ends
     offset = next((m.offset_us for m in ends if m is not None and m.offset_us is not None), None)
     first, last = (None if m is None else zone.utc(m) for m in ends)
-    how = "layout" if offset is not None else "told" if given else found.how or "assumed"
+    how = "layout" if offset is not None and found.how is None else "told" if given else found.how or "assumed"
     return replace(evidence, times=Times(zone.name, how, found.by, ends, first, last))
 
 

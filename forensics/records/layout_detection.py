@@ -50,6 +50,9 @@ from forensics.records.timestamps import COLLECTED_LATE, QUARTER, SECOND, Moment
 #: Size of the part at a file's beginning that is examined.
 SAMPLE_BYTES = 256 * 1024
 _MAX_LINES = 2_000
+#: Layouts of a JVM's GC log, whose times have an offset from UTC, also among lines of the program without one.
+GC_LAYOUTS = ("gc pause", "gc")
+_HAS_COLLECTIONS = re.compile(rb"\] GC\(\d|\[gc")
 _MAX_LAST = 500
 _COMMON = 0.05
 _DEPTH = 3
@@ -490,12 +493,44 @@ def zone_beside(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) ->
     return offset_name(minutes) if minutes else "UTC"
 
 
+def zone_of_collections(head: bytes, tail: bytes, layouts: Layouts, profile: Profile) -> tuple[str | None, bool]:
+    """Return the offset from UTC that a JVM's GC lines among a log's own lines print, and whether there are such lines among lines without an offset.
+
+    The offset is None if the GC lines print several, or if they are not in the order of the lines around them: the program then uses another zone.
+    """
+    if not _HAS_COLLECTIONS.search(head + tail):
+        return None, False
+    head, tail = _both_as_lines(head, tail, layouts, profile)
+    reader, pairs, offsets, falls = RecordReader(layouts, profile), 0, set[int](), 0
+    for part in (head.split(b"\n")[:_MAX_LINES], tail.split(b"\n")[1:][-_MAX_LINES:]):
+        before: tuple[int, bool] | None = None
+        for placed in read_records(b"\n".join(part), reader):
+            own = placed.record.moment
+            if own is None or own.wall_us is None:
+                continue
+            is_gc = placed.record.layout in GC_LAYOUTS
+            if is_gc and own.offset_us is not None:
+                offsets.add(own.offset_us)
+            elif own.offset_us is not None:
+                return None, False
+            if before is not None and before[1] != is_gc:
+                pairs += 1
+                falls += own.wall_us < before[0] - SECOND
+            before = own.wall_us, is_gc
+    if pairs < _FEWEST_TIMES or falls > _HARDLY * pairs or len(offsets) != 1:
+        return None, pairs > 0
+    minutes = offsets.pop() // (60 * SECOND)
+    return offset_name(minutes) if minutes else "UTC", True
+
+
 def _offsets(parts: Iterable[Sequence[bytes]], reader: RecordReader) -> Counter[int] | None:
     """Return the offsets of records from UTC by the times next to them, and how often each was seen; None if one has another distance or prints its offset."""
     found: Counter[int] = Counter()
     for part in parts:
         for placed in read_records(b"\n".join(part), reader):
             own, beside = placed.record.moment, placed.collector
+            if placed.record.layout in GC_LAYOUTS:
+                continue
             is_beside = beside is not None and (beside.offset_us is not None or reader.profile.exported)
             if own is None or own.wall_us is None or beside is None or not is_beside:
                 continue

@@ -19,8 +19,10 @@ LEAST_MS = 1_000
 _MOST, _OF = 3, 4
 _FORMAT = "gc_log"
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d{1,9}(?:[+-]\d{4}|Z)"
-#: The decorations of unified logging: brackets with time, uptime, level and tags; one with tags of collections or safepoints is among them.
-UNIFIED = re.compile(rf"(?:\[(?:(?P<time>{_ISO})|(?P<tags>(?:gc|safepoint)[\w,+]{{0,80}}) {{0,30}}|[^\[\]\n]{{0,80}})\]){{2,12}} ?(?P<text>[^\n]*)")
+#: The decorations of unified logging: brackets with time, uptime, level and tags; one with tags of collections or safepoints is among them. Or only a time.
+UNIFIED = re.compile(
+    rf"(?:(?:\[(?:(?P<time>{_ISO})|(?P<tags>(?:gc|safepoint)[\w,+]{{0,80}}) {{0,30}}|[^\[\]\n]{{0,80}})\]){{2,12}} ?|\[(?P<only>{_ISO})\] (?=GC\(\d))(?P<text>[^\n]*)"
+)
 #: The stamps of JDK 8: date, uptime and number of the collection. A line without any of them continues the one before.
 STAMPED = re.compile(rf"(?:(?P<time>{_ISO}): )?(?P<uptime>\d{{1,12}}[.,]\d{{3}}): (?:#\d{{1,12}}: ?)?(?P<text>[^\n]*)")
 DATED = re.compile(rf"(?P<time>{_ISO}): (?P<text>[^\n]*)")
@@ -154,7 +156,7 @@ def is_gc_log(texts: Iterable[str]) -> bool:
         if not text.strip():
             continue
         unified = UNIFIED.fullmatch(text)
-        if unified and unified["tags"]:
+        if unified and (unified["tags"] or unified["only"]):
             seen += 1
             collections = True
         elif unified or REAL.search(text) or _HEAD.match(text) or text.startswith((" ", "\t", "[GC ", "{Heap", "}")):
@@ -175,7 +177,8 @@ def read_gc_log(lines: Iterable[Line]) -> Iterator[Item]:
     for line in lines:
         text = line.text.rstrip()
         found = UNIFIED.fullmatch(text) or STAMPED.fullmatch(text) or DATED.fullmatch(text)
-        at_us = moment_of(found["time"].replace("Z", "+0000").replace(",", ".")) if found and found["time"] else None
+        time = found and (found["time"] or found.groupdict().get("only"))
+        at_us = moment_of(time.replace("Z", "+0000").replace(",", ".")) if time else None
         said = found["text"] if found else text
         if found:
             watched.see(line, at_us, said)

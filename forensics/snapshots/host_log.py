@@ -24,6 +24,42 @@ _KAFKA = re.compile(r"org\.apache\.kafka|\bkafka\.(?:server|controller|coordinat
 UNIT = re.compile(r"kafka|connect|confluent|broker", re.IGNORECASE)
 
 
+#: Consecutive lines of a journal show a step of the clock if it moved by more than this against the monotonic clock, and by more than a clock is slewed.
+_LEAST_STEP_MS = 500
+_MOST_SLEW = 1_000  # one part in
+
+
+class _Steps:
+    """The steps of a host's clock that a journal shows: within a boot, its monotonic clock goes on steadily. It stands while the host is suspended."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[int, int]] = {}
+        self._suspended: set[str] = set()
+
+    def take(self, text: str) -> tuple[int, int, int, str | None] | None:
+        """Return the clock before and after a step, the step (milliseconds), and the host, if there is one between this line and the one before."""
+        record = _json_of(text)
+        if record is None:
+            return None
+        real, monotonic = (_micros(record.get(key)) for key in ("__REALTIME_TIMESTAMP", "__MONOTONIC_TIMESTAMP"))
+        boot, host = str(record.get("_BOOT_ID")), record.get("_HOSTNAME")
+        if real is None or monotonic is None:
+            return None
+        if str(record.get("MESSAGE")).startswith("PM: suspend"):
+            self._suspended.add(boot)
+        last = self._last.get(boot)
+        self._last[boot] = real, monotonic
+        if last is None or monotonic < last[1]:
+            return None
+        step_ms, between_ms = (real - last[0] - (monotonic - last[1])) // 1_000, (monotonic - last[1]) // 1_000
+        if abs(step_ms) <= _LEAST_STEP_MS + between_ms // _MOST_SLEW:
+            return None
+        if step_ms > 0 and boot in self._suspended:
+            self._suspended.discard(boot)
+            return None
+        return last[0] // 1_000, real // 1_000, step_ms, host if isinstance(host, str) else None
+
+
 def is_host_log(texts: Iterable[str], *, is_whole: bool) -> bool:
     """Return True if these lines are of programs of a host, one of them says what this reader looks for, and none is Kafka's.
 
@@ -32,6 +68,7 @@ def is_host_log(texts: Iterable[str], *, is_whole: bool) -> bool:
         is_whole: True if they are all lines. Otherwise each must be of such a program, because lines of Kafka may follow.
     """
     told = fits = lines = 0
+    steps = _Steps()
     for text in texts:
         if not text.strip():
             continue
@@ -40,14 +77,16 @@ def is_host_log(texts: Iterable[str], *, is_whole: bool) -> bool:
             return False
         said = _said(text)
         fits += said is not None
-        told += said is not None and _match(said[2]) is not None
+        told += said is not None and (_match(said[2]) is not None or steps.take(text) is not None)
     return told > 0 and (fits == lines or (is_whole and fits * 2 > lines))
 
 
 def read_host_log(lines: Iterable[Line]) -> Iterator[Item]:
     """Yield what killed, paused or stopped a process, and what set the clock."""
-    undated = 0
+    undated, steps = 0, _Steps()
     for line in lines:
+        if line.text.startswith("{") and (step := steps.take(line.text)) is not None:
+            yield _step(line, *step)
         said = _said(line.text)
         if said is None or (found := _match(said[2])) is None:
             continue
@@ -73,19 +112,38 @@ def _said(text: str) -> tuple[int | None, str | None, str] | None:
     return (None, None, found["text"]) if found else None
 
 
-def _of_journal(text: str) -> tuple[int | None, str | None, str] | None:
+def _json_of(text: str) -> dict[str, Any] | None:
     try:
-        record = json.loads(text)
+        record = json.loads(text) if text.startswith("{") else None
     except (ValueError, RecursionError):
         return None
-    if not isinstance(record, dict) or "__REALTIME_TIMESTAMP" not in record or not isinstance(record.get("MESSAGE"), str):
+    return record if isinstance(record, dict) else None
+
+
+def _micros(value: Any) -> int | None:  # noqa: ANN401  (what JSON gives)
+    stamp = str(value)
+    return int(stamp) if stamp.isdecimal() and len(stamp) < 19 else None
+
+
+def _step(line: Line, before_ms: int, after_ms: int, step_ms: int, host: str | None) -> Item:
+    """Return a step of the clock between two lines of a journal."""
+    how = f"{step_ms / 1_000:+.3f} s against the monotonic clock" + (", or the host was suspended" if step_ms > 0 else "")
+    return fact(
+        # The line may show something else too, with an ID of its own.
+        line._replace(raw=line.raw.rstrip() + b"\0step"), HAPPENED, "clock_stepped on a host", ts=after_ms * 1_000, what="clock_stepped", of="host", host=host,
+        clock="host", how=how, length_ms=step_ms, from_ms=min(before_ms, after_ms), from_by_ms=max(before_ms, after_ms), to_ms=after_ms, to_by_ms=after_ms,
+    )  # fmt: skip
+
+
+def _of_journal(text: str) -> tuple[int | None, str | None, str] | None:
+    record = _json_of(text)
+    if record is None or "__REALTIME_TIMESTAMP" not in record or not isinstance(record.get("MESSAGE"), str):
         return None
     program = record.get("SYSLOG_IDENTIFIER") or record.get("_COMM")
     if record.get("_TRANSPORT") != "kernel" and program not in _PROGRAMS:
         return None
-    stamp = str(record["__REALTIME_TIMESTAMP"])
     host = record.get("_HOSTNAME")
-    return int(stamp) if stamp.isdecimal() and len(stamp) < 19 else None, host if isinstance(host, str) else None, record["MESSAGE"]
+    return _micros(record["__REALTIME_TIMESTAMP"]), host if isinstance(host, str) else None, record["MESSAGE"]
 
 
 def _match(said: str) -> tuple[Pattern, re.Match[str]] | None:
@@ -99,7 +157,8 @@ def _fact(line: Line, time: int | None, host: str | None, pattern: Pattern, matc
     groups: dict[str, Any] = match.groupdict()
     ms = length_ms(groups)
     end = None if time is None else time // 1_000
-    begin = end if end is None or ms is None or pattern.what not in ("pause", "stalled") else end - round(ms)
+    # A clock that was set forward passed over that time; the line already has the new one.
+    begin = end if end is None or ms is None or pattern.what not in ("pause", "stalled", "clock_stepped") else end - max(0, round(ms))
     unit, process = groups.get("unit"), groups.get("process")
     of = "process" if (unit and UNIT.search(unit)) or process == "java" else "host"
     return fact(

@@ -148,12 +148,14 @@ def _pod(value: Placed, places: Places) -> Iterator[Item]:
     for container in _list(spec.get("containers")):
         limit = _mapping(_mapping(container.get("resources")).get("limits")).get("memory")
         limits[_text(container.get("name"))] = _text(limit)
+    # Only the logs of a pod's single container may bear the name of the pod alone.
+    beside = str(len(limits) - 1) if len(limits) > 1 else None
     for state in _list(status.get("containerStatuses")):
         for when in ("lastState", "state"):
             ended = _mapping(state.get(when)).get("terminated")
             if isinstance(ended, Placed):
                 name = _text(state.get("name"))
-                of = {**names, "container": name, "container_id": _id(ended.get("containerID") or state.get("containerID"))}
+                of = {**names, "container": name, "container_id": _id(ended.get("containerID") or state.get("containerID")), "beside": beside}
                 yield _ended(places.of(ended), of, ended, state.get("restartCount"), limits.get(name))
     if _text(status.get("reason")) == "Evicted":
         yield fact(
@@ -305,6 +307,7 @@ def _described(text: str, first: Line) -> Iterator[Item]:
     limit = limits = None
     restarts: str | None = None
     found: list[tuple[Line, dict[str, str | None], dict[str, str]]] = []
+    containers = set[str]()
     for number, line in enumerate(text.split("\n")):
         here = Line(first.number + number, at, line.encode("utf-8", "replace"), line)
         at += len(here.raw) + 1
@@ -320,6 +323,7 @@ def _described(text: str, first: Line) -> Iterator[Item]:
                 of["host"] = value.partition("/")[0]
         elif section == "Containers" and depth == 2:
             container, state, limit = key, None, None
+            containers.add(key)
         elif section == "Containers" and depth == 4:
             state = (here, {}) if key in ("State", "Last State") and value == "Terminated" else None
             limits = key == "Limits"
@@ -338,7 +342,9 @@ def _described(text: str, first: Line) -> Iterator[Item]:
                 for _, its, ended in found:
                     if its["container"] == container:
                         ended.setdefault("limit", limit)
+    beside = str(len(containers) - 1) if len(containers) > 1 else None
     for here, its, ended in found:
+        its["beside"] = beside
         told = {"reason": ended.get("Reason"), "exitCode": ended.get("Exit Code"), "finishedAt": ended.get("Finished")}
         yield _ended(here, its, told, ended.get("restarts"), ended.get("limit"))
 

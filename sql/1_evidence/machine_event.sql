@@ -5,7 +5,8 @@
 -- Public: yes
 -- Its times are by the clock that printed them. That is the clock of the process's own log if `clock` is host: a JVM, a container and its kubelet use
 -- the clock of their host. A row belongs to the processes whose logs bear the name of its pod, container or host in their path, else to those in the
--- same folder. If there are several, they are all named, and nothing is decided by it.
+-- same folder. A container beside others in its pod needs its own name. If there are several processes, they are all named, and nothing is decided by
+-- it.
 CREATE OR REPLACE TEMPORARY VIEW machine_event (
   what          COMMENT 'pause, oom_killed, killed, stopped, exited, probe_failed, evicted, drained, node_not_ready, restarted_by_operator,
     clock_stepped, suspended, stalled or watched: a file that shows all pauses of a time',
@@ -13,14 +14,15 @@ CREATE OR REPLACE TEMPORARY VIEW machine_event (
   name          COMMENT 'Name of the pod, container, host or node; NULL: the file does not say',
   container     COMMENT 'Container of the pod',
   process_ids   COMMENT 'Processes that it may be about; empty: none is known',
-  tied_by       COMMENT 'Why these: name (of pod, container or host) or folder; NULL: none is known',
+  tied_by       COMMENT 'Why these: name (of pod, container or host), folder, or log (it is among the lines of the process); NULL: none is known',
   from_ts       COMMENT 'It began at this time at the earliest, by the clock that printed it; NULL: not said',
   from_by_ts    COMMENT 'It began at this time at the latest',
   to_ts         COMMENT 'It ended at this time at the earliest; NULL: not said',
   to_by_ts      COMMENT 'It ended at this time at the latest',
   clock         COMMENT 'Whose clock that is: host (also that of the process''s own log) or control_plane',
   how           COMMENT 'Reason, as printed',
-  length_ms     COMMENT 'Length of the pause; of a file, the length of its longest pause, milliseconds',
+  length_ms     COMMENT 'Length of the pause, milliseconds; of a file, the length of its longest pause; of a step of the clock, by how much it was
+    set (negative: back)',
   cpu_ms        COMMENT 'Processor time that the collection used in this pause, milliseconds: much less than its length if the host did not
     let it run',
   pauses        COMMENT 'Number of pauses of any length that a file shows',
@@ -31,15 +33,35 @@ CREATE OR REPLACE TEMPORARY VIEW machine_event (
   path, line, event_id
 )
 AS
-WITH machine_row AS (
+WITH log_line AS (
+  -- A JVM that prints its GC log among the lines of its process: a pause of at least a second is a row, and all shorter ones together are one.
+  SELECT event_id, path, line, false AS is_watched, 'pause' AS what, CAST(NULL AS STRING) AS pod, unix_millis(ts) - pause_ms AS from_ms,
+    unix_millis(ts) AS to_ms, 'host' AS clock, concat('Pause ', pause) AS how, pause_ms, CAST(NULL AS BIGINT) AS pauses, process_id
+  FROM snapshot WHERE event = 'gc_pause' AND pause_ms >= long_pause_ms
+  UNION ALL
+  SELECT max_by(event_id, length), max_by(path, length), max_by(line, length), true, 'pause', NULL, min(unix_millis(ts)), max(unix_millis(ts)),
+    'host', NULL, max(pause_ms), count(*), process_id
+  FROM (SELECT *, struct(pause_ms, event_id) AS length FROM snapshot WHERE event = 'gc_pause' AND pause_ms < long_pause_ms)
+  GROUP BY process_id
+  UNION ALL
+  -- What an operator logs about a pod is about the pod's process, and by the clock of another host.
+  SELECT event_id, path, line, false, CASE event WHEN 'pod_eviction_asked' THEN 'drained' ELSE 'restarted_by_operator' END, pod, unix_millis(ts),
+    unix_millis(ts) + resolution_ms, 'control_plane', coalesce(reason, 'eviction'), NULL, NULL, NULL
+  FROM snapshot WHERE event IN ('pod_restart_asked', 'pod_eviction_asked')
+), machine_row AS (
   SELECT event_id, path, line, regexp_replace(path, '/?[^/]*$', '') AS folder, event = 'machine_watched' AS is_watched, columns['what'] AS what,
     columns['of'] AS of_what, columns['pod'] AS pod, columns['container'] AS container, columns['container_id'] AS container_id,
     columns['host'] AS host, try_cast(columns['from_ms'] AS BIGINT) AS from_ms, try_cast(columns['from_by_ms'] AS BIGINT) AS from_by_ms,
     try_cast(columns['to_ms'] AS BIGINT) AS to_ms, try_cast(columns['to_by_ms'] AS BIGINT) AS to_by_ms, columns['clock'] AS clock,
     columns['how'] AS how, try_cast(coalesce(columns['length_ms'], columns['longest_ms']) AS BIGINT) AS length_ms,
     try_cast(columns['cpu_ms'] AS BIGINT) AS cpu_ms, try_cast(columns['count'] AS BIGINT) AS pauses, columns['lacks'] IS NULL AS is_complete,
-    try_cast(columns['exit_code'] AS INT) AS exit_code, try_cast(columns['restarts'] AS BIGINT) AS restarts, columns['memory_limit'] AS memory_limit
+    try_cast(columns['exit_code'] AS INT) AS exit_code, try_cast(columns['restarts'] AS BIGINT) AS restarts, columns['memory_limit'] AS memory_limit,
+    columns['beside'] AS beside, false AS is_logged
   FROM snapshot WHERE event IN ('machine_event', 'machine_watched')
+  UNION ALL
+  SELECT event_id, path, line, NULL, is_watched, what, CASE WHEN pod IS NULL THEN 'process' ELSE 'pod' END, pod, NULL, NULL, NULL, from_ms, from_ms,
+    to_ms, to_ms, clock, how, pause_ms, NULL, pauses, true, NULL, NULL, NULL, NULL, true
+  FROM log_line
 ), log_file AS (
   SELECT DISTINCT process_id, lower(host) AS host, lower(regexp_replace(path, '([.](log|txt|out|gz|json|[0-9]+)|-previous)+$', '')) AS path,
     regexp_replace(path, '/?[^/]*$', '') AS folder
@@ -51,7 +73,8 @@ WITH machine_row AS (
 ), row_name AS (
   SELECT event_id, lower(name) AS name
   FROM (
-    SELECT event_id, explode(CASE WHEN pod IS NOT NULL THEN array(pod, concat(pod, '-', container), left(container_id, 12))
+    SELECT event_id, explode(CASE WHEN pod IS NOT NULL THEN array(CASE WHEN beside IS NULL THEN pod END,
+        concat(pod, '-', container), left(container_id, 12))
       ELSE array(container, container_id, left(container_id, 12), CASE WHEN of_what IN ('process', 'host', 'node') THEN host END) END) AS name
     FROM machine_row
   )
@@ -65,10 +88,13 @@ WITH machine_row AS (
   SELECT DISTINCT r.event_id, f.process_id FROM machine_row r JOIN log_file f ON f.folder = r.folder
   LEFT SEMI JOIN one_subject o ON o.path = r.path
   LEFT ANTI JOIN tied_by_name t ON t.event_id = r.event_id
+  WHERE NOT r.is_logged AND r.beside IS NULL
 ), tied AS (
   SELECT event_id, 'name' AS tied_by, sort_array(collect_set(process_id)) AS process_ids FROM tied_by_name GROUP BY event_id
   UNION ALL
   SELECT event_id, 'folder', sort_array(collect_set(process_id)) FROM tied_by_folder GROUP BY event_id
+  UNION ALL
+  SELECT event_id, 'log', array(process_id) FROM log_line WHERE pod IS NULL
 )
 SELECT CASE WHEN r.is_watched THEN 'watched' ELSE r.what END AS what, r.of_what,
   coalesce(r.pod, CASE WHEN r.of_what <> 'process' THEN coalesce(r.container, r.host) ELSE r.host END) AS name,

@@ -1,5 +1,5 @@
 -- One row per process run: from its first to its last line in the log, and how it ended.
--- Reads: event, process_line, range_row, process_start, shared_log
+-- Reads: event, process_line, range_row, process_start, shared_log, machine_event
 -- Grain: process_id, instance
 -- A log that simply ends does not show that the process died; a later start in the same log does. Threads print slightly out of order, so only a jump
 -- back of more than two seconds plus `clock_jitter_ms` shows that a clock was set back. A single line does not: a clock that was set back stays back,
@@ -22,7 +22,9 @@ CREATE OR REPLACE TEMPORARY VIEW process_life (
   is_broker, is_worker,
   has_started   COMMENT 'True if a line shows that this run, of a broker or worker, completed its start',
   setbacks      COMMENT 'Lines before which its printed time went back because its clock was set back: position, event (NULL: only counted), the event
-    before, by how many milliseconds; NULL: none'
+    before, by how many milliseconds; NULL: none',
+  end_ms        COMMENT 'It had ended by this time before its next start, as a file about its container shows; NULL: none does',
+  end_id        COMMENT 'The row of machine_event that shows it'
 )
 AS
 WITH run_span AS (
@@ -86,16 +88,30 @@ WITH run_span AS (
   FROM run_span s LEFT JOIN run_facts f ON f.process_id = s.process_id AND f.instance = s.instance
   LEFT JOIN run_start a ON a.process_id = s.process_id AND a.instance = s.instance
   LEFT JOIN run_start b ON b.process_id = s.process_id AND b.instance = s.instance + 1
+), container_end AS (
+  SELECT process_ids[0] AS process_id, collect_list(struct(unix_millis(to_by_ts) AS at_ms, event_id)) AS ends FROM machine_event
+  WHERE what IN ('oom_killed', 'killed', 'exited') AND of_what = 'container' AND clock = 'host' AND to_by_ts IS NOT NULL AND size(process_ids) = 1
+  GROUP BY process_ids[0]
+), run_with_end AS (
+  -- An end between two runs is that of the first, or of one after it without lines. If the two are as far apart as time zones, it may be another end.
+  SELECT *,
+    array_min(filter(ends, x -> x.at_ms BETWEEN last_ms AND next_start_ms AND next_start_ms - last_ms < zone_step_ms)) AS container_end
+  FROM (
+    SELECT o.process_id, o.instance, CASE WHEN o.nth = 1 THEN least(o.first_ms, r.first_ms) ELSE o.first_ms END AS first_ms,
+      CASE WHEN o.next_start.at_ms IS NULL THEN greatest(o.last_ms, r.last_ms)
+        -- The detected start is not always the first line of a new JVM. Only lines of its clients and tasks certainly belong to the old one.
+        -- A broker's start begins with its first line: the line before it is from the old run, and so was the broker.
+        ELSE greatest(coalesce(o.last_work_ms, o.last_ms), CASE WHEN o.is_broker THEN o.before_ms END) END AS last_ms,
+      o.stopping_ms, o.ending_ms, o.ending_id, o.ending_lo_ms, o.start.at_ms AS start_ms, o.start.event_id AS start_id,
+      o.next_start.at_ms AS next_start_ms, o.next_start.event_id AS next_start_id, o.next_start.stream_pos AS next_start_pos,
+      bool_or(coalesce(o.is_broker, false)) OVER (PARTITION BY o.process_id) AS is_broker,
+      bool_or(coalesce(o.is_worker, false)) OVER (PARTITION BY o.process_id) AS is_worker,
+      coalesce(o.has_started, false) AS has_started, b.setbacks, m.ends
+    FROM run_with_next o LEFT JOIN log_range r ON r.process_id = o.process_id
+    LEFT JOIN run_setback b ON b.process_id = o.process_id AND b.instance = o.instance
+    LEFT JOIN container_end m ON m.process_id = o.process_id
+  )
 )
-SELECT o.process_id, o.instance, CASE WHEN o.nth = 1 THEN least(o.first_ms, r.first_ms) ELSE o.first_ms END AS first_ms,
-  CASE WHEN o.next_start.at_ms IS NULL THEN greatest(o.last_ms, r.last_ms)
-    -- The detected start is not always the first line of a new JVM. Only lines of its clients and tasks certainly belong to the old one.
-    -- A broker's start begins with its first line: the line before it is from the old run, and so was the broker.
-    ELSE greatest(coalesce(o.last_work_ms, o.last_ms), CASE WHEN o.is_broker THEN o.before_ms END) END AS last_ms,
-  o.stopping_ms, o.ending_ms, o.ending_id, o.ending_lo_ms, o.start.at_ms AS start_ms, o.start.event_id AS start_id,
-  o.next_start.at_ms AS next_start_ms, o.next_start.event_id AS next_start_id, o.next_start.stream_pos AS next_start_pos,
-  bool_or(coalesce(o.is_broker, false)) OVER (PARTITION BY o.process_id) AS is_broker,
-  bool_or(coalesce(o.is_worker, false)) OVER (PARTITION BY o.process_id) AS is_worker,
-  coalesce(o.has_started, false) AS has_started, b.setbacks
-FROM run_with_next o LEFT JOIN log_range r ON r.process_id = o.process_id
-LEFT JOIN run_setback b ON b.process_id = o.process_id AND b.instance = o.instance
+SELECT process_id, instance, first_ms, last_ms, stopping_ms, ending_ms, ending_id, ending_lo_ms, start_ms, start_id, next_start_ms, next_start_id,
+  next_start_pos, is_broker, is_worker, has_started, setbacks, container_end.at_ms AS end_ms, container_end.event_id AS end_id
+FROM run_with_end

@@ -16,6 +16,8 @@ FROM (
   SELECT process_id, stream_pos, ts, resolution_ms, event, releases, event_id FROM event_row WHERE category <> 'snapshot'
   UNION ALL
   SELECT process_id, stream_pos, ts, resolution_ms, event, releases, CAST(NULL AS STRING) AS event_id FROM counted_row
+  -- A collection begins and ends while the program does not run.
+  WHERE event <> 'gc_pause_began'
 ) r
 LEFT JOIN process_start s ON s.process_id = r.process_id AND s.piece = r.stream_pos DIV 1048576
 -- The lines of one process are not counted twice.

@@ -51,9 +51,9 @@ WITH thread_line AS (
 SELECT s.kafka_cluster, s.group_id, s.task, s.role, s.process_id, s.instance, s.thread, s.start_pos,
   timestamp_millis(s.start_ms - o.hi_ms) AS start_lo, timestamp_millis(s.start_ms + s.resolution_ms - o.lo_ms) AS start_hi,
   timestamp_millis(coalesce(n.at_ms, l.last_ms) - o.hi_ms) AS stop_lo,
-  timestamp_millis(coalesce(n.at_ms + n.resolution_ms, l.next_start_ms) - o.lo_ms) AS stop_hi,
+  timestamp_millis(coalesce(n.at_ms + n.resolution_ms, l.end_ms, l.next_start_ms) - o.lo_ms) AS stop_hi,
   CASE WHEN n.event_id IS NOT NULL THEN n.how WHEN l.next_start_ms IS NOT NULL THEN 'restarted' END AS stop_how,
-  filter(array(s.start_id, n.event_id, CASE WHEN n.event_id IS NULL THEN l.next_start_id END), x -> x IS NOT NULL) AS witness
+  filter(array(s.start_id, n.event_id, CASE WHEN n.event_id IS NULL THEN coalesce(l.end_id, l.next_start_id) END), x -> x IS NOT NULL) AS witness
 FROM task_span s JOIN clock_offset o ON o.process_id = s.process_id AND o.is_island_reference
 JOIN process_life l ON l.process_id = s.process_id AND l.instance = s.instance
 LEFT JOIN numbered_line n ON n.process_id = s.process_id AND n.instance = s.instance AND n.thread = s.thread AND n.nth = s.last_nth + 1

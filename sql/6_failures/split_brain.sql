@@ -169,7 +169,8 @@ WITH pair AS (
   LEFT JOIN worker_assignment g ON p.resource_kind <> 'partition'
     AND g.process_id = p.b_process AND g.group_id = p.group_id AND g.generation = p.b.generation
   LEFT JOIN coordinated_group l ON l.kafka_cluster = p.kafka_cluster AND l.group_id = p.group_id
-  LEFT JOIN process_life f ON p.a.stop_how = 'process_restarted' AND f.process_id = p.a_process AND f.next_start_ms = p.a.stop_hi_ms
+  LEFT JOIN process_life f ON p.a.stop_how = 'process_restarted' AND f.process_id = p.a_process
+    AND coalesce(f.end_ms, f.next_start_ms) = p.a.stop_hi_ms
   -- Not every pair needs a verdict: a clean handover is one row, and an end long before has none.
   WHERE (p.is_next OR p.verdict <> 'refuted')
     -- If several instances of one process still existed when the next began, only the one that stayed longest has a row.

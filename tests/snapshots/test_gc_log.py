@@ -42,6 +42,7 @@ UNIFIED = {
     "G1, JDK 17": "[2026-11-22T00:00:39.114+0000][245ms][info][gc          ] GC(0) Pause Full (G1 Compaction Pause) 510M->498M(512M) 38114.000ms",
     "decimal comma": "[2026-11-22T00:00:39.114+0000][245,1s][info][gc] GC(0) Pause Full (G1 Compaction Pause) 510M->498M(512M) 38114,000ms",
     "Kafka's own options": "[2026-11-22T00:00:39.114+0000][gc          ] GC(0) Pause Full (Ergonomics) 62M->61M(123M) 38114.000ms",
+    "only the time": "[2026-11-22T00:00:39.114+0000] GC(0) Pause Full (Ergonomics) 62M->61M(123M) 38114.000ms",
     "another zone": "[2026-11-22T01:00:39.114+0100][gc] GC(0) Pause Young (Allocation Failure) 62M->61M(123M) 38114.000ms",
     "Shenandoah": "[2026-11-22T00:00:39.114+0000][8.793s][info][gc            ] GC(0) Pause Degenerated GC (Outside of Cycle) 119M->56M(124M) 38114.000ms",
     "ZGC with generations": "[2026-11-22T00:00:39.114+0000][info][gc,phases] GC(0) Y: Pause Mark Start 38114.000ms",
@@ -111,6 +112,13 @@ def test_pauses_without_a_date_have_no_place_in_time() -> None:
 def test_a_log_with_a_few_lines_of_its_collector_is_a_log() -> None:
     line = "[2026-11-22 00:00:01,000] INFO [Worker clientId=connect-1, groupId=g] Joined group (org.apache.kafka.connect.runtime.distributed.WorkerCoordinator:1)\n"
     assert kind_of((line * 4 + gc(1, 0, SHORT) * 3).encode(), fitting=7, lines=7) is None
+
+
+def test_a_file_with_only_times_is_a_gc_log() -> None:
+    """As `-Xlog:gc*:file=...:time` writes it; its first lines have no number of a collection."""
+    text = "[2026-11-22T00:00:01.000+0000] Using G1\n" + "".join(gc(n, n, SHORT).replace("[gc]", "") for n in range(20))
+    assert kind_of(text.encode(), fitting=21, lines=21) == "gc_log"
+    assert watched(text)["count"] == "20"
 
 
 def test_a_row_needs_a_second() -> None:

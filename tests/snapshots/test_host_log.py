@@ -68,6 +68,48 @@ def test_a_journal_with_lines_of_kafka_is_a_log() -> None:
     assert kind_of((JOURNAL + other).encode(), fitting=0, lines=5) == HOST_LOG
 
 
+def journal(*lines: tuple[int, int, str], boot: str = "b1") -> str:
+    """Return lines of `journalctl -o json` of one boot: real and monotonic time in milliseconds, and the message."""
+    fields = {"_HOSTNAME": "node7", "_BOOT_ID": boot, "SYSLOG_IDENTIFIER": "systemd"}
+    return "".join(
+        json.dumps({"__REALTIME_TIMESTAMP": str(real * 1000), "__MONOTONIC_TIMESTAMP": str(mono * 1000), **fields, "MESSAGE": message}) + "\n"
+        for real, mono, message in lines
+    )
+
+
+def test_the_two_clocks_of_a_journal_show_each_step() -> None:
+    text = journal(
+        (AT, 5_000, "x"), (AT + 60_000, 65_000, "x"), (AT + 31_000, 66_000, "x"), (AT + 91_100, 126_000, "x"), (AT + 500_000, 130_000, "x")
+    )
+    assert kind_of(text.encode(), fitting=0, lines=5) == HOST_LOG
+    steps = [row.captures["columns"] for row in read(text, HOST_LOG)]
+    assert [(row["what"], row["of"], row["host"], int(row["length_ms"])) for row in steps] == [
+        ("clock_stepped", "host", "node7", -30_000),
+        ("clock_stepped", "host", "node7", 404_900),
+    ]
+    assert (int(steps[1]["from_ms"]), int(steps[1]["to_by_ms"])) == (AT + 91_100, AT + 500_000)
+    assert "or the host was suspended" in steps[1]["how"]
+
+
+def test_what_is_no_step() -> None:
+    # Another boot; a clock that is slewed for an hour; a suspended host; a line without the clock; the clocks of another host's boot in between.
+    assert kind_of(journal((AT, 5_000, "x"), (AT + 90_000, 6_000, "x"), boot="b1").replace("b1", "b2", 1).encode(), fitting=0, lines=2) is None
+    slewed = journal((AT, 5_000, "x"), (AT + 3_600_900, 3_605_000, "x"))
+    suspended = journal((AT, 5_000, "PM: suspend entry (deep)"), (AT + 90_000, 6_000, "PM: suspend exit"))
+    assert [row.captures["columns"]["what"] for row in read(slewed + suspended, HOST_LOG) if "suspend" not in row.captures["columns"]["what"]] == []
+
+
+def test_a_step_passes_over_the_time_before_it() -> None:
+    """Lines of chrony and ntpd as people posted them, with dates."""
+    text = (
+        "2026-11-21T07:51:48+0000 n chronyd[840]: System clock was stepped by 4.005564 seconds\n"
+        "2026-11-21T07:51:48+0000 n ntpd[742]: 0.0.0.0 c61c 0c clock_step +0.935486 s\n"
+        "2026-11-21T07:51:48+0000 n chronyd[867]: System clock was stepped by -32400.283303 seconds\n"
+    )
+    steps = [row.captures["columns"] for row in read(text, HOST_LOG)]
+    assert [(int(row["from_ms"]) - AT, int(row["length_ms"])) for row in steps] == [(-4_006, 4_006), (-935, 935), (0, -32_400_283)]
+
+
 def test_a_damaged_journal_is_read_around_the_damage() -> None:
     text = JOURNAL + '{"__REALTIME_TIMESTAMP":"1795247508000000","MESS\n' + JOURNAL
     assert len(read(text, HOST_LOG)) == 8

@@ -59,6 +59,60 @@ def test_short_pauses_show_that_it_was_not_the_collector(tmp_path: Path) -> None
     assert not [row for row in rows(case, "incident") if "w1" in (row["subject"] or "")]
 
 
+def between(log: str, gc: str, *, zone: str = "+0000") -> str:
+    """Return a worker's log with the lines of a GC log where the JVM printed them, with times only, as Strimzi's images have it."""
+    own, at = log.splitlines(keepends=True), 0
+    for line in gc.splitlines(keepends=True):
+        printed = line[1:24].replace("T", " ").replace(".", ",")
+        while at < len(own) and not (own[at].startswith("[20") and own[at][1:24] > printed):
+            at += 1
+        own.insert(at, line.replace("[gc          ]", "").replace("+0000", zone))
+        at += 1
+    return "".join(own)
+
+
+def test_a_gc_log_among_the_lines_of_its_process(tmp_path: Path) -> None:
+    """The lines are of `-Xlog:gc*:stdout:time`, which kafka_run.sh of Strimzi's images sets if gcLoggingEnabled is true."""
+    logs = logs_of(FROZEN)
+    full = gc_log((datetime(2026, 11, 21, 7, 51, 44, tzinfo=UTC), "Pause Full (G1 Compaction Pause)", 38.1))
+    mixed = between(logs["w2/connect.log"], full)
+    assert "+0000] GC(9) Pause Young" in mixed
+    case = case_of({**logs, "w2/connect.log": mixed}, tmp_path / "mixed", (*VIEWS, "source_file"))
+    (incident,) = (row for row in rows(case, "incident") if row["cause"] == "process_paused")
+    assert incident["headline"].endswith("its garbage collector stopped it for 38.1 s (Pause Full (G1 Compaction Pause))")
+    (pause,) = (row for row in rows(case, "machine_event") if row["what"] == "pause")
+    assert (pause["tied_by"], pause["process_ids"]) == ("log", ["w2/connect.log"])
+    # The lines of the program are read as without them, and the lines of the JVM show its time zone.
+    plain = case_of(logs, tmp_path / "plain", (*VIEWS, "source_file"))
+    assert sorted(row["verdict"] for row in rows(case, "split_brain")) == sorted(row["verdict"] for row in rows(plain, "split_brain"))
+    (file,) = (row for row in rows(case, "source_file") if row["path"] == "w2/connect.log")
+    assert (file["time_zone"], file["time_zone_how"]) == ("UTC", "gc_log")
+    assert not file["unrecognised"]
+    (before,) = (row for row in rows(plain, "source_file") if row["path"] == "w2/connect.log")
+    assert dict(file["layouts"])["kafka"] == before["records"]
+
+
+def test_short_pauses_among_the_lines_of_a_process(tmp_path: Path) -> None:
+    logs = logs_of(FROZEN)
+    at = datetime(2026, 11, 21, 7, 51, 44, tzinfo=UTC)
+    frozen = "".join(line for line in gc_log().splitlines(keepends=True) if not at < datetime.fromisoformat(line[1:29]) < at + timedelta(seconds=38))
+    case = case_of({**logs, "w2/connect.log": between(logs["w2/connect.log"], frozen)}, tmp_path, VIEWS)
+    (incident,) = (row for row in rows(case, "incident") if row["cause"] == "process_paused")
+    assert incident["headline"].endswith("; not its garbage collector, whose longest pause in that time took at most 12 ms")
+
+
+def test_the_zone_of_a_log_whose_gc_lines_print_theirs(tmp_path: Path) -> None:
+    logs = logs_of(FROZEN)
+    case = case_of({"w2/connect.log": between(logs["w2/connect.log"], gc_log(), zone="+0200")}, tmp_path / "a", ("source_file",))
+    (file,) = rows(case, "source_file")
+    assert (file["time_zone"], file["time_zone_how"]) == ("+02:00", "gc_log")
+    # The program uses another zone than the JVM's GC log: nothing is known of it.
+    late = between(logs["w2/connect.log"], gc_log()).replace("T07:", "T09:").replace("+0000", "+0200")
+    case = case_of({"w2/connect.log": late}, tmp_path / "b", ("source_file",))
+    (file,) = rows(case, "source_file")
+    assert (file["time_zone"], file["time_zone_how"]) == ("UTC", "assumed")
+
+
 def killed(reason: str, at: datetime) -> dict[str, Any]:
     ended = {"exitCode": 137, "reason": reason, "finishedAt": at.strftime("%Y-%m-%dT%H:%M:%SZ")}
     return {
@@ -82,3 +136,5 @@ def test_a_pod_that_was_killed_for_lack_of_memory(tmp_path: Path) -> None:
     assert incident["headline"].startswith("w2/connect.log was killed for lack of memory (OOMKilled, exit code 137, memory limit 2Gi)")
     assert "2Gi" in incident["next"]
     assert rows(case, "machine_event")[0]["event_id"] == incident["witness"][0]
+    # It had given up its work by then, so others did not have it at the same time.
+    assert not [row for row in rows(case, "split_brain") if row["verdict"] == "undecided"]

@@ -302,7 +302,7 @@ BOUNDS = {
 EXACT = {
     "N in", "N took", "'N waited", "N for", "coordinator for", "record for", "rebalance took", "delay of", "detected it", "the wait", "one every", "member again",
     "members again", "as printed", "than printed", "least N", "differ by", "other by", "partitions again", "lasted =", "heard nothing for",
-    "without N after", "stopped it for", "was stopped for", "threads stopped for",
+    "without N after", "stopped it for", "was stopped for", "was set N by", "threads stopped for",
 }  # fmt: skip
 
 
