@@ -80,6 +80,17 @@ class ExportFormat(StrEnum):
     sqlite = "sqlite"
 
 
+class Platform(StrEnum):
+    """Platforms for which `collect` has a script."""
+
+    bare = "bare"
+    docker = "docker"
+    kubernetes = "kubernetes"
+    strimzi = "strimzi"
+    cfk = "cfk"
+    ecs = "ecs"
+
+
 class AnswerFormat(StrEnum):
     """Output formats of a short answer."""
 
@@ -1004,6 +1015,21 @@ def offsets_topic(
     from forensics.report import text
 
     text.render(question.compose(found, written=output is not None))
+
+
+@app.command(short_help="Print a script that collects logs and witnesses of a platform.")
+def collect(
+    platform: Annotated[Platform, typer.Option("--print", metavar="PLATFORM", help="bare, docker, kubernetes, strimzi, cfk or ecs.")],
+) -> None:
+    """Print a script that collects logs, and what the machine and the platform say about their processes, into one archive for `ingest`.
+
+    The script only reads; this command runs nothing. Read it before you run it where the logs are. Its archive has a manifest of what it asked for, got and was refused.
+
+    Example: forensics collect --print kubernetes > collect.sh; NAMESPACE=kafka sh collect.sh
+    """
+    from forensics.report.collection import script
+
+    typer.echo(script(platform.value), nl=False)
 
 
 @app.command(short_help="Serve a case to AI agents (MCP).")

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 
 from forensics.records.line_reader import decode
 from forensics.redact.text import Rewriter
-from forensics.snapshots.detection import DOCKER, GC_LOG, HOST_LOG, KUBERNETES
+from forensics.snapshots.collected import HEAD, STATES
+from forensics.snapshots.detection import COLLECTED, DOCKER, GC_LOG, HOST_LOG, KUBERNETES
 from forensics.snapshots.docker import EVENT
 from forensics.snapshots.gc_log import CPU, DATED, REAL, STAMPED, UNIFIED
 from forensics.snapshots.host_log import KERNEL, TEXT, UNIT
@@ -17,7 +18,7 @@ from forensics.snapshots.machine import patterns
 from forensics.snapshots.yaml_text import Builder
 
 #: Kinds of files that this module rewrites.
-KINDS = (GC_LOG, KUBERNETES, DOCKER, HOST_LOG)
+KINDS = (GC_LOG, KUBERNETES, DOCKER, HOST_LOG, COLLECTED)
 #: What of a row names something, or quotes a text; the rest must stay the same.
 NAMES = ("pod", "container", "container_id", "host")
 _TEXTS = ("how",)
@@ -26,7 +27,7 @@ _WITHHELD = "[withheld]"
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _DECORATION = re.compile(r"[\d.,:TZ+\-]{1,40}(?:ns|ms|s)?|(?:trace|debug|info|warning|error) *|(?:gc|safepoint)[\w,+]* *")
 _TIMES = re.compile(r"\[Times: [^\[\]]*\]")
-_NAMED = {"_HOSTNAME", "Id", "ID", "id", "Hostname", "name", "nodeName", "hostname", "host", "containerID", "Name", "Container ID"}
+_NAMED = {"_HOSTNAME", "_BOOT_ID", "Id", "ID", "id", "Hostname", "name", "nodeName", "hostname", "host", "containerID", "Name", "Container ID"}
 _MESSAGES = {"message", "note"}
 _KEYS = {
     *("items", "metadata", "spec", "containers", "initContainers", "env", "value", "valueFrom", "resources", "limits", "requests", "conditions", "containerStatuses"),
@@ -69,6 +70,8 @@ class MachineRewriter:
         lines = [decode(raw) for raw in content.split(b"\n")]
         if kind == GC_LOG:
             new = [self._gc_line(text) for text in lines]
+        elif kind == COLLECTED:
+            new = [self._collected(text) for text in lines]
         elif kind == DOCKER and any(EVENT.fullmatch(text.rstrip()) for text in lines):
             new = [self._docker_event(text) for text in lines]
         elif kind in (DOCKER, HOST_LOG) and any(text.lstrip().startswith(("{", "[{", "[\n")) or text.strip() == "[" for text in lines):
@@ -104,6 +107,18 @@ class MachineRewriter:
     @staticmethod
     def _is_safe(said: str) -> bool:
         return CPU.match(said) is not None or any(p.pattern.fullmatch(said.rstrip()) for p in patterns(GC_LOG))
+
+    @staticmethod
+    def _collected(text: str) -> str:
+        """Keep what became of each file, and withhold its name, the command and the answer."""
+        state, *others = text.split("\t")
+        return (
+            text
+            if text.startswith(HEAD)
+            else "\t".join([state if state in STATES else _WITHHELD, *(_WITHHELD for _ in others)])
+            if text.strip()
+            else text
+        )
 
     def _docker_event(self, text: str) -> str:
         found = EVENT.fullmatch(text.rstrip())

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from forensics.report import loggers
+from forensics.report.collection import deciding
 from forensics.report.examined import ended_logs, missing_members, outermost, unread
 from forensics.report.missing_evidence import ENDS
 from forensics.report.resources import and_more, in_words
@@ -35,7 +36,17 @@ def rows(report: Report, undecided: Sequence[Row]) -> list[str]:
         undecided: pairs of owners whose `missing` says which evidence would decide them.
     """
     found = list(
-        dict.fromkeys([*_copies(report), *_coordinators(report), *_members(report), *_ends(report), *_levels(report), *_asked(report, undecided)])
+        dict.fromkeys(
+            [
+                *_copies(report),
+                *_coordinators(report),
+                *_members(report),
+                *_ends(report),
+                *_levels(report),
+                *_asked(report, undecided),
+                *_witnesses(report),
+            ]
+        )
     )
     return found[:_MAX_REQUESTS]
 
@@ -105,6 +116,11 @@ def _ends(report: Report) -> Iterator[str]:
     for c in ended_logs(report):
         since = f": `kubectl logs POD --since-time={(iso(c['from_ts']) or '')[:19]}Z`, or the whole file" if c["from_ts"] else ""
         yield f"the lines of {c['process_id']} after its last one{since}"
+
+
+def _witnesses(report: Report) -> Iterator[str]:
+    if found := deciding(report):
+        yield found
 
 
 def _levels(report: Report) -> Iterator[str]:

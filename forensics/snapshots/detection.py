@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from forensics.records.layout_detection import SAMPLE_BYTES
+from forensics.snapshots.collected import is_collected, read_collected
 from forensics.snapshots.command_output import read_tools
 from forensics.snapshots.connect import KEY, is_answer, read_rest, read_topic
 from forensics.snapshots.consumer_groups import is_header, is_notice
@@ -19,7 +20,7 @@ from forensics.snapshots.observation import Line, Reader
 from forensics.snapshots.offsets_dump import read_dump
 from forensics.snapshots.properties import is_properties, read_properties
 
-TOPICS, GROUPS, DUMP, STATUS_TOPIC, REST, PROPERTIES, GC_LOG, KUBERNETES, DOCKER, HOST_LOG = (
+TOPICS, GROUPS, DUMP, STATUS_TOPIC, REST, PROPERTIES, GC_LOG, KUBERNETES, DOCKER, HOST_LOG, COLLECTED = (
     "topics_described",
     "groups_described",
     "offsets_dump",
@@ -30,11 +31,12 @@ TOPICS, GROUPS, DUMP, STATUS_TOPIC, REST, PROPERTIES, GC_LOG, KUBERNETES, DOCKER
     "kubernetes",
     "docker",
     "host_log",
+    "collected",
 )
 
 READERS: dict[str, Reader] = {
     TOPICS: read_tools, GROUPS: read_tools, DUMP: read_dump, STATUS_TOPIC: read_topic, REST: read_rest, PROPERTIES: read_properties,
-    GC_LOG: read_gc_log, KUBERNETES: read_kubernetes, DOCKER: read_docker, HOST_LOG: read_host_log,
+    GC_LOG: read_gc_log, KUBERNETES: read_kubernetes, DOCKER: read_docker, HOST_LOG: read_host_log, COLLECTED: read_collected,
 }  # fmt: skip
 _TOPIC_LINE = re.compile(r"\s*Topic: ?\S+\s+(?:TopicId: ?\S*\s+)?(?:PartitionCount: ?\d+|Partition: ?\d+\s+Leader:)")
 _DUMP_LINE = re.compile(
@@ -57,6 +59,8 @@ def kind_of(sample: bytes, *, fitting: int, lines: int) -> str | None:
     """
     first = list(islice(sample_lines(sample), _FIRST_LINES))
     texts = [line.text for line in first]
+    if is_collected(texts):
+        return COLLECTED
     # Their lines have times, so they look like records.
     if is_gc_log(texts):
         return GC_LOG

@@ -18,7 +18,8 @@ sys.path.append(str(TESTS / "snapshots"))
 from test_docker import EVENTS as DOCKER_EVENTS
 from test_docker import INSPECTED
 from test_gc_log import UNIFIED
-from test_host_log import JOURNAL, TEXT
+from test_host_log import AT as AT_MS
+from test_host_log import JOURNAL, TEXT, journal
 from test_kubernetes import AT, FORMS, TABLE, event
 
 EVENTS = json.dumps(
@@ -35,6 +36,17 @@ FILES = {
     "journal.json": ("host_log", JOURNAL),
     "messages": ("host_log", TEXT),
     "gc host.log": ("gc_log", HOSTNAME),
+    "steps.json": (
+        "host_log",
+        journal(
+            (AT_MS, 5_000, "secret-host"), (AT_MS - 30_000, 6_000, "x"), (AT_MS, 36_000, "PM: suspend entry (deep)"), (AT_MS + 90_000, 37_000, "x")
+        ),
+    ),
+    "manifest.tsv": (
+        "collected",
+        "kafka-forensics collection 1\ttaken 2026-11-21T07:56:58Z\tversion 0.3.0\ngot\tlogs/my-connect-0.log\tkubectl logs my-connect-0\t\n"
+        "refused\tnode.yaml\tkubectl get node node-7\tForbidden: secret-host\n",
+    ),
 }
 
 
@@ -60,3 +72,21 @@ def test_the_copy_shows_the_same_without_names(name: str, tmp_path: Path) -> Non
     if any("pod" in row.captures["columns"] for row in before):
         logs_of_pods = {file.name.removesuffix(".log") for file in (tmp_path / "copy").rglob("*.log")}
         assert {row.captures["columns"]["pod"] for row in after} <= logs_of_pods
+
+
+def test_the_log_of_an_operator_names_the_same_pod_as_its_log(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    log = (SAMPLES / "split-brain-frozen-worker-3.9.1" / "logs" / "w1" / "connect.log").read_text().split("\n")[:40]
+    (logs / "acme-orders-0.log").write_text("\n".join(log) + "\n")
+    line = "2026-11-21 07:51:48 INFO  KafkaConnectRoller:142 - Reconciliation #12(watch) KafkaConnect(acme/acme-orders): "
+    rolled = line + "Rolling pod acme-orders-0: [Pod has old revision]\n" + line + "Rolling pod acme-orders-1: [Pod has old revision]\n"
+    (logs / "strimzi-cluster-operator.log").write_text(rolled * 3)
+    summary = redact(logs, tmp_path / "copy")
+    assert summary.left_out == []
+    texts = {file.name: file.read_text() for file in (tmp_path / "copy").rglob("*.log")}
+    assert not [text for text in texts.values() if "acme" in text]
+    (operator,) = (text for text in texts.values() if "Rolling" in text)
+    pods = {line.split("Rolling pod ")[1].split(":")[0] for line in operator.splitlines()}
+    assert len(pods) == 2
+    assert sum(f"{pod}.log" in texts for pod in pods) == 1
