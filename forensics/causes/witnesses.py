@@ -135,7 +135,7 @@ class Witnesses:
             if kills and (not is_open or kills[0].row["what"] in ("oom_killed", "killed", "evicted")):
                 return _told(trouble, _ended(kills), "process_killed" if is_open else trouble.cause)
         if trouble.cause in _ORDERLY:
-            ordered = [_Placed(row, lo_ms, hi_ms, _OTHER_CLOCK_MS) for row in asked_for]
+            ordered = [_Placed(row, 0, 0, _OTHER_CLOCK_MS) for row in asked_for]
             asked = _asked(trouble, placed) or [it for it in _asked(trouble, ordered) if sum(bool(_asked(end, [it])) for end in ends) == 1]
             if asked:
                 return _told(trouble, _ended(asked), trouble.cause)

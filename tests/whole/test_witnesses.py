@@ -138,3 +138,23 @@ def test_a_pod_that_was_killed_for_lack_of_memory(tmp_path: Path) -> None:
     assert rows(case, "machine_event")[0]["event_id"] == incident["witness"][0]
     # It had given up its work by then, so others did not have it at the same time.
     assert not [row for row in rows(case, "split_brain") if row["verdict"] == "undecided"]
+
+
+@pytest.mark.skipif(not RECORDINGS, reason="FORENSICS_RECORDINGS is not set")
+def test_the_operator_that_restarted_all_pods_is_named(tmp_path: Path) -> None:
+    """The folders are those of Strimzi's report.sh; the lines of the operator are those of 0.45, at the times of the recording's restarts."""
+    recording = Path(RECORDINGS) / "3.3.2-rolling_bounce-0"
+    deeds = json.loads((recording / "truth.json").read_text())["deeds"]
+    pods = {"w1": "my-connect-0", "w2": "my-connect-1", "w3": "my-connect-2"}
+    logs = {f"reports/logs/{pods.get(path.split('/')[0], 'my-kafka-0')}.log": text for path, text in logs_of(recording / "logs").items()}
+    stamp = "2026-11-21 08:29:00 INFO  AbstractOperator:265 - Reconciliation #11(timer) KafkaConnect(kafka/my): reconciled\n"
+    operator = stamp + "".join(
+        f"{datetime.fromtimestamp(deed['t_ms'] // 1000, UTC):%Y-%m-%d %H:%M:%S} INFO  KafkaConnectRoller:140 - Reconciliation #12(watch) KafkaConnect(kafka/my):"
+        f" Rolling pod {pods[deed['worker']]}: [Pod has old revision]\n"
+        for deed in deeds
+        if deed["did"] == "worker stopping"
+    )
+    case = case_of({**logs, "reports/logs/strimzi-cluster-operator-6f9d.log": operator}, tmp_path, VIEWS)
+    (incident,) = rows(case, "incident")
+    assert incident["cause"] == "deployment"
+    assert incident["headline"].endswith("one after the other, by the operator (Pod has old revision)")
