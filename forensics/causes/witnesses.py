@@ -209,13 +209,25 @@ class Witnesses:
             and it.to_lo_ms >= end_ms
         ]
         pauses = [it.row for it in placed if it.row["what"] == "pause" and it.to_hi_ms >= begin_ms and it.from_lo_ms <= end_ms]
-        length_ms = sum(row["length_ms"] or 0 for row in pauses)
+        # Short pauses with little between them stop a process too; among the lines of its own log, they are rows of no view.
+        length_ms = sum(row["length_ms"] or 0 for row in pauses) + self._short_ms(trouble.process_id, begin_ms, end_ms, whole)
         certain_ms = minus(first(trouble.to_lo_ms, trouble.from_hi_ms), first(trouble.from_hi_ms, begin_ms) if trouble.to_lo_ms else begin_ms) or 0
         if len(whole) != 1 or length_ms * _OF >= certain_ms:
             return None
         row = whole[0].row
         longest_ms = greatest(*(pause["length_ms"] for pause in pauses)) or min(row["length_ms"] or 0, _LATE_MS)
         return Machine(code="not_gc", length_ms=longest_ms, name=row["path"], witness=[row["event_id"]])
+
+    def _short_ms(self, process_id: str | None, begin_ms: int, end_ms: int, watched: Sequence[_Placed]) -> int:
+        """Return how long the pauses in a process's own log took that are too short for a row, in this time and around it."""
+        if not any(it.row["tied_by"] == "log" for it in watched):
+            return 0
+        # The lines are by its own clock, which is at most this far from that of the time.
+        within_ms = max(abs(it.from_lo_ms - it.row["from_ts"]) + abs(it.from_hi_ms - it.row["from_ts"]) for it in watched)
+        begin, end = (datetime.fromtimestamp(at_ms / 1_000, UTC) for at_ms in (begin_ms - within_ms, end_ms + within_ms))
+        where = (ds.field("process_id") == process_id) & (ds.field("event") == "gc_pause") & (ds.field("ts") >= begin) & (ds.field("ts") <= end)
+        rows = self._inputs.rows("event_row", columns=["process_id", "ts", "event", "pause_ms"], where=where)
+        return sum(row["pause_ms"] or 0 for row in rows)
 
 
 class _Placed:

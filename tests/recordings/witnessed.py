@@ -48,7 +48,7 @@ def witnessed_lines() -> list[str]:
         "machine says of it beside the logs: GC logs of all processes, lines of the kernel and of systemd, objects and events of Kubernetes, containers of Docker.",
         "The GC logs and the kernel's lines are real; the others have the form that the platform prints, made from the true times. *Causes* is as above. *Named*",
         "counts the faults for which the incident also says what the witness shows: a collection, a collection that waited for its host, no collection, lack of memory, a",
-        "signal, a probe, the platform. A wrong one counts as a false cause. No verdict reads a witness.",
+        "signal, a probe, the platform. A wrong one counts as a false cause. Of the witnesses, only the end of a container affects verdicts.",
         "",
     ]
     for title, given, withheld in (("With all logs", "all", "without_witnesses"), ("Without the brokers' logs", "without_brokers", "without_both")):
