@@ -21,6 +21,10 @@ _LONG = ("logs/*/*-gc.log", r"Pause .* \d{4,}\.\d+ms")
 SESSION_MS = 4000
 #: Share of a heap that is filled: the rest is enough for a second of work between two collections, or only for a moment.
 FULL, FULLER = "0.9", "0.985"
+#: What a GC log may truly show of a process that is stopped from outside: no long collection, or one during which the host did not let it run.
+STOPPED = ["not_gc", "gc_starved"]
+#: What it may truly show of collections on a machine that others use too: the processor time that it prints decides.
+COLLECTED = ["gc_pause", "gc_starved"]
 
 
 def reader(run: Run, names: Names, name: str, heap: int = 160, collector: str = "Serial") -> None:
@@ -79,7 +83,7 @@ def fill_heap(run: Run, name: str, seconds: float, share: str = FULL) -> None:
     run.wait(seconds)
     file.unlink()
     run.wait(15)
-    run.paused_itself(name, SESSION_MS, ["gc_pause"])
+    run.paused_itself(name, SESSION_MS, COLLECTED)
 
 
 @scenario(REMOVED, _LONG)
@@ -132,7 +136,7 @@ def memory_exceeded(run: Run, names: Names) -> None:
     run.witness(f"{name}/kernel.txt", platforms.kernel_text(name, out_of_memory(since)))
     run.wait(6)
     back(run, name)
-    run.paused_itself(name, SESSION_MS, ["gc_pause"])
+    run.paused_itself(name, SESSION_MS, COLLECTED)
     cage.remove()
 
 
@@ -149,7 +153,7 @@ def pod_out_of_memory(run: Run, names: Names) -> None:
     back(run, name)
     pods = [Pod("w1", "connect", started_ms(run, "w1")), Pod(name, "connect", started_ms(run, name), (began, end, "OOMKilled", 137), 1, "600Mi")]
     run.witness("pods.json", platforms.listed(pods))
-    run.paused_itself(name, SESSION_MS, ["gc_pause"])
+    run.paused_itself(name, SESSION_MS, COLLECTED)
     cage.remove()
 
 
@@ -163,7 +167,7 @@ def pod_killed_then_frozen(run: Run, names: Names) -> None:
     run.wait(4)
     back(run, name, 3)
     run.wait(6)
-    run.freeze(name, 5, taken_over(run, name), machine=["not_gc"])
+    run.freeze(name, 5, taken_over(run, name), machine=STOPPED)
     run.wait(12)
     pods = [Pod("w1", "connect", started_ms(run, "w1")), Pod(name, "connect", started_ms(run, name), (began, end, "Error", 137), 1)]
     run.witness("pods.json", platforms.listed(pods))
@@ -219,7 +223,7 @@ def probe_kills(run: Run, names: Names) -> None:
 def frozen_beside_gc(run: Run, names: Names) -> None:
     """A consumer is frozen; its collector works every few seconds, and never for long."""
     name = two_readers(run, names, collector=names.collector)
-    run.freeze(name, 4, removed(run), machine=["not_gc"])
+    run.freeze(name, 4, removed(run), machine=STOPPED)
     run.wait(14)
 
 
@@ -230,7 +234,7 @@ def host_asleep(run: Run, names: Names) -> None:
     reader(run, names, "c3")
     run.wait(6)
     gone = removed(run)
-    run.freeze(("c2", "c3"), 5, gone, machine=["not_gc"])
+    run.freeze(("c2", "c3"), 5, gone, machine=STOPPED)
     run.wait(14)
 
 
@@ -273,7 +277,7 @@ def collection_throttled(run: Run, names: Names) -> None:
     heap.unlink()
     cage.limit(cpu_cfs_quota_us=-1)
     run.wait(15)
-    run.paused_itself(name, SESSION_MS, ["gc_starved", "gc_pause"])
+    run.paused_itself(name, SESSION_MS, COLLECTED)
 
 
 @scenario(("logs/broker-1/server.log", "No space left on device"))

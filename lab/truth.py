@@ -43,7 +43,7 @@ class Changes:
                 file.write(json.dumps({"t_ms": now_ms(), **line}) + "\n")
 
 
-def pauses(path: Path, joined_ms: int = 300) -> list[tuple[int, int]]:
+def pauses(path: Path, joined_ms: int = 10) -> list[tuple[int, int]]:
     """Return from when to when a process did not run, as its own pulse says; two with less between them are one."""
     found: list[tuple[int, int]] = []
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:

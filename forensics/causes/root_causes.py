@@ -29,7 +29,9 @@ def rows(inputs: Inputs) -> list[dict[str, Any]]:
     """Return the rows of the view `root_cause`."""
     unordered = {row["process_id"] for row in inputs.rows("filtered_log") if row["why"] == "unordered"}
     chains: defaultdict[str, list[Trouble]] = defaultdict(list)
-    for trouble in Witnesses(inputs).told(list(troubles(inputs))):
+    witnesses = Witnesses(inputs)
+    told = list(witnesses.told(list(troubles(inputs))))
+    for trouble in (*told, *witnesses.unnoticed(told)):
         # In a log without an order, it is unknown in what order these happened in its process.
         if trouble.process_id is None or trouble.process_id not in unordered:
             chains[chain_of(trouble)].append(trouble)

@@ -25,6 +25,7 @@ _MOST, _OF = 4, 5
 #: A collection that used less than this share of its length in processor time was itself stopped by the host.
 _CPU_SHARE = 5
 #: What ended a process: the gravest first.
+_KILLED = ("oom_killed", "killed")
 _KILLS = ("oom_killed", "evicted", "probe_failed", "killed", "exited")
 _STEP = "clock_stepped"
 _ORDERLY = ("process_restarted", "deployment")
@@ -32,6 +33,10 @@ _ORDERLY = ("process_restarted", "deployment")
 _ASKED = ("evicted", "drained", "probe_failed", "restarted_by_operator", "stopped", "oom_killed", "killed")
 #: The clock of an operator's host may differ by this from that of a process's host.
 _OTHER_CLOCK_MS = 60_000
+#: The first lines of a process that was started again.
+_STARTS = ("process_initializing", "process_started", "config_dumped", "kafka_version", "client_started")
+#: A platform starts a container that ended again after at most this long.
+_RESTART_MS = 300_000
 #: The time that a container has to stop after it was asked to, with room for a longer one.
 _GRACE_MS = 60_000
 
@@ -83,6 +88,7 @@ class Witnesses:
         self._steps = ByKey((row for row in of_host if row["what"] == _STEP and row["length_ms"]), "process_id")
         of_process = [row for row in sure if row["of_what"] not in ("host", "node")]
         self._of = ByKey((row for row in of_process if row["clock"] == "host"), "process_id")
+        self._killed = {row["process_id"] for row in of_process if row["clock"] == "host" and row["what"] in _KILLED}
         self._asked = ByKey((row for row in of_process if row["clock"] != "host" and row["what"] in _ASKED), "process_id")
         self._clocks = Clocks(inputs) if sure else None
         zones = inputs.rows("evidence_file", columns=["process_id", "time_zone_how"]) if sure else []
@@ -144,6 +150,63 @@ class Witnesses:
             if refuted is not None:
                 return _told(trouble, refuted, trouble.cause)
         return trouble
+
+    def unnoticed(self, told: Sequence[Trouble]) -> Iterator[Trouble]:
+        """Yield the kills that no trouble is about, of processes whose next line shows that they were started again.
+
+        Without its coordinator's log, a consumer that was killed and started again looks like one that runs and makes a new client.
+        """
+        brokers = {row["process_id"] for row in self._inputs.rows("cluster_broker")} if self._killed else set()
+        for process_id in sorted(self._killed - brokers):
+            for lo_ms, hi_ms in self._clocks.bounds(process_id, 0) if self._clocks is not None else ():
+                if lo_ms is not None and hi_ms is not None:
+                    mine = [it for it in told if it.process_id == process_id]
+                    yield from self._kills(process_id, [_Placed(row, lo_ms, hi_ms) for row in self._of[process_id]], mine)
+
+    def _kills(self, process_id: str, placed: Sequence[_Placed], told: Sequence[Trouble]) -> Iterator[Trouble]:
+        left = sorted((it for it in placed if it.row["what"] in _KILLED), key=lambda it: (it.from_lo_ms, it.row["event_id"]))
+        while left:
+            # The kernel, systemd and the platform each say so.
+            one = [it for it in left if it.from_lo_ms <= left[0].to_hi_ms + _LATE_MS]
+            left = left[len(one) :]
+            begin_ms, end_ms = one[0].from_lo_ms - _LATE_MS, min(it.to_hi_ms for it in one) + _LATE_MS
+            if any((it.from_lo_ms or begin_ms) <= end_ms and (first(it.to_hi_ms, it.from_hi_ms) or end_ms) >= begin_ms for it in told):
+                continue
+            before, start_ms = self._around(process_id, one[0].row)
+            if before is None or start_ms is None:
+                continue
+            ahead_lo_ms, ahead_hi_ms = one[0].from_lo_ms - one[0].row["from_ts"], one[0].to_hi_ms - one[0].row["to_by_ts"]
+            kills = sorted(one, key=lambda it: (_KILLS.index(it.row["what"]), it.from_lo_ms, it.row["event_id"]))
+            yield Trouble(
+                cause="process_killed",
+                kafka_cluster=before["kafka_cluster"],
+                group_ids=there([before["group_id"]]),
+                subject=process_id,
+                process_id=process_id,
+                instance=before["instance"],
+                from_lo_ms=max(it.from_lo_ms for it in one),
+                from_hi_ms=min(it.to_hi_ms for it in one),
+                to_lo_ms=start_ms + ahead_lo_ms,
+                to_hi_ms=start_ms + ahead_hi_ms,
+                witness=[it.row["event_id"] for it in kills],
+                machine=_ended(kills),
+            )
+
+    def _around(self, process_id: str, row: Row) -> tuple[Row | None, int | None]:
+        """Return the last line of a client before a kill, and when the process was started again; None if its next line shows no start."""
+        columns = ["process_id", "instance", "kafka_cluster", "group_id", "at_ms", "event_id"]
+        lines = self._inputs.rows("client_event", columns=columns, where=ds.field("process_id") == process_id)
+        before = [line for line in lines if line["at_ms"] is not None and line["at_ms"] <= row["to_by_ts"]]
+        until = datetime.fromtimestamp((row["to_by_ts"] + _RESTART_MS) / 1_000, UTC)
+        where = (
+            (ds.field("process_id") == process_id) & (ds.field("ts") > datetime.fromtimestamp(row["from_ts"] / 1_000, UTC)) & (ds.field("ts") < until)
+        )
+        after = self._inputs.rows("event_row", columns=["process_id", "ts", "event", "event_id"], where=where)
+        counted = self._inputs.rows("counted_row", columns=["process_id", "ts"], where=where)
+        start = min(after, key=lambda it: (it["ts"], it["event_id"]), default=None)
+        if start is None or start["event"] not in _STARTS or any(line["ts"] < start["ts"] for line in counted):
+            return None, None
+        return max(before, key=lambda it: (it["at_ms"], it["event_id"]), default=None), start["ts"]
 
     @staticmethod
     def _is_step(trouble: Trouble, step: _Placed) -> bool:

@@ -32,9 +32,10 @@ WHERE e.event IN (
   -- a client's network
   'connection_failed', 'bootstrap_failed', 'authentication_failed', 'coordinator_lookup_failed', 'coordinator_unreachable', 'request_timed_out',
   -- work
-  'subscribed', 'client_closed', 'close_timed_out', 'task_start_failed', 'connector_start_failed', 'task_failed', 'task_killed',
-  'task_init_failed', 'connector_failed', 'task_already_runs', 'config_behind', 'config_mismatch', 'config_read_timeout', 'config_caught_up',
-  'leader_config_behind', 'internal_log_failed', 'session_key_updated', 'restart_executing', 'task_restarted', 'worker_assignment_failed',
+  'subscribed', 'client_closed', 'close_timed_out', 'coordinator_disconnect_requested', 'task_start_failed', 'connector_start_failed', 'task_failed',
+  'task_killed', 'task_init_failed', 'connector_failed', 'task_already_runs', 'config_behind', 'config_mismatch', 'config_read_timeout',
+  'config_caught_up', 'leader_config_behind', 'internal_log_failed', 'session_key_updated', 'restart_executing', 'task_restarted',
+  'worker_assignment_failed',
   'leader_write_claim_failed', 'leader_write_fenced', 'sink_partitions', 'revocation_skipped', 'leader_duplicates', 'assignment_conflict',
   'task_orphan_failed', 'task_stop_failed', 'rest_forward_failed', 'connector_config_updated', 'connector_config_removed',
   'connector_target_state_changed',

@@ -104,9 +104,11 @@ WITH covered_generation AS (
   )
   WHERE loss_id IS NOT NULL GROUP BY loss_id
 ), client_close AS (
-  SELECT r.loss_id, min(f.at_ms) AS closed_ms FROM any_loss r
-  JOIN fact_line f ON f.process_id = r.process_id AND f.instance = r.instance AND f.client_id = r.client AND f.event = 'client_closed'
-    AND f.at_ms >= r.noticed.at_ms
+  -- A client asks for the disconnection right after it printed that it lost its coordinator, unless its process hardly runs.
+  SELECT r.loss_id, min(CASE WHEN f.event = 'client_closed' THEN f.at_ms END) AS closed_ms,
+    min(CASE WHEN f.event <> 'client_closed' THEN f.at_ms END) AS disconnect_ms FROM any_loss r
+  JOIN fact_line f ON f.process_id = r.process_id AND f.instance = r.instance AND f.client_id = r.client
+    AND f.event IN ('client_closed', 'coordinator_disconnect_requested') AND f.at_ms >= r.noticed.at_ms
   GROUP BY r.loss_id
 ), late_cancellation AS (
   -- Requests that several clients cancelled late when the loss was noticed: the process ran when the last of them was sent.
@@ -252,7 +254,8 @@ SELECT r.kafka_cluster, r.group_id, r.loss_id, r.member_id, r.process_id, r.inst
       -- A member that is back has found its coordinator, even without a line; one that is closed no longer looks for it. A clock step in the meantime
       -- can make the time seem longer.
       AND coalesce(least(r.found_ms, r.back_ms, c.closed_ms), p.last_ms) - r.noticed_ms
-        > heartbeat_late_ms + coalesce(k.step.least_ms + clock_skew_ms, 0L) AND q.loss_id IS NULL THEN 'cut_off'
+        > heartbeat_late_ms + coalesce(k.step.least_ms + clock_skew_ms, 0L)
+      AND coalesce(c.disconnect_ms - r.noticed_ms <= heartbeat_late_ms, true) AND q.loss_id IS NULL THEN 'cut_off'
     WHEN NOT r.is_replaced THEN 'refused'
     WHEN r.how = 'refused' THEN 'slow_or_paused'
     ELSE 'paused_or_cut_off'

@@ -242,7 +242,7 @@ def test_the_readme_lists_every_scenario():
 
 def test_the_sampler_is_corrected_where_a_process_did_not_run(tmp_path):
     file, pulse = tmp_path / "threads.jsonl", tmp_path / "w2.pauses.jsonl"
-    pulse.write_text('{"from_ms":1500,"to_ms":3000}\n{"from_ms":3020,"to_ms":6000}\n{"from_ms":9000,"to_ms":9700}\n', encoding="utf-8")
+    pulse.write_text('{"from_ms":1500,"to_ms":3000}\n{"from_ms":3005,"to_ms":6000}\n{"from_ms":9000,"to_ms":9700}\n', encoding="utf-8")
     assert truth.pauses(pulse) == [(1500, 6000), (9000, 9700)]
     samples = [(1000, "running", ["b-0"]), (2000, "running", ["b-0", "b-1"]), (6200, "running", ["b-1"])]
     lines = [{"t_ms": t, "worker": "w2", "state": state, "tasks": tasks} for t, state, tasks in samples]

@@ -12,6 +12,7 @@ from posted import posted_lines
 from scoring import Score
 from truth import Recording
 from verdicts import Verdicts
+from witnessed import witnessed_lines
 
 
 @dataclass
@@ -201,6 +202,7 @@ def markdown(tables_of: dict[str, list[Result]], thinned: list[Thinned]) -> str:
     lines += thinned_lines(thinned) if thinned else []
     lines += posted_lines()
     lines += library_lines()
+    lines += witnessed_lines()
     lines += [
         "## How to reproduce it",
         "",
