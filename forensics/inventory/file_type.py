@@ -38,9 +38,10 @@ _PACKED = (
 )
 _MARKDOWN = re.compile(r"\.(?:md|markdown)$", re.IGNORECASE)
 _RARE = 50
-#: A record without a time of Python's `logging.basicConfig()`, or one that ends with the class that wrote it, as those of Kafka's own programs do.
+#: A record without a time: of Python's `logging.basicConfig()`, perhaps behind the name of its container, or one that ends with the class that wrote it,
+#: as those of Kafka's own programs do.
 _WITH_LOGGER = re.compile(
-    rb"^[ \t>]{0,40}(?:(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):[A-Za-z_][A-Za-z0-9_.]{0,100}:"
+    rb"^[ \t>]{0,40}(?:[A-Za-z0-9_.-]{1,60} {1,40}\| )?(?:(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):[A-Za-z_][A-Za-z0-9_.]{0,100}:"
     rb"|(?:DEBUG|INFO|WARN|ERROR|FATAL) [^\r\n]{1,4000} \((?:[a-z][a-z0-9_]{0,40}\.){2,12}[A-Z][A-Za-z0-9_$]{0,80}(?::[0-9]{1,6})?\)[ \t\r]{0,9}$)",
     re.MULTILINE,
 )
@@ -72,8 +73,8 @@ def is_log(path: str, sample: bytes, profile: Profile) -> bool:
         return False
     if _LOG_NAME.search(path):
         return True
-    # Prose looks like messages without times, but not like those with a level and a logger.
-    if _MARKDOWN.search(path) and profile.untimed and (profile.learned or not _WITH_LOGGER.search(sample)):
+    # Prose looks like messages without times, but not like those with a level and a logger, or with the times of a collector.
+    if _MARKDOWN.search(path) and profile.untimed and not profile.collected and (profile.learned or not _WITH_LOGGER.search(sample)):
         return False
     if profile.document is not None or any(x.columns for x in profile.learned):
         return True

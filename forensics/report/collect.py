@@ -83,7 +83,8 @@ def _members(report: Report) -> Iterator[str]:
     found = [c for c in missing_members(report) if not is_later(c)]
     if not found:
         return
-    names = sorted({c["process_id"].removeprefix(_MEMBER) for c in found})
+    # A static member may be called by its number alone.
+    names = sorted({c["process_id"] if c["process_id"].removeprefix(_MEMBER).isdigit() else c["process_id"].removeprefix(_MEMBER) for c in found})
     since = min((c["from_ts"] for c in found if c["from_ts"]), default=None)
     how = f": `kubectl logs POD --since-time={(iso(since) or '')[:19]}Z`, or the file of each host" if since else ""
     yield f"the logs of {and_more(names, 4)}{how}"

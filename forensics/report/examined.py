@@ -36,8 +36,8 @@ _WHY = {
     "no_files": "No log was read{read}.",
     "no_records": "No line of the {files}{read} has a known layout: describe it with `--layout`; `forensics sql source_file` lists the files. "
     "For messages without their times and loggers: `forensics explain - < FILE`.",
-    "not_kafka": "None of the {records} in {files}{read} is from a logger of Kafka. `forensics explain - < FILE` also finds messages inside other text.",
-    "no_group_lines": "Kafka or its clients wrote these logs, but none of the {records} shows, in a known form, that a member joined a group or was assigned "
+    "not_kafka": "{is_none} from a logger of Kafka. `forensics explain - < FILE` also finds messages inside other text.",
+    "no_group_lines": "Kafka or its clients wrote these logs, but {none}, in a known form, that a member joined a group or was assigned "
     "anything: the loggers that write this were off, their level was too high, the names are masked, or such lines are not in this part of the logs.",
     "no_coordinator": "No group formed in these logs: members waited for a coordinator and found none (see Findings), so none of them got an assignment.",
     "cut_lines": f"The lines of these logs are truncated, and what remains does not show assignments or running tasks. {UNCUT}",
@@ -284,6 +284,7 @@ def why_not_examined(report: Report) -> str:
     values: dict[str, Any] = {
         "files": count(facts["files"], "file"),
         "records": count(facts["records"], "record"),
+        "none": f"none of the {count(facts['records'], 'record')} shows" if facts["records"] != 1 else "the only record does not show",
         "groups": ", ".join(report.filters.get("groups") or ()),
         "ownerships": count(facts["ownerships"], "ownership"),
         "only": "the log of one process" if facts["owners"] == 1 else f"one log for each of {count(facts['groups'], 'group')}",
@@ -293,6 +294,8 @@ def why_not_examined(report: Report) -> str:
         if (read := [f["path"] for f in report.case["source_files"] if f.get("status", "read") == "read" or not facts["files"]])
         else ": there are no files",
     }
+    read_from = f"{values['files']}{values['read']}"
+    values["is_none"] = f"None of the {values['records']} in {read_from} is" if facts["records"] != 1 else f"The only record in {read_from} is not"
     return _WHY[facts["why"]].format(**values)
 
 

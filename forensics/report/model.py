@@ -286,6 +286,8 @@ def _quoted(case: CaseLike, recogniser: Recogniser) -> list[Row]:
             lines = first_lines(source(file["location"], is_named=file["location"] in sealed), file["archive_member"], file["bytes"])
             for item in items_of("\n".join(lines), recogniser):
                 text = (item.found.message if item.found else item.record.message).strip().partition("\n")[0]
+                if text.startswith("##"):
+                    continue  # a heading of Markdown
                 known = item.found.pattern if item.found and item.found.pattern.proves else next((k for k, _ in item.exceptions), None)
                 if known:
                     line = next((n for n, whole in enumerate(lines, 1) if text in whole), 1)

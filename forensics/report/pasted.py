@@ -63,7 +63,7 @@ def _records(text: str) -> Iterator[tuple[Record, str]]:
     content = text.encode("utf-8", "replace")
     known = layouts.packaged()
     profile = profile_of(content, known)
-    if not profile.fitting or (profile.untimed and profile.plain):
+    if not profile.fitting or (profile.untimed and replace(profile, headings=()).plain):
         yield from ((Record("", message=line.strip()), "") for line in _joined(text))
         return
     unfit: list[tuple[int, Record, str]] = []

@@ -27,8 +27,9 @@ WITH classified_line AS (
       WHEN event = 'partitions_assigned' AND client_kind <=> 'Consumer' AND lag(event) OVER of_client IS NOT NULL THEN 'assigned_unjoined'
       WHEN event = 'worker_rebalance_started' AND lag(event) OVER of_client IS NOT NULL THEN 'rounds_unasked'
       -- A client without a coordinator is also asked to join but cannot. Only members send heartbeats.
-      -- kafkajs prints its requests to join only at DEBUG.
-      WHEN event = 'heartbeat_failed' AND NOT logger <=> 'kafkajs' AND coalesce(error, cause, reason, '') RLIKE '(?i)rebalanc' THEN 'answers_unasked'
+      -- Clients in other languages print this answer as a warning, and their requests to join at INFO or DEBUG.
+      WHEN event = 'heartbeat_failed' AND logger LIKE '%Coordinator' AND coalesce(error, cause, reason, '') RLIKE '(?i)rebalanc'
+        THEN 'answers_unasked'
       WHEN event = 'task_starting' THEN 'starts_unmade'
       -- Some connectors and converters have no settings; clients, workers and brokers have dozens.
       WHEN event = 'config_dumped' AND coalesce(size(config), 0) <= 0 AND component

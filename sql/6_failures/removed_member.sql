@@ -33,18 +33,21 @@ WITH coordinator_line AS (
     e.message
   FROM placed_event e
   -- A process that was given a member id and never joined with it was never a member.
-  WHERE e.group_id IS NOT NULL AND e.broker_id IS NOT NULL AND e.event IN ('member_expired', 'group_stabilized')
-    AND NOT e.message LIKE 'Pending member%'
+  WHERE e.group_id IS NOT NULL AND e.broker_id IS NOT NULL AND NOT e.message LIKE 'Pending member%'
+    AND (e.event IN ('member_expired', 'group_stabilized')
+      -- The reason of the rebalance shows the removal too, where the line before it is missing.
+      OR e.event = 'rebalance_preparing' AND e.reason LIKE '%on heartbeat expiration%')
 ), member_departure AS (
   -- Each member that leaves or is removed, with the coordinator's last generation before.
   SELECT kafka_cluster, group_id, process_id, at_ms, event_id, event, reason, message, member_id IS NULL AS is_listed, before_id,
     explode(CASE WHEN member_id IS NULL THEN coalesce(members, array()) ELSE array(member_id) END) AS member_id
   FROM (
     SELECT *, lag(CASE WHEN event = 'group_stabilized' THEN event_id END) IGNORE NULLS
-      OVER (PARTITION BY kafka_cluster, group_id, process_id ORDER BY stream_pos) AS before_id
+      OVER (PARTITION BY kafka_cluster, group_id, process_id ORDER BY stream_pos) AS before_id,
+      bool_or(event = 'member_expired') OVER (PARTITION BY group_id, process_id, member_id) AS is_logged
     FROM coordinator_line
   )
-  WHERE event = 'member_expired'
+  WHERE event = 'member_expired' OR event = 'rebalance_preparing' AND NOT is_logged
 ), removal AS (
   SELECT p.kafka_cluster, p.group_id, p.member_id, p.process_id AS broker, p.event_id AS removed_id,
     CASE WHEN p.is_listed OR p.reason RLIKE '(?i)rebalance' THEN 'rebalance' ELSE 'session' END AS how,

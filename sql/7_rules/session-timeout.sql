@@ -3,8 +3,14 @@
 -- Reads: lost_membership, shared_log, filtered_log, lost_range, process_pause
 -- Other rules report a member that had left, or had stopped polling, before the broker removed it.
 WITH expiry AS (
-  SELECT e.kafka_cluster, e.group_id, e.member_id, e.process_id AS broker, e.stream_pos, unix_millis(e.ts) AS at_ms, e.event_id
-  FROM placed_event e WHERE e.event = 'member_expired' AND e.member_id IS NOT NULL AND e.group_id IS NOT NULL
+  -- The reason of the rebalance shows it too, where the line before it is missing.
+  SELECT kafka_cluster, group_id, member_id, process_id AS broker, stream_pos, unix_millis(ts) AS at_ms, event_id
+  FROM (
+    SELECT *, bool_or(event = 'member_expired') OVER (PARTITION BY process_id, group_id, member_id) AS is_logged FROM placed_event
+    WHERE member_id IS NOT NULL AND group_id IS NOT NULL
+      AND (event = 'member_expired' OR event = 'rebalance_preparing' AND reason LIKE '%on heartbeat expiration%')
+  )
+  WHERE event = 'member_expired' OR NOT is_logged
 ), member_line AS (
   SELECT process_id, instance, group_id, client_id, event, at_ms, stream_pos, event_id FROM client_event
   UNION ALL
