@@ -25,8 +25,8 @@ _MOST, _OF = 4, 5
 #: A collection that used less than this share of its length in processor time was itself stopped by the host.
 _CPU_SHARE = 5
 #: What ended a process: the gravest first.
-_KILLED = ("oom_killed", "killed")
-_KILLS = ("oom_killed", "evicted", "probe_failed", "killed", "exited")
+_KILLED = ("oom_killed", "crashed", "killed")
+_KILLS = ("oom_killed", "crashed", "evicted", "probe_failed", "killed", "exited")
 _STEP = "clock_stepped"
 _ORDERLY = ("process_restarted", "deployment")
 #: Who asked for a restart.
@@ -138,7 +138,7 @@ class Witnesses:
                 return _told(trouble, found, "process_paused")
         if trouble.cause in ("process_killed", "broker_down") or (is_open and "process_killed" in trouble.alternatives):
             kills = _in_time(placed, _KILLS, trouble.from_lo_ms, trouble.from_hi_ms)
-            if kills and (not is_open or kills[0].row["what"] in ("oom_killed", "killed", "evicted")):
+            if kills and (not is_open or kills[0].row["what"] in ("oom_killed", "crashed", "killed", "evicted")):
                 return _told(trouble, _ended(kills), "process_killed" if is_open else trouble.cause)
         if trouble.cause in _ORDERLY:
             ordered = [_Placed(row, 0, 0, _OTHER_CLOCK_MS) for row in asked_for]
@@ -202,8 +202,10 @@ class Witnesses:
             (ds.field("process_id") == process_id) & (ds.field("ts") > datetime.fromtimestamp(row["from_ts"] / 1_000, UTC)) & (ds.field("ts") < until)
         )
         after = self._inputs.rows("event_row", columns=["process_id", "ts", "event", "event_id"], where=where)
-        counted = self._inputs.rows("counted_row", columns=["process_id", "ts"], where=where)
-        start = min(after, key=lambda it: (it["ts"], it["event_id"]), default=None)
+        counted = self._inputs.rows("counted_row", columns=["process_id", "ts"], where=where & (ds.field("event") != "gc_pause_began"))
+        # The new JVM may print its GC log among its lines.
+        own = [line for line in after if line["event"] not in ("gc_pause", "thread_dump")]
+        start = min(own, key=lambda it: (it["ts"], it["event_id"]), default=None)
         if start is None or start["event"] not in _STARTS or any(line["ts"] < start["ts"] for line in counted):
             return None, None
         return max(before, key=lambda it: (it["at_ms"], it["event_id"]), default=None), start["ts"]
@@ -323,7 +325,7 @@ def _in_time(placed: Sequence[_Placed], whats: Sequence[str], begin_ms: int | No
         for it in placed
         if it.row["what"] in whats
         and it.from_lo_ms <= end_ms + _LATE_MS
-        and it.to_hi_ms >= begin_ms - (_LATE_MS if it.row["what"] in ("oom_killed", "killed", "exited") else _GRACE_MS)
+        and it.to_hi_ms >= begin_ms - (_LATE_MS if it.row["what"] in ("oom_killed", "crashed", "killed", "exited") else _GRACE_MS)
     ]
     return sorted(found, key=lambda it: (whats.index(it.row["what"]), -it.from_lo_ms, it.row["event_id"]))
 

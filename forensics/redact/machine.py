@@ -9,16 +9,17 @@ from collections.abc import Mapping
 from forensics.records.line_reader import decode
 from forensics.redact.text import Rewriter
 from forensics.snapshots.collected import HEAD, STATES
-from forensics.snapshots.detection import COLLECTED, DOCKER, GC_LOG, HOST_LOG, KUBERNETES
+from forensics.snapshots.detection import COLLECTED, DOCKER, GC_LOG, HOST_LOG, JVM_CRASH, KUBERNETES
 from forensics.snapshots.docker import EVENT
 from forensics.snapshots.gc_log import CPU, DATED, REAL, STAMPED, UNIFIED
 from forensics.snapshots.host_log import KERNEL, TEXT, UNIT
+from forensics.snapshots.jvm_crash import HEADS, MEMORY, TIME, WHAT, ZONE
 from forensics.snapshots.kubernetes import DESCRIBED, SAFE, TABLE, first_words
 from forensics.snapshots.machine import patterns
 from forensics.snapshots.yaml_text import Builder
 
 #: Kinds of files that this module rewrites.
-KINDS = (GC_LOG, KUBERNETES, DOCKER, HOST_LOG, COLLECTED)
+KINDS = (GC_LOG, KUBERNETES, DOCKER, HOST_LOG, COLLECTED, JVM_CRASH)
 #: What of a row names something, or quotes a text; the rest must stay the same.
 NAMES = ("pod", "container", "container_id", "host")
 _TEXTS = ("how",)
@@ -70,6 +71,8 @@ class MachineRewriter:
         lines = [decode(raw) for raw in content.split(b"\n")]
         if kind == GC_LOG:
             new = [self._gc_line(text) for text in lines]
+        elif kind == JVM_CRASH:
+            new = [self._crash_line(text) for text in lines]
         elif kind == COLLECTED:
             new = [self._collected(text) for text in lines]
         elif kind == DOCKER and any(EVENT.fullmatch(text.rstrip()) for text in lines):
@@ -107,6 +110,13 @@ class MachineRewriter:
     @staticmethod
     def _is_safe(said: str) -> bool:
         return CPU.match(said) is not None or any(p.pattern.fullmatch(said.rstrip()) for p in patterns(GC_LOG))
+
+    @staticmethod
+    def _crash_line(text: str) -> str:
+        """Keep what happened and when; withhold the frames, threads, settings and environment."""
+        if text.rstrip() == "#" or text.startswith(HEADS) or any(kept.fullmatch(text.rstrip()) for kept in (WHAT, MEMORY, TIME, ZONE)):
+            return text
+        return ("# " if text.startswith("#") else "") + _WITHHELD if text.strip() else text
 
     @staticmethod
     def _collected(text: str) -> str:

@@ -15,12 +15,13 @@ from forensics.snapshots.docker import is_docker, read_docker
 from forensics.snapshots.gc_log import is_gc_log, read_gc_log
 from forensics.snapshots.host_log import is_host_log, read_host_log
 from forensics.snapshots.json_text import Documents
+from forensics.snapshots.jvm_crash import is_jvm_crash, read_jvm_crash
 from forensics.snapshots.kubernetes import is_kubernetes, read_kubernetes
 from forensics.snapshots.observation import Line, Reader
 from forensics.snapshots.offsets_dump import read_dump
 from forensics.snapshots.properties import is_properties, read_properties
 
-TOPICS, GROUPS, DUMP, STATUS_TOPIC, REST, PROPERTIES, GC_LOG, KUBERNETES, DOCKER, HOST_LOG, COLLECTED = (
+TOPICS, GROUPS, DUMP, STATUS_TOPIC, REST, PROPERTIES, GC_LOG, KUBERNETES, DOCKER, HOST_LOG, COLLECTED, JVM_CRASH = (
     "topics_described",
     "groups_described",
     "offsets_dump",
@@ -32,11 +33,12 @@ TOPICS, GROUPS, DUMP, STATUS_TOPIC, REST, PROPERTIES, GC_LOG, KUBERNETES, DOCKER
     "docker",
     "host_log",
     "collected",
+    "jvm_crash",
 )
 
 READERS: dict[str, Reader] = {
     TOPICS: read_tools, GROUPS: read_tools, DUMP: read_dump, STATUS_TOPIC: read_topic, REST: read_rest, PROPERTIES: read_properties,
-    GC_LOG: read_gc_log, KUBERNETES: read_kubernetes, DOCKER: read_docker, HOST_LOG: read_host_log, COLLECTED: read_collected,
+    GC_LOG: read_gc_log, KUBERNETES: read_kubernetes, DOCKER: read_docker, HOST_LOG: read_host_log, COLLECTED: read_collected, JVM_CRASH: read_jvm_crash,
 }  # fmt: skip
 _TOPIC_LINE = re.compile(r"\s*Topic: ?\S+\s+(?:TopicId: ?\S*\s+)?(?:PartitionCount: ?\d+|Partition: ?\d+\s+Leader:)")
 _DUMP_LINE = re.compile(
@@ -61,6 +63,8 @@ def kind_of(sample: bytes, *, fitting: int, lines: int) -> str | None:
     texts = [line.text for line in first]
     if is_collected(texts):
         return COLLECTED
+    if is_jvm_crash(texts):
+        return JVM_CRASH
     # Their lines have times, so they look like records.
     if is_gc_log(texts):
         return GC_LOG

@@ -8,7 +8,7 @@
 -- same folder. A container beside others in its pod needs its own name. If there are several processes, they are all named, and nothing is decided by
 -- it.
 CREATE OR REPLACE TEMPORARY VIEW machine_event (
-  what          COMMENT 'pause, oom_killed, killed, stopped, exited, probe_failed, evicted, drained, node_not_ready, restarted_by_operator,
+  what          COMMENT 'pause, oom_killed, crashed, killed, stopped, exited, probe_failed, evicted, drained, node_not_ready, restarted_by_operator,
     clock_stepped, suspended, stalled or watched: a file that shows all pauses of a time',
   of_what       COMMENT 'process, pod, container, host or node',
   name          COMMENT 'Name of the pod, container, host or node; NULL: the file does not say',

@@ -42,6 +42,11 @@ FILES = {
             (AT_MS, 5_000, "secret-host"), (AT_MS - 30_000, 6_000, "x"), (AT_MS, 36_000, "PM: suspend entry (deep)"), (AT_MS + 90_000, 37_000, "x")
         ),
     ),
+    "hs_err_pid1.log": (
+        "jvm_crash",
+        "#\n# A fatal error has been detected by the Java Runtime Environment:\n#\n#  SIGSEGV (0xb) at pc=0x1, pid=21847, tid=21902\n# C  [libacme.so+0x1]\n"
+        "Command Line: -Dpassword=hunter2 secret-host\nTime: Thu Mar 21 11:39:40 2024 UTC elapsed time: 0 seconds (0d 0h 0m 0s)\n",
+    ),
     "manifest.tsv": (
         "collected",
         "kafka-forensics collection 1\ttaken 2026-11-21T07:56:58Z\tversion 0.3.0\ngot\tlogs/my-connect-0.log\tkubectl logs my-connect-0\t\n"
