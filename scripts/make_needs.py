@@ -12,9 +12,10 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pyarrow.parquet as pq
@@ -24,6 +25,7 @@ from sqlglot import exp
 from forensics.case import materialise, needs
 from forensics.case.integrity import rows_in
 from forensics.case.needs import STORED, Condition
+from forensics.case.query_parts import branches
 from forensics.case.sql_types import sql_type
 from forensics.case.view_files import View, views
 from forensics.engines import engine
@@ -440,18 +442,18 @@ def _is_of_window(part: exp.Expr) -> bool:
     return isinstance(part.parent, exp.Window) and part.parent.this is part
 
 
+def relations() -> dict[str, Relation]:
+    """Return what is known of each table and view while a build computes the views that read it."""
+    known: dict[str, Relation] = {name: stored(name, [c.name for c in table_columns(name)]) for name in TABLES}
+    for view in views().values():
+        known[view.name] = stored(view.name, view.columns) if view.kept else _declared(relation_of(view.query, known), view)
+    return known
+
+
 def conditions() -> dict[str, Condition]:
     """Return the condition of each stored view that a query computes, by its name."""
-    known: dict[str, Relation] = {name: stored(name, [c.name for c in table_columns(name)]) for name in TABLES}
-    found: dict[str, Condition] = {}
-    for view in views().values():
-        if view.kept:
-            known[view.name] = stored(view.name, view.columns)
-            if view.query:
-                found[view.name] = needs_of(view.query, known)
-        else:
-            known[view.name] = _declared(relation_of(view.query, known), view)
-    return found
+    known = relations()
+    return {view.name: needs_of(view.query, known) for view in views().values() if view.kept and view.query}
 
 
 def _declared(found: Relation, view: View) -> Relation:
@@ -460,27 +462,97 @@ def _declared(found: Relation, view: View) -> Relation:
     return found if not declared or sorted(found.values) == sorted(declared) else renamed(found, declared)
 
 
-def types() -> dict[str, dict[str, str]]:
-    """Return the SQL types of the columns of each stored view, as the default engine gives them for a case without rows."""
-    with tempfile.TemporaryDirectory() as folder, patch.object(needs, "_stored", dict):
+#: What is stored of a UNION ALL: `names` of its columns, and `selects`, of each: begin and end of its text, when it can have rows, and whether its columns
+#: have the types of the whole.
+Union = dict[str, Any]
+#: The columns that an engine gives a query: names and types.
+Columns = tuple[tuple[str, str], ...]
+
+
+def unions(query: str, known: Mapping[str, Relation], columns: Callable[[str], Columns | None]) -> list[Union]:
+    """Return each UNION ALL of a query in which a SELECT has no rows unless a condition holds.
+
+    Args:
+        query: one query.
+        known: the relations that it reads, by name.
+        columns: returns the columns of a query; None if it cannot be read by itself.
+    """
+    found = []
+    for group in branches(query):
+        before = group[0].before
+        reader = _scope(before, known)
+        texts = [query[branch.start : branch.end] for branch in group]
+        alive = [reader.relation(sqlglot.parse_one(text, read="spark")).alive if reader else ALWAYS for text in texts]
+        if all(wanted is ALWAYS for wanted in alive):
+            continue
+        given = [columns(before + text) for text in texts]
+        if _have_one_type(given):
+            has_types = [_types(one) == _types(given[0]) for one in given]
+            selects = [[b.start, b.end, wanted, same] for b, wanted, same in zip(group, alive, has_types, strict=True)]
+            found.append({"names": [name for name, _ in given[0] or ()], "selects": selects})
+    return found
+
+
+def _scope(before: str, known: Mapping[str, Relation]) -> _Reader | None:
+    """Return a reader that knows the common table expressions of a query's beginning."""
+    reader = _Reader(dict(known))
+    if before:
+        try:
+            reader._tables(sqlglot.parse_one(before + "SELECT 1", read="spark").args["with_"])
+        except sqlglot.errors.SqlglotError:
+            return None
+    return reader
+
+
+def _types(columns: Columns | None) -> list[str]:
+    return [kind for _, kind in columns or ()]
+
+
+def _have_one_type(given: Sequence[Columns | None]) -> bool:
+    """Return True if the columns of a UNION ALL have the types of its first SELECT: those of each other are the same, or only NULL."""
+    first = _types(given[0])
+    return None not in given and all(kind in (whole, "void") for one in given for kind, whole in zip(_types(one), first, strict=True))
+
+
+def derived() -> tuple[dict[str, dict[str, str]], dict[str, list[Union]]]:
+    """Return the SQL types of each stored view's columns, as the default engine gives them for a case without rows, and the UNION ALLs of each view."""
+    known, by_query = relations(), {view.query: view.name for view in views().values() if view.query}
+    found: dict[str, list[Union]] = {}
+    runs = engine()
+
+    def columns(query: str) -> Columns | None:
+        try:
+            return tuple((f.name, f.dataType.simpleString()) for f in runs.query(query).schema.fields)
+        except Exception:  # noqa: BLE001  (a SELECT that reads the one around it)
+            return None
+
+    def at_its_turn(_: needs.Needs, query: str) -> str:
+        if query in by_query:
+            found[by_query[query]] = unions(query, known, columns)
+        return query
+
+    with tempfile.TemporaryDirectory() as folder, patch.object(needs, "_stored", dict), patch.object(needs.Needs, "live", at_its_turn):
         tables = {}
         for name in TABLES:
             path = Path(folder) / name
             path.mkdir()
             pq.write_table(table_schema(name).empty_table(), path / "part-0.parquet")
             tables[name] = [str(path)]
-        built = materialise.build(engine(), tables, Path(folder) / "views", small=True)
-        return {name: {f.name: sql_type(f.type) for f in rows_in(path).schema} for name, path in built.items()}
+        built = materialise.build(runs, tables, Path(folder) / "views", small=True)
+        types = {name: {f.name: sql_type(f.type) for f in rows_in(path).schema} for name, path in built.items()}
+    return types, {name: groups for name, groups in found.items() if groups}
 
 
 def content() -> str:
     """Return the content of the file: a line for each view."""
-    typed, queries = types(), views()
-    lines = sorted(
-        f"{json.dumps(needs.key(queries[name].query))}: {json.dumps({'view': name, 'needs': wanted, 'types': typed[name]})}"
-        for name, wanted in conditions().items()
-        if wanted is not ALWAYS
-    )
+    (typed, united), queries = derived(), views()
+    found: dict[str, dict[str, object]] = {}
+    for name, wanted in conditions().items():
+        if wanted is not ALWAYS:
+            found[name] = {"needs": wanted, "types": typed[name]}
+    for name, groups in united.items():
+        found.setdefault(name, {})["unions"] = groups
+    lines = sorted(f"{json.dumps(needs.key(queries[name].query))}: {json.dumps({'view': name, **facts})}" for name, facts in found.items())
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 

@@ -146,7 +146,7 @@ class _Build:
                 self._keep(view)
             elif self._keeps_all:
                 # Otherwise each of its readers would plan its joins again. It is not published: its rows are those of a table.
-                self._keep_for_build(view.name, view.query)
+                self._keep_for_build(view.name, self._needs.live(view.query))
             else:
                 for statement in statements(view.sql):
                     self._engine.sql(statement)
@@ -163,7 +163,7 @@ class _Build:
         """Compute the parts of a view's query that it reads more than once; return the query that reads their rows."""
         if self._engine.is_far and not self._small:
             return view.query  # other machines could not read a part in this one's temporary folder
-        parts, query = split(view.query, prefix=view.name, worth=self._engine.part_cost)
+        parts, query = split(self._needs.live(view.query), prefix=view.name, worth=self._engine.part_cost)
         for part in parts:
             self._keep_for_build(part.name, part.query)
         return query

@@ -1,7 +1,7 @@
-"""Look up which views cannot have rows in a case, so that no engine plans them.
+"""Look up which views, and which SELECTs of a UNION ALL, cannot have rows in a case, so that no engine plans them.
 
-The condition of each view is derived from its SQL when the package is built (`scripts/make_needs.py`). It is a tree of ANDs and ORs whose leaves are facts
-about the rows that a build has so far: a relation has rows, a column has one of these values. It says only what is certain: a view whose condition holds may
+The condition of each is derived from its SQL when the package is built (`scripts/make_needs.py`). It is a tree of ANDs and ORs whose leaves are facts
+about the rows that a build has so far: a relation has rows, a column has one of these values. It says only what is certain: what has a condition that holds may
 still have no rows, and a query that was changed since has no condition.
 """
 
@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyarrow import types
 
+from forensics.case.query_parts import Kept, without
 from forensics.case.sql_types import arrow_type
 from forensics.resources import sql_dir
 
@@ -56,9 +57,22 @@ class Needs:
     def empty(self, query: str) -> pa.Table | None:
         """Return a table without rows, with the types of the query's columns, if the query certainly has no rows; otherwise None."""
         found = _stored().get(key(query))
-        if found is None or self.hold(found["needs"]):
+        if found is None or self.hold(found.get("needs", True)):
             return None
         return pa.schema([(name, arrow_type(kind)) for name, kind in found["types"].items()]).empty_table()
+
+    def live(self, query: str) -> str:
+        """Return the query without what certainly has no rows in it: SELECTs of a UNION ALL, and what only they read."""
+        found = _stored().get(key(query))
+        if found is None or not found.get("unions"):
+            return query
+        unions = []
+        for union in found["unions"]:
+            stay = [self.hold(wanted) for _, _, wanted, _ in union["selects"]]
+            # The types of the whole are those of the first, and of most others.
+            stay[0] |= not any(stays and has_types for stays, (*_, has_types) in zip(stay, union["selects"], strict=True))
+            unions.append(Kept(union["names"], [(start, end, stays) for (start, end, *_), stays in zip(union["selects"], stay, strict=True)]))
+        return without(query, unions) if any(not stays for union in unions for *_, stays in union.selects) else query
 
     def has_rows(self, name: str) -> bool:
         """Return False if a relation has no rows."""

@@ -1,18 +1,21 @@
-"""Find common table expressions of a query that are worth computing once.
+"""Find parts of a query that an engine need not plan, or need not plan again.
 
 Engines plan a common table expression once for every read, so in a chain of expressions that are each read twice the plan doubles at every step. An
-expression that is computed first, and read as rows, is planned once.
+expression that is computed first, and read as rows, is planned once. A SELECT of a UNION ALL that cannot have rows, and an expression that only it reads, need
+no plan at all.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 #: Keywords that an engine plans as more than one pass over the rows.
 _COSTLY = frozenset(("JOIN", "GROUP", "OVER", "DISTINCT", "UNION", "EXCEPT", "INTERSECT"))
+#: What may stand between the SELECTs of a UNION ALL, or after the last, and concerns more than one of them.
+_MIXED = frozenset(("EXCEPT", "INTERSECT", "MINUS", "ORDER", "SORT", "LIMIT", "OFFSET"))
 #: A string, a quoted name, a word, or one other character.
 _TOKEN = re.compile(r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|`[^`]*+`|\w++|[^\s\w]""", re.DOTALL)
 
@@ -32,12 +35,13 @@ class Part:
 
 @dataclass(frozen=True)
 class _Table:
-    """A common table expression: `head` up to its parenthesis, and its `body`."""
+    """A common table expression: `head` up to its parenthesis, and its `body`, which begins at `start`."""
 
     name: str
     head: str
     body: str
     words: tuple[str, ...]
+    start: int = 0
 
     def reads(self, name: str) -> int:
         """Return the number of times that it reads a relation."""
@@ -67,6 +71,89 @@ def split(query: str, prefix: str, worth: int) -> tuple[list[Part], str]:
     return (parts, _with(seen, last.words, last.body)) if parts else ([], query)
 
 
+@dataclass(frozen=True)
+class Branch:
+    """A SELECT of a UNION ALL.
+
+    Attributes:
+        start, end: its place in the query.
+        before: the query with the common table expressions that it can read, up to the place where it can begin.
+    """
+
+    start: int
+    end: int
+    before: str
+
+
+def branches(query: str) -> list[list[Branch]]:
+    """Return the SELECTs of each UNION ALL of a query, at any depth.
+
+    A UNION ALL that is mixed with other set operations is left out, and one that a clause of the whole follows.
+    """
+    tables, last = _tables(query)
+    found = []
+    for n, table in enumerate([*tables, last]):
+        heads = ", ".join(f"{other.head}({other.body})" for other in tables[:n])
+        before = f"WITH {heads}\n" if heads else ""
+        for group in _unions(table.body):
+            found.append([Branch(table.start + start, table.start + end, before) for start, end in group])
+    return found
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What stays of a UNION ALL.
+
+    Attributes:
+        names: its columns.
+        selects: place of each SELECT, and whether it stays; one does.
+    """
+
+    names: Sequence[str]
+    selects: Sequence[tuple[int, int, bool]]
+
+
+def without(query: str, unions: Iterable[Kept]) -> str:
+    """Return a query without some SELECTs of its UNION ALLs, and without the common table expressions that nothing reads then."""
+    changes: list[tuple[int, int, str]] = []  # place, end of what goes away there (or the place), and what is put there
+    for union in unions:
+        at = [(start, end) for start, end, _ in union.selects]
+        first = next(n for n, (_, _, stays) in enumerate(union.selects) if stays)
+        changes += [(at[n][0], at[n + 1][0], "") for n in range(first)]
+        changes += [(at[n - 1][1], at[n][1], "") for n, (_, _, stays) in enumerate(union.selects) if n > first and not stays]
+        if first:  # a UNION ALL has the names of its first SELECT
+            start, end = at[first]
+            changes += [(start, start, "SELECT * FROM ("), (end, end, f") AS kept ({', '.join(union.names)})")]
+    kept, so_far = [], 0
+    for place, end, text in sorted(changes):
+        if place >= so_far:  # otherwise in something larger that goes away
+            kept += [query[so_far:place], text]
+            so_far = place
+        so_far = max(so_far, end)
+    tables, last = _tables("".join([*kept, query[so_far:]]))
+    return _with(tables, last.words, last.body)
+
+
+def _unions(body: str) -> Iterator[list[tuple[int, int]]]:
+    """Yield the places of the SELECTs of each UNION ALL."""
+    tokens = [token for token in _TOKEN.finditer(body) if token[0][0] not in "'\""]
+    words = [token[0].upper() for token in tokens]
+    scopes: list[list[int] | None] = [[0]]  # where each SELECT of an open parenthesis begins; None: something else
+    for n, word in enumerate([*words, ")"]):
+        scope = scopes[-1]
+        if word == "(":
+            scopes.append([n + 1])
+        elif word == ")":
+            scopes.pop()
+            if scope is not None and len(scope) > 1 and all(words[at] == "SELECT" for at in scope):
+                ends = [tokens[end].start() if end < len(tokens) else len(body) for end in (*(at - 2 for at in scope[1:]), n)]
+                yield [(tokens[at].start(), len(body[:end].rstrip())) for at, end in zip(scope, ends, strict=True)]
+        elif word == "UNION" and scope is not None and words[n + 1] == "ALL":
+            scope.append(n + 2)
+        elif word in _MIXED or word == "UNION":
+            scopes[-1] = None
+
+
 def _cost(words: tuple[str, ...], known: dict[str, int]) -> int:
     return sum((word in _COSTLY) + known.get(word, 0) for word in words)
 
@@ -94,10 +181,10 @@ def _tables(query: str) -> tuple[list[_Table], _Table]:
         opening = next(n for n in range(at, len(tokens)) if tokens[n][0].upper() == "AS") + 1
         closing = _closing(tokens, opening)
         head, body = query[tokens[begin].start() : tokens[opening].start()], query[tokens[opening].end() : tokens[closing].start()]
-        tables.append(_Table(tokens[begin][0].lower(), head, body, _words(tokens[opening + 1 : closing])))
+        tables.append(_Table(tokens[begin][0].lower(), head, body, _words(tokens[opening + 1 : closing]), tokens[opening].end()))
         at = closing + 1
         if tokens[at][0] != ",":
-            return tables, _Table("", "", query[tokens[at].start() :], _words(tokens[at:]))
+            return tables, _Table("", "", query[tokens[at].start() :], _words(tokens[at:]), tokens[at].start())
         at += 1
 
 

@@ -18,6 +18,7 @@ from make_needs import Relation, condition, needs_of, stored
 
 from forensics.case import materialise, needs, open_sql
 from forensics.case.needs import Needs
+from forensics.case.query_parts import Branch, branches
 from forensics.case.sql_types import sql_type
 from forensics.case.view_files import views
 from forensics.resources import sql_dir
@@ -277,15 +278,24 @@ def _stored() -> dict[str, dict[str, object]]:
 
 def test_the_stored_conditions_are_those_of_the_sql() -> None:
     wanted = {needs.key(views()[name].query): found for name, found in make_needs.conditions().items() if found is not True}
-    assert {key: found["needs"] for key, found in _stored().items()} == json.loads(json.dumps(wanted)), "run `make docs`"
+    assert {key: found["needs"] for key, found in _stored().items() if "needs" in found} == json.loads(json.dumps(wanted)), "run `make docs`"
 
 
 @pytest.mark.engine
 @pytest.mark.whole
-def test_the_stored_types_are_those_of_the_engine(any_engine) -> None:
+def test_the_stored_types_and_unions_are_those_of_the_engine(any_engine) -> None:
     del any_engine
-    found = make_needs.types()
-    assert all(entry["types"] == found[entry["view"]] for entry in _stored().values()), "run `make docs`"
+    types, unions = make_needs.derived()
+    stored_rows = _stored().values()
+    assert all(entry["types"] == types[entry["view"]] for entry in stored_rows if "types" in entry), "run `make docs`"
+    assert {entry["view"]: entry["unions"] for entry in stored_rows if "unions" in entry} == json.loads(json.dumps(unions)), "run `make docs`"
+
+
+def _selects(query: str, so_far: Needs) -> list[tuple[Branch, bool]]:
+    """Return the SELECTs of each UNION ALL of a query that is known, and whether they may have rows."""
+    unions = _stored().get(needs.key(query), {}).get("unions", [])
+    known = {(start, end): so_far.hold(wanted) for union in unions for start, end, wanted, _ in union["selects"]}
+    return [(branch, known[branch.start, branch.end]) for group in branches(query) for branch in group if (branch.start, branch.end) in known]
 
 
 @pytest.mark.engine
@@ -300,6 +310,16 @@ def test_the_engine_finds_no_rows_in_a_view_that_was_not_planned(sample: str, sa
     assert len(left_out) > 10
     for view in left_out:
         assert not any_engine.sql(view.query).toArrow().num_rows, view.name
+    left_out_selects = [
+        (branch.before + view.query[branch.start : branch.end], view.name)
+        for view in views().values()
+        if view.query
+        for branch, stays in _selects(view.query, so_far)
+        if not stays
+    ]
+    assert len(left_out_selects) > 10
+    for select, name in left_out_selects:
+        assert not any_engine.sql(select).toArrow().num_rows, (name, select)
 
 
 @pytest.mark.engine

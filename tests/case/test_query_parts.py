@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+from itertools import product
 
 import pytest
 
-from forensics.case.query_parts import split
+from forensics.case.query_parts import Kept, branches, split, without
 from forensics.case.view_files import views
 
 CHAIN = """
@@ -61,3 +62,52 @@ def test_each_part_of_a_view_is_read_by_what_comes_after_it(view) -> None:
     for n, part in enumerate(parts):
         assert not any(part.name in query for query in queries[: n + 1])
         assert any(f"SELECT * FROM {part.name})" in query for query in queries[n + 1 :])
+
+
+UNITED = """
+WITH a AS (SELECT 1 AS x, 'one' AS y UNION ALL SELECT 2, 'two' UNION ALL SELECT 3 AS x, 'UNION ALL SELECT' AS y), idle AS (SELECT 7 AS x, 'idle' AS y)
+SELECT y, x FROM (SELECT x, y FROM a WHERE x > 0 UNION ALL SELECT p, q FROM (SELECT x AS p, y AS q FROM a UNION ALL SELECT 4, 'four'))
+UNION ALL
+SELECT y, x FROM idle
+"""
+
+
+def test_the_selects_of_each_union_are_found() -> None:
+    found = branches(UNITED)
+    texts = [[UNITED[branch.start : branch.end] for branch in group] for group in found]
+    assert [len(group) for group in texts] == [3, 2, 2, 2]
+    assert texts[0][2] == "SELECT 3 AS x, 'UNION ALL SELECT' AS y"
+    assert texts[-1][1] == "SELECT y, x FROM idle"
+    assert [group[0].before.startswith("WITH a AS") for group in found] == [False, True, True, True]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT 1 UNION SELECT 2 UNION ALL SELECT 3",
+        "SELECT 1 UNION ALL SELECT 2 EXCEPT SELECT 3",
+        "SELECT 1 AS x UNION ALL SELECT 2 ORDER BY x LIMIT 1",
+        "SELECT 1 UNION ALL (SELECT 2)",
+        "SELECT 1",
+    ],
+)
+def test_a_union_with_something_else_stays_whole(query: str) -> None:
+    assert branches(query) == []
+
+
+@pytest.mark.engine
+def test_a_query_without_some_of_its_selects_has_the_rows_and_names_of_the_others(any_engine) -> None:
+    groups = branches(UNITED)
+    names = [["x", "y"], ["p", "q"], ["x", "y"], ["y", "x"]]
+    for chosen in product(*(range(1, 1 << len(group)) for group in groups)):
+        kept = [[bool(stay >> n & 1) for n in range(len(group))] for stay, group in zip(chosen, groups, strict=True)]
+        unions = [
+            Kept(columns, [(b.start, b.end, stays) for b, stays in zip(group, stay, strict=True)])
+            for columns, group, stay in zip(names, groups, kept, strict=True)
+        ]
+        rows = any_engine.query(without(UNITED, unions)).toArrow()
+        a = [row for row, stays in zip([("one", 1), ("two", 2), ("UNION ALL SELECT", 3)], kept[0], strict=True) if stays]
+        inner = a * kept[1][0] + [("four", 4)] * kept[1][1]
+        outer = a * kept[2][0] + inner * kept[2][1]
+        assert rows.column_names == ["y", "x"]
+        assert sorted(zip(*rows.to_pydict().values(), strict=True)) == sorted(outer * kept[3][0] + [("idle", 7)] * kept[3][1])
