@@ -72,7 +72,7 @@ def test_a_users_own_memory_stays(monkeypatch) -> None:
     assert "-Xm" not in os.environ.pop("SPARK_SUBMIT_OPTS")
 
 
-@pytest.mark.whole
+@pytest.mark.slow
 @pytest.mark.spark
 def test_who_reads_from_a_pipe_does_not_wait_for_the_archive(cache: Path) -> None:
     code = "from forensics.engines import engine; print(engine('spark', jobs=1, little=True).sql('SELECT 1').collect())"

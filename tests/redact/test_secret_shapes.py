@@ -110,12 +110,15 @@ FORMS: dict[str, Callable[[str], str]] = {
 }
 
 
+@pytest.mark.parametrize("step", [pytest.param(4, id="some"), pytest.param(1, id="all", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("form", FORMS)
-def test_a_secret_in_another_form_is_hidden(form: str, record_property: Callable[[str, object], None]):
-    record_property("inputs", len(HIDDEN))
+def test_a_secret_in_another_form_is_hidden(form: str, step: int, record_property: Callable[[str, object], None]):
     """Words of the secret that the form leaves as they are do not appear."""
     leaked = []
-    for shape in HIDDEN:
+    # Another part of the shapes in each form, so that each is tried in some.
+    tried = HIDDEN[list(FORMS).index(form) % step :: step]
+    record_property("inputs", len(tried))
+    for shape in tried:
         text = FORMS[form](shape.text)
         words = {
             word for part in shape.parts for word in re.findall(r"[A-Za-z0-9]{5,}", part) if word in text and word not in FORMS[form](shape.around)

@@ -257,7 +257,7 @@ def test_the_list_has_all_expressions():
     assert len(EXPRESSIONS) > 500
 
 
-@pytest.mark.parametrize(("step", "many"), [pytest.param(75, False, id="some"), pytest.param(1, True, id="all", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("step", "many"), [pytest.param(150, False, id="some"), pytest.param(1, True, id="all", marks=pytest.mark.slow)])
 def test_each_expression(step, many):
     assert [f"{e.where} {e.pattern.pattern[:80]!r} {found}" for e in EXPRESSIONS[::step] if (found := slow_text(e.take, e.pattern, many=many))] == []
 
@@ -290,7 +290,7 @@ def inferred():
     return list(known.values())
 
 
-@pytest.mark.parametrize("step", [pytest.param(5, id="some"), pytest.param(1, id="all", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [pytest.param(10, id="some"), pytest.param(1, id="all", marks=pytest.mark.slow)])
 def test_inferred_layouts_and_exports(step):
     layouts = inferred()[::step]
     assert layouts
@@ -408,7 +408,7 @@ def _takers(event: EventPattern) -> Iterator[tuple[Callable[[str], object], str]
 HARD_PATTERNS = [(event, take) for event in CATALOGUE.events for take, _ in _takers(event)]
 
 
-@pytest.mark.parametrize(("step", "many"), [pytest.param(24, False, id="some"), pytest.param(1, True, id="all", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("step", "many"), [pytest.param(48, False, id="some"), pytest.param(1, True, id="all", marks=pytest.mark.slow)])
 def test_patterns_that_re2_does_not_know(step, many):
     found = {event.where: slow_text(take, compiled(event.pattern), many=many) for event, take in HARD_PATTERNS[::step]}
     assert {where: told for where, told in found.items() if told} == {}
@@ -418,7 +418,7 @@ def test_most_patterns_have_a_form_for_re2():
     assert len({event.where for event, _ in HARD_PATTERNS}) < len(CATALOGUE.events) / 10
 
 
-@pytest.mark.parametrize(("step", "share"), [pytest.param(100, 10, id="some"), pytest.param(1, 1, id="all", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("step", "share"), [pytest.param(200, 10, id="some"), pytest.param(1, 1, id="all", marks=pytest.mark.slow)])
 def test_messages_of_the_catalogue(step, share):
     assert _every(step, share) == []
 
