@@ -3,8 +3,8 @@
     python scripts/make_needs.py         # or: make docs, which does it too
 
 Most cases have no rows for most views: no broker's log, no Kafka Connect, no consumer of the new protocol. A build looks up the condition and does not plan
-what cannot have rows (`forensics/case/needs.py`). SQL that this module does not know may have rows: a condition only says what is certain. The types of
-columns are those that an engine gives.
+what cannot have rows (`forensics/case/needs.py`): a view, or a SELECT of a UNION ALL in one. SQL that this module does not know may have rows: a condition
+only says what is certain. The types of columns are those that an engine gives.
 """
 
 from __future__ import annotations
