@@ -93,7 +93,7 @@ class Witnesses:
         self._clocks = Clocks(inputs) if sure else None
         zones = inputs.rows("evidence_file", columns=["process_id", "time_zone_how"]) if sure else []
         #: Logs that lack lines, and with them perhaps lines about collections.
-        self._damaged = {row["process_id"] for view in ("filtered_log", "lost_range") for row in (inputs.rows(view) if sure else [])}
+        self._damaged = {row["process_id"] for row in (*inputs.rows("filtered_log"), *inputs.rows("lost_range"))} if sure else set()
         self._unsure_zone = {row["process_id"] for row in zones if row["time_zone_how"] == "assumed"}
 
     def _processes(self, process_ids: set[str]) -> set[str]:

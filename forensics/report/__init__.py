@@ -12,6 +12,7 @@ The modules, in reading order:
     localize    rewrites sentences for the reader's time zone and process names
     incidents   groups findings below their root causes
     brief       gives the answer in six lines
+    collection      writes the scripts that collect evidence on a platform
     story, collect, summary         compose the first screen: each incident's story, and which evidence to collect
     oneline     gives a line for each incident
     verdict, findings, groups, missing_evidence, offsets_topic      convert rows to the sections of the report

@@ -281,8 +281,17 @@ def test_the_stored_conditions_are_those_of_the_sql() -> None:
     assert {key: found["needs"] for key, found in _stored().items() if "needs" in found} == json.loads(json.dumps(wanted)), "run `make docs`"
 
 
+def test_the_stored_conditions_of_unions_are_those_of_the_sql() -> None:
+    known = make_needs.relations()
+    for entry in _stored().values():
+        if "unions" in entry:
+            found = make_needs.unions(views()[entry["view"]].query, known, lambda _: (("x", "int"),))
+            conditions = json.loads(json.dumps([[select[:3] for select in union["selects"]] for union in found]))
+            assert all([select[:3] for select in union["selects"]] in conditions for union in entry["unions"]), f"{entry['view']}: run `make docs`"
+
+
 @pytest.mark.engine
-@pytest.mark.whole
+@pytest.mark.slow
 def test_the_stored_types_and_unions_are_those_of_the_engine(any_engine) -> None:
     del any_engine
     types, unions = make_needs.derived()

@@ -542,7 +542,7 @@ def test_each_message_is_looked_up_and_not_searched_for_by_each_finding() -> Non
     assert Counted.read <= 2 * len(edges)
 
 
-@pytest.mark.parametrize(("make", "number"), [pytest.param(crowd, 1_000, marks=pytest.mark.whole), (owners, 300)], ids=["groups", "owners"])
+@pytest.mark.parametrize(("make", "number"), [pytest.param(crowd, 1_000, marks=pytest.mark.slow), (owners, 300)], ids=["groups", "owners"])
 def test_reports_take_linear_time(make: Callable[[int], dict[str, list[dict]]], number: int) -> None:
     def took(number: int) -> dict[str, float]:
         views, spent = make(number), {}

@@ -49,6 +49,7 @@ def test_a_full_collection_is_named_as_what_froze_a_worker(tmp_path: Path) -> No
     assert sorted(row["verdict"] for row in rows(case, "split_brain")) == sorted(row["verdict"] for row in expected)
 
 
+@pytest.mark.slow
 def test_short_pauses_show_that_it_was_not_the_collector(tmp_path: Path) -> None:
     """The GC log of another worker says nothing about this one."""
     long = gc_log((datetime(2026, 11, 21, 7, 51, 44, tzinfo=UTC), "Pause Full (G1 Compaction Pause)", 38.1))
@@ -92,6 +93,7 @@ def test_a_gc_log_among_the_lines_of_its_process(tmp_path: Path) -> None:
     assert dict(file["layouts"])["kafka"] == before["records"]
 
 
+@pytest.mark.slow
 def test_short_pauses_among_the_lines_of_a_process(tmp_path: Path) -> None:
     logs = logs_of(FROZEN)
     at = datetime(2026, 11, 21, 7, 51, 44, tzinfo=UTC)
