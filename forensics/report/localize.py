@@ -53,9 +53,14 @@ def findings(case: CaseLike, rows: list[Row], zone: tzinfo, names: Mapping[str, 
     """
     if not rows or "worst_id" not in rows[0]:
         return rows
-    wanted = {f["worst_id"] for f in rows} | {o["occurrence_id"] for f in rows for o in f.get("repeats") or ()}
-    occurrences = [o for o in rows_of("occurrence", case.view_path("occurrence")) if o.get("occurrence_id") in wanted] if wanted else []
-    worded = {o["occurrence_id"]: o for o in sentences.findings(occurrences, rule_facts(case.view_path), zone, names)}
+    worst_ids = {f["worst_id"] for f in rows}
+    others = {o["occurrence_id"] for f in rows for o in f.get("repeats") or ()} - worst_ids
+    occurrences, types = rows_of("occurrence", case.view_path("occurrence")), rule_facts(case.view_path)
+    worded: dict[str, Row] = {}
+    # A repetition has a headline only; there may be thousands.
+    for ids, needed in ((worst_ids, sentences.TEXTS), (others, ("headline",))):
+        meant = [o for o in occurrences if o.get("occurrence_id") in ids]
+        worded |= {o["occurrence_id"]: o for o in sentences.findings(meant, types, zone, names, needed)}
     rewritten = []
     for f in rows:
         repeats = [o | {"headline": worded[o["occurrence_id"]]["headline"]} | _impact(worded[o["occurrence_id"]]) for o in f.get("repeats") or ()]

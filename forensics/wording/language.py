@@ -143,7 +143,8 @@ class _Named(Context):
     """
 
     def resolve_or_missing(self, key: str) -> Any:  # noqa: ANN401  (facts)
-        return _called(super().resolve_or_missing(key), self.parent.get(_NAMES, {}))
+        value = super().resolve_or_missing(key)
+        return _called(value, self.parent[_NAMES]) if isinstance(value, (str, list, dict)) and _NAMES in self.parent else value
 
 
 def _called(value: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401  (facts)
@@ -192,4 +193,7 @@ def render(text: str, facts: Mapping[str, Any], names: Mapping[str, str] | None 
     Raises:
         jinja2.UndefinedError: the template has a name that the facts lack.
     """
-    return " ".join(compiled(text).render(facts, **{_NAMES: names or {}}).split())
+    template = compiled(text)
+    # `Template.render` would copy the facts twice.
+    context = template.new_context({**facts, _NAMES: names or {}}, shared=True)
+    return " ".join("".join(template.root_render_func(context)).split())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Any
 
@@ -21,7 +21,11 @@ TEXTS = ("headline", "explanation", "advice")
 
 
 def findings(
-    rows: Iterable[Mapping[str, Any]], types: Mapping[str, pa.DataType], zone: tzinfo | None = None, names: Mapping[str, str] | None = None
+    rows: Iterable[Mapping[str, Any]],
+    types: Mapping[str, pa.DataType],
+    zone: tzinfo | None = None,
+    names: Mapping[str, str] | None = None,
+    texts: Sequence[str] = TEXTS,
 ) -> list[dict[str, Any]]:
     """Return the rows with their sentences.
 
@@ -31,16 +35,22 @@ def findings(
         types: the Arrow type of each rule's facts, a struct: what is NULL is not in the JSON text, at any depth, and is None here.
         zone: the reader's time zone; UTC when None.
         names: names of processes, by process_id; a process without one is called by its ID.
+        texts: the sentences that are needed.
 
     Raises:
         ForensicsError: a rule has no words for a code, or they use an unknown fact.
     """
     words = rule_words()
-    return [{**row, **_sentences(row, words, types, zone, names or {})} if row.get("code") else dict(row) for row in rows]
+    return [{**row, **_sentences(row, words, types, zone, names or {}, texts)} if row.get("code") else dict(row) for row in rows]
 
 
 def _sentences(
-    row: Mapping[str, Any], words: Mapping[str, Words], types: Mapping[str, pa.DataType], zone: tzinfo | None, names: Mapping[str, str]
+    row: Mapping[str, Any],
+    words: Mapping[str, Words],
+    types: Mapping[str, pa.DataType],
+    zone: tzinfo | None,
+    names: Mapping[str, str],
+    texts: Sequence[str],
 ) -> dict[str, Any]:
     rule, code = row["rule"], row["code"]
     if rule not in words or code not in words[rule].codes:
@@ -54,7 +64,7 @@ def _sentences(
     case = words[rule].codes[code]
     try:
         impact = {column: render(text, known, names) for column, text in case.impact.items()}
-        return {text: render(getattr(case, text), known, names) for text in TEXTS} | {"impact": impact if impact.get("what") else None}
+        return {text: render(getattr(case, text), known, names) for text in texts} | {"impact": impact if impact.get("what") else None}
     except jinja2.TemplateError as e:
         fix = "If another version of this program built the case's views, build them again: `forensics verify CASE --rebuild`."
         what = f"The words of {rule}, code `{code}`, do not fit its facts."
