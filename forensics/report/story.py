@@ -132,7 +132,7 @@ def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row])
     shown = shortened(others)
     graver = [f for f in tree if f["advice"] and f["severity"] != "note"]
     # The impact names the tasks, but not the setting that kept them without an owner.
-    now = incident.get("stop_now") or _check(incident, pairs)
+    now = incident.get("stop_now") or _check(incident, pairs, report.split_brain)
     further = _next(incident, graver)
     delayed = (f["advice"] for f in graver if f["rule"] == "unassigned-tasks")
     return Story(
@@ -155,12 +155,21 @@ def _next(incident: Row, graver: Sequence[Row]) -> str:
     return " ".join([first, *(f"{bug}: {advice}" for bug, advice in bugs.items())]).strip()
 
 
-def _check(incident: Row, pairs: Sequence[Row]) -> str:
-    """Return what to check after the end, or after the shutdown of its processes; empty if it goes on, or if nothing may have been done twice."""
+def _check(incident: Row, pairs: Sequence[Row], every: Sequence[Row]) -> str:
+    """Return what to check after the end, or after the shutdown of its processes; empty if it goes on, or if nothing may have been done twice.
+
+    Args:
+        incident: an incident.
+        pairs: its pairs of owners.
+        every: all pairs of owners.
+    """
     worked = sorted({s["resource"] for s in pairs if s["verdict"] == "proved" and s["kind"] == "work" and not _in_transactions(s)})
     if not worked or incident.get("state") != "over" and incident.get("over_how") != "shut_down":
         return ""
-    return f"Nothing needs stopping. Check the output of {in_words(worked, pairs)} for duplicates."
+    # Owners that were shut down need no stopping, whenever they did.
+    end = incident["to_hi"] if incident.get("over_how") != "shut_down" else None
+    later = (end is not None and (s["to_hi"] is None or s["to_hi"] > end) for s in every if s["verdict"] == "undecided")
+    return f"{'' if any(later) else 'Nothing needs stopping. '}Check the output of {in_words(worked, pairs)} for duplicates."
 
 
 def _in_transactions(pair: Row) -> bool:

@@ -406,7 +406,8 @@ def unsettled(report: Report, names: Names, shown_stories: Sequence[Story], cloc
     rows += [("Collect" if not n else "", text) for n, text in enumerate(collect.rows(report, undecided))]
     if rows and report.examined["why"] != "share_groups":
         until = collect.meanwhile(report)
-        rows.append(("Until then", f"treat this as unresolved{'; ' * bool(until)}{until}"))
+        what = "what is unknown" if shown_stories else "this"
+        rows.append(("Until then", f"treat {what} as unresolved{'; ' * bool(until)}{until}"))
     return [Heading(3, ""), Table(_LABELLED, tuple(rows))] if rows else []
 
 

@@ -110,6 +110,19 @@ def test_after_the_shutdown_of_two_owners_there_is_nothing_to_stop(over_how: str
     assert found.now.startswith("Nothing needs stopping. Check the output of task orders-2") is is_said
 
 
+@pytest.mark.parametrize(("later", "is_said"), [(timedelta(seconds=-60), True), (timedelta(seconds=60), False)])
+def test_nothing_needs_stopping_only_if_no_undecided_pair_is_later(later: timedelta, *, is_said: bool) -> None:
+    report = made()
+    (cause,) = report.incidents
+    mine = [pair | {"incident_id": cause["incident_id"]} for pair in report.split_brain if pair["verdict"] == "proved"]
+    end = max(pair["to_hi"] for pair in mine)
+    undecided = mine[0] | {"verdict": "undecided", "incident_id": None, "resource": "orders-7", "to_hi": end + later}
+    report = replace(report, incidents=[cause | {"state": "over", "to_lo": end, "to_hi": end}], split_brain=[*mine, undecided])
+    (found,) = story.stories(report, Names(report))
+    assert "Check the output of task orders-2" in found.now
+    assert ("Nothing needs stopping" in found.now) is is_said
+
+
 def _impact(gaps: list[dict], pairs: list[dict] = (), findings: list[dict] = ()) -> str:  # the rows of one incident's impact, as one text
     views = rows() | {"duplicate_ledger": [], "occurrence": [], "split_brain": list(pairs), "finding": list(findings)}
     gap = {"incident_id": "i-0", "kafka_cluster": "abc", "group_id": "connect-cluster", "resource_kind": "task", "from_ts": at(60), "to_ts": at(70)}
