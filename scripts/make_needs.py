@@ -14,6 +14,7 @@ import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -442,7 +443,8 @@ def _is_of_window(part: exp.Expr) -> bool:
     return isinstance(part.parent, exp.Window) and part.parent.this is part
 
 
-def relations() -> dict[str, Relation]:
+@cache
+def relations() -> Mapping[str, Relation]:
     """Return what is known of each table and view while a build computes the views that read it."""
     known: dict[str, Relation] = {name: stored(name, [c.name for c in table_columns(name)]) for name in TABLES}
     for view in views().values():
@@ -450,7 +452,8 @@ def relations() -> dict[str, Relation]:
     return known
 
 
-def conditions() -> dict[str, Condition]:
+@cache
+def conditions() -> Mapping[str, Condition]:
     """Return the condition of each stored view that a query computes, by its name."""
     known = relations()
     return {view.name: needs_of(view.query, known) for view in views().values() if view.kept and view.query}
@@ -478,9 +481,12 @@ def unions(query: str, known: Mapping[str, Relation], columns: Callable[[str], C
         columns: returns the columns of a query; None if it cannot be read by itself.
     """
     found = []
+    scopes: dict[str, _Reader | None] = {}
     for group in branches(query):
         before = group[0].before
-        reader = _scope(before, known)
+        if before not in scopes:
+            scopes[before] = _scope(before, known)
+        reader = scopes[before]
         texts = [query[branch.start : branch.end] for branch in group]
         alive = [reader.relation(sqlglot.parse_one(text, read="spark")).alive if reader else ALWAYS for text in texts]
         if all(wanted is ALWAYS for wanted in alive):

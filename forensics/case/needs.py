@@ -63,16 +63,14 @@ class Needs:
 
     def live(self, query: str) -> str:
         """Return the query without what certainly has no rows in it: SELECTs of a UNION ALL, and what only they read."""
-        found = _stored().get(key(query))
-        if found is None or not found.get("unions"):
-            return query
         unions = []
-        for union in found["unions"]:
+        for union in _stored().get(key(query), {}).get("unions", ()):
             stay = [self.hold(wanted) for _, _, wanted, _ in union["selects"]]
             # The types of the whole are those of the first, and of most others.
             stay[0] |= not any(stays and has_types for stays, (*_, has_types) in zip(stay, union["selects"], strict=True))
-            unions.append(Kept(union["names"], [(start, end, stays) for (start, end, *_), stays in zip(union["selects"], stay, strict=True)]))
-        return without(query, unions) if any(not stays for union in unions for *_, stays in union.selects) else query
+            if not all(stay):
+                unions.append(Kept(union["names"], [(start, end, stays) for (start, end, *_), stays in zip(union["selects"], stay, strict=True)]))
+        return without(query, unions) if unions else query
 
     def has_rows(self, name: str) -> bool:
         """Return False if a relation has no rows."""

@@ -30,8 +30,8 @@ def rows(inputs: Inputs) -> list[dict[str, Any]]:
     unordered = {row["process_id"] for row in inputs.rows("filtered_log") if row["why"] == "unordered"}
     chains: defaultdict[str, list[Trouble]] = defaultdict(list)
     witnesses = Witnesses(inputs)
-    told = list(witnesses.told(list(troubles(inputs))))
-    for trouble in (*told, *witnesses.unnoticed(told)):
+    explained = list(witnesses.explained(list(troubles(inputs))))
+    for trouble in (*explained, *witnesses.unnoticed(explained)):
         # In a log without an order, it is unknown in what order these happened in its process.
         if trouble.process_id is None or trouble.process_id not in unordered:
             chains[chain_of(trouble)].append(trouble)

@@ -24,9 +24,13 @@ _LATE_MS = 1_000
 _MOST, _OF = 4, 5
 #: A collection that used less than this share of its length in processor time was itself stopped by the host.
 _CPU_SHARE = 5
-#: What ended a process: the gravest first.
+#: What ended a process without asking it, the gravest first.
 _KILLED = ("oom_killed", "crashed", "killed")
+#: What ended a process, the gravest first; an exit and a failed probe do not show that it was killed.
 _KILLS = ("oom_killed", "crashed", "evicted", "probe_failed", "killed", "exited")
+_DECIDING = (*_KILLED, "evicted")
+#: What is the end itself; the others only ask for one.
+_ENDS = (*_KILLED, "exited")
 _STEP = "clock_stepped"
 _ORDERLY = ("process_restarted", "deployment")
 #: Who asked for a restart.
@@ -46,8 +50,8 @@ class Machine:
     """What the machine's witnesses say about one trouble.
 
     Attributes:
-        code: `clock_stepped` (its host's clock was set); `gc_pause`; `gc_starved` (a collection during which the host did not let the process run); `gc_unsure` (nothing shows which of the two);
-            `safepoint` (all threads stopped without a collection); `not_gc`; or what ended the process, as in `machine_event.what`.
+        code: `clock_stepped` (its host's clock was set); `gc_pause`; `gc_starved` (a collection during which the host did not let the process run);
+            `gc_unsure` (nothing shows which of the two); `safepoint` (all threads stopped without a collection); `not_gc`; or what ended the process, as in `machine_event.what`.
         how: the printed reason.
         length_ms: of all its pauses together; of `not_gc`, the longest one in that time at most; of a step of the clock, by how much it was set.
         name: pod, container or host.
@@ -105,16 +109,16 @@ class Witnesses:
         clients = self._inputs.rows("client_event", columns=["process_id"], where=ds.field("process_id").isin(sorted(process_ids)))
         return process_ids & (brokers | workers | {row["process_id"] for row in clients})
 
-    def told(self, troubles: Sequence[Trouble]) -> Iterator[Trouble]:
+    def explained(self, troubles: Sequence[Trouble]) -> Iterator[Trouble]:
         """Yield troubles with what the witnesses say, and with their causes if they decide them."""
         ends: defaultdict[str | None, list[Trouble]] = defaultdict(list)
         for trouble in troubles:
             if trouble.cause in _ORDERLY:
                 ends[trouble.process_id].append(trouble)
         for trouble in troubles:
-            yield self._told_one(trouble, ends[trouble.process_id])
+            yield self._explained(trouble, ends[trouble.process_id])
 
-    def _told_one(self, trouble: Trouble, ends: Sequence[Trouble]) -> Trouble:
+    def _explained(self, trouble: Trouble, ends: Sequence[Trouble]) -> Trouble:
         process_id = trouble.process_id
         rows, steps, asked_for = self._of[process_id], self._steps[process_id], self._asked[process_id]
         if not (rows or steps or asked_for) or self._clocks is None:
@@ -138,7 +142,7 @@ class Witnesses:
                 return _told(trouble, found, "process_paused")
         if trouble.cause in ("process_killed", "broker_down") or (is_open and "process_killed" in trouble.alternatives):
             kills = _in_time(placed, _KILLS, trouble.from_lo_ms, trouble.from_hi_ms)
-            if kills and (not is_open or kills[0].row["what"] in ("oom_killed", "crashed", "killed", "evicted")):
+            if kills and (not is_open or kills[0].row["what"] in _DECIDING):
                 return _told(trouble, _ended(kills), "process_killed" if is_open else trouble.cause)
         if trouble.cause in _ORDERLY:
             ordered = [_Placed(row, 0, 0, _OTHER_CLOCK_MS) for row in asked_for]
@@ -151,7 +155,7 @@ class Witnesses:
                 return _told(trouble, refuted, trouble.cause)
         return trouble
 
-    def unnoticed(self, told: Sequence[Trouble]) -> Iterator[Trouble]:
+    def unnoticed(self, known: Sequence[Trouble]) -> Iterator[Trouble]:
         """Yield the kills that no trouble is about, of processes whose next line shows that they were started again.
 
         Without its coordinator's log, a consumer that was killed and started again looks like one that runs and makes a new client.
@@ -160,17 +164,17 @@ class Witnesses:
         for process_id in sorted(self._killed - brokers):
             for lo_ms, hi_ms in self._clocks.bounds(process_id, 0) if self._clocks is not None else ():
                 if lo_ms is not None and hi_ms is not None:
-                    mine = [it for it in told if it.process_id == process_id]
+                    mine = [it for it in known if it.process_id == process_id]
                     yield from self._kills(process_id, [_Placed(row, lo_ms, hi_ms) for row in self._of[process_id]], mine)
 
-    def _kills(self, process_id: str, placed: Sequence[_Placed], told: Sequence[Trouble]) -> Iterator[Trouble]:
+    def _kills(self, process_id: str, placed: Sequence[_Placed], known: Sequence[Trouble]) -> Iterator[Trouble]:
         left = sorted((it for it in placed if it.row["what"] in _KILLED), key=lambda it: (it.from_lo_ms, it.row["event_id"]))
         while left:
             # The kernel, systemd and the platform each say so.
             one = [it for it in left if it.from_lo_ms <= left[0].to_hi_ms + _LATE_MS]
             left = left[len(one) :]
             begin_ms, end_ms = one[0].from_lo_ms - _LATE_MS, min(it.to_hi_ms for it in one) + _LATE_MS
-            if any((it.from_lo_ms or begin_ms) <= end_ms and (first(it.to_hi_ms, it.from_hi_ms) or end_ms) >= begin_ms for it in told):
+            if any((it.from_lo_ms or begin_ms) <= end_ms and (first(it.to_hi_ms, it.from_hi_ms) or end_ms) >= begin_ms for it in known):
                 continue
             before, start_ms = self._around(process_id, one[0].row)
             if before is None or start_ms is None:
@@ -197,10 +201,7 @@ class Witnesses:
         columns = ["process_id", "instance", "kafka_cluster", "group_id", "at_ms", "event_id"]
         lines = self._inputs.rows("client_event", columns=columns, where=ds.field("process_id") == process_id)
         before = [line for line in lines if line["at_ms"] is not None and line["at_ms"] <= row["to_by_ts"]]
-        until = datetime.fromtimestamp((row["to_by_ts"] + _RESTART_MS) / 1_000, UTC)
-        where = (
-            (ds.field("process_id") == process_id) & (ds.field("ts") > datetime.fromtimestamp(row["from_ts"] / 1_000, UTC)) & (ds.field("ts") < until)
-        )
+        where = _between(process_id, row["from_ts"], row["to_by_ts"] + _RESTART_MS)
         after = self._inputs.rows("event_row", columns=["process_id", "ts", "event", "event_id"], where=where)
         counted = self._inputs.rows("counted_row", columns=["process_id", "ts"], where=where & (ds.field("event") != "gc_pause_began"))
         # The new JVM may print its GC log among its lines.
@@ -212,7 +213,7 @@ class Witnesses:
 
     @staticmethod
     def _is_step(trouble: Trouble, step: _Placed) -> bool:
-        """Return True if a silence of which only the process's own clock tells is the time over which its host's clock was set forward."""
+        """Return True if a silence that only the process's own clock shows is the time by which its host's clock was set forward."""
         begin_ms, end_ms = trouble.from_lo_ms, first(trouble.to_hi_ms, trouble.from_hi_ms)
         certain_ms = minus(first(trouble.to_lo_ms, trouble.from_hi_ms), trouble.from_hi_ms) or 0
         if begin_ms is None or end_ms is None or "suspended" in (step.row["how"] or ""):
@@ -247,10 +248,10 @@ class Witnesses:
 
     def _prints(self, process_id: str | None, row: Row) -> bool:
         """Return True if a process printed a line in the middle of a pause: then it is the pause of another one."""
-        begin, end = (datetime.fromtimestamp(at_ms / 1_000, UTC) for at_ms in (row["from_by_ts"] + _LATE_MS, row["to_ts"] - _LATE_MS))
-        if begin >= end:
+        begin_ms, end_ms = row["from_by_ts"] + _LATE_MS, row["to_ts"] - _LATE_MS
+        if begin_ms >= end_ms:
             return False
-        where = (ds.field("process_id") == process_id) & (ds.field("ts") > begin) & (ds.field("ts") < end)
+        where = _between(process_id, begin_ms, end_ms)
         return bool(
             self._inputs.rows("event_row", columns=["process_id", "ts"], where=where)
             or self._inputs.rows("counted_row", columns=["process_id", "ts"], where=where)
@@ -295,6 +296,12 @@ class Witnesses:
         return sum(row["pause_ms"] or 0 for row in rows)
 
 
+def _between(process_id: str | None, after_ms: int, before_ms: int) -> ds.Expression:
+    """Return the condition of a process's lines after one moment of its clock and before another."""
+    after, before = (datetime.fromtimestamp(at_ms / 1_000, UTC) for at_ms in (after_ms, before_ms))
+    return (ds.field("process_id") == process_id) & (ds.field("ts") > after) & (ds.field("ts") < before)
+
+
 class _Placed:
     """A row with its times on the reference clock, which may be off by some time."""
 
@@ -325,7 +332,7 @@ def _in_time(placed: Sequence[_Placed], whats: Sequence[str], begin_ms: int | No
         for it in placed
         if it.row["what"] in whats
         and it.from_lo_ms <= end_ms + _LATE_MS
-        and it.to_hi_ms >= begin_ms - (_LATE_MS if it.row["what"] in ("oom_killed", "crashed", "killed", "exited") else _GRACE_MS)
+        and it.to_hi_ms >= begin_ms - (_LATE_MS if it.row["what"] in _ENDS else _GRACE_MS)
     ]
     return sorted(found, key=lambda it: (whats.index(it.row["what"]), -it.from_lo_ms, it.row["event_id"]))
 

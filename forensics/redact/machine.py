@@ -121,14 +121,10 @@ class MachineRewriter:
     @staticmethod
     def _collected(text: str) -> str:
         """Keep what became of each file, and withhold its name, the command and the answer."""
+        if text.startswith(HEAD) or not text.strip():
+            return text
         state, *others = text.split("\t")
-        return (
-            text
-            if text.startswith(HEAD)
-            else "\t".join([state if state in STATES else _WITHHELD, *(_WITHHELD for _ in others)])
-            if text.strip()
-            else text
-        )
+        return "\t".join([state if state in STATES else _WITHHELD, *(_WITHHELD for _ in others)])
 
     def _docker_event(self, text: str) -> str:
         found = EVENT.fullmatch(text.rstrip())

@@ -1,7 +1,8 @@
 """Read GC logs of a JVM: unified logging (JDK 9 and later) and the older forms of JDK 8, of all collectors, also with decimal commas.
 
 Each pause of at least a second is a row, and so are shorter ones that follow each other with little between them and take a second together. One more
-row says from when to when the file shows pauses, and how long the longest was, so that it can also show that the collector did not stop the process. A file whose collections are not numbered without gaps lacks lines and shows no such thing.
+row says from when to when the file shows pauses, and how long the longest was, so that it can also show that the collector did not stop the process. A file
+whose collections are not numbered without gaps lacks lines and shows no such thing.
 """
 
 from __future__ import annotations

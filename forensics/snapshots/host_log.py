@@ -36,11 +36,8 @@ class _Steps:
         self._last: dict[str, tuple[int, int]] = {}
         self._suspended: set[str] = set()
 
-    def take(self, text: str) -> tuple[int, int, int, str | None] | None:
-        """Return the clock before and after a step, the step (milliseconds), and the host, if there is one between this line and the one before."""
-        record = _json_of(text)
-        if record is None:
-            return None
+    def take(self, record: dict[str, Any]) -> tuple[int, int, int, str | None] | None:
+        """Return the clock before and after a step, the step (milliseconds), and the host, if there is one between this record and the one before."""
         real, monotonic = (_micros(record.get(key)) for key in ("__REALTIME_TIMESTAMP", "__MONOTONIC_TIMESTAMP"))
         boot, host = str(record.get("_BOOT_ID")), record.get("_HOSTNAME")
         if real is None or monotonic is None:
@@ -67,7 +64,7 @@ def is_host_log(texts: Iterable[str], *, is_whole: bool) -> bool:
         texts: the first lines.
         is_whole: True if they are all lines. Otherwise each must be of such a program, because lines of Kafka may follow.
     """
-    told = fits = lines = 0
+    shown = fits = lines = 0
     steps = _Steps()
     for text in texts:
         if not text.strip():
@@ -75,19 +72,21 @@ def is_host_log(texts: Iterable[str], *, is_whole: bool) -> bool:
         lines += 1
         if _KAFKA.search(text):
             return False
-        said = _said(text)
+        record = _json_of(text)
+        said = _said(text, record)
         fits += said is not None
-        told += said is not None and (_match(said[2]) is not None or steps.take(text) is not None)
-    return told > 0 and (fits == lines or (is_whole and fits * 2 > lines))
+        shown += said is not None and (_match(said[2]) is not None or (record is not None and steps.take(record) is not None))
+    return shown > 0 and (fits == lines or (is_whole and fits * 2 > lines))
 
 
 def read_host_log(lines: Iterable[Line]) -> Iterator[Item]:
     """Yield what killed, paused or stopped a process, and what set the clock."""
     undated, steps = 0, _Steps()
     for line in lines:
-        if line.text.startswith("{") and (step := steps.take(line.text)) is not None:
+        record = _json_of(line.text)
+        if record is not None and (step := steps.take(record)) is not None:
             yield _step(line, *step)
-        said = _said(line.text)
+        said = _said(line.text, record)
         if said is None or (found := _match(said[2])) is None:
             continue
         time, host, _ = said
@@ -98,10 +97,10 @@ def read_host_log(lines: Iterable[Line]) -> Iterator[Item]:
         yield Broken(f"{undated} of its lines have no year or no zone, so they have no place in time: `journalctl -o short-iso-precise` prints them")
 
 
-def _said(text: str) -> tuple[int | None, str | None, str] | None:
-    """Return time, host and message of a line of the programs of a host; None for any other line."""
+def _said(text: str, record: dict[str, Any] | None) -> tuple[int | None, str | None, str] | None:
+    """Return time, host and message of a line of the programs of a host, which may be a record of JSON; None for any other line."""
     if text.startswith("{"):
-        return _of_journal(text)
+        return _of_journal(record)
     found = TEXT.fullmatch(text.rstrip())
     if found is not None:
         if found["program"].rpartition("/")[2] not in _PROGRAMS:
@@ -135,8 +134,7 @@ def _step(line: Line, before_ms: int, after_ms: int, step_ms: int, host: str | N
     )  # fmt: skip
 
 
-def _of_journal(text: str) -> tuple[int | None, str | None, str] | None:
-    record = _json_of(text)
+def _of_journal(record: dict[str, Any] | None) -> tuple[int | None, str | None, str] | None:
     if record is None or "__REALTIME_TIMESTAMP" not in record or not isinstance(record.get("MESSAGE"), str):
         return None
     program = record.get("SYSLOG_IDENTIFIER") or record.get("_COMM")

@@ -143,14 +143,12 @@ class _Named(Context):
     """
 
     def resolve_or_missing(self, key: str) -> Any:  # noqa: ANN401  (facts)
-        value = super().resolve_or_missing(key)
-        return _called(value, self.parent[_NAMES]) if isinstance(value, (str, list, dict)) and _NAMES in self.parent else value
+        value, names = super().resolve_or_missing(key), self.parent[_NAMES]
+        return _called(value, names) if names and isinstance(value, (str, list, dict)) else value
 
 
 def _called(value: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401  (facts)
     """Put names in place of process IDs, at any depth, also before a task or client of the process."""
-    if not names:
-        return value
     if isinstance(value, str):
         process, _, client = value.rpartition(" ")
         return names.get(value) or (f"{names[process]} {client}" if process in names else value)

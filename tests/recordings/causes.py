@@ -35,7 +35,7 @@ class Done:
         over_ms: when it was undone; None: never, or at no known moment.
         what: for a person.
         machine: what a witness of the machine may say of it, as in `facts.machine` of an incident; empty: there is none.
-        is_minor: True if it may be without any effect: nothing is missing if no incident tells it.
+        is_minor: True if it may be without any effect: nothing is missing if no incident shows it.
         is_slow: True if the process did not stop for all that time, but ran now and then for a moment.
     """
 

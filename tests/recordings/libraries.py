@@ -13,7 +13,7 @@ import tomllib
 from collections import defaultdict
 from pathlib import Path
 
-from posted import section_in
+from posted import write_section
 from truth import recordings
 
 FIGURES = Path(__file__).with_name("libraries.toml")
@@ -85,7 +85,7 @@ def main() -> int:
     )
     FIGURES.write_text("# Written by libraries.py; do not edit by hand.\n" + "\n".join(blocks), encoding="utf-8")
     if args.write:
-        args.write.write_text(section_in(args.write.read_text(encoding="utf-8"), TITLE, library_lines()), encoding="utf-8")
+        write_section(args.write, TITLE, library_lines())
     return 0
 
 

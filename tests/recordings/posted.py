@@ -35,11 +35,15 @@ def section_in(page: str, title: str, lines: list[str]) -> str:
     return before + "\n".join(lines) + "\n## " + after
 
 
+def write_section(page: Path, title: str, lines: list[str]) -> None:
+    """Write these lines into a page as the section of that title."""
+    page.write_text(section_in(page.read_text(encoding="utf-8"), title, lines), encoding="utf-8")
+
+
 def with_section(page: str) -> str:
     """Return the page with the section of today."""
     return section_in(page, _TITLE, posted_lines())
 
 
 if __name__ == "__main__":
-    target = Path(sys.argv[1])
-    target.write_text(with_section(target.read_text(encoding="utf-8")), encoding="utf-8")
+    write_section(Path(sys.argv[1]), _TITLE, posted_lines())

@@ -53,23 +53,14 @@ NEEDED = {
 RE_PRINTED = re.compile(r"groupId=(?P<group>[^\],]+)\].*?\bgeneration(?:=|Id=| )(?:Generation\{generationId=)?(?P<number>\d+)")
 
 
-def ingest(recording: Recording, case: Path, withhold: str | None, *, witnesses: bool = True) -> list[str]:
-    """Make a case of a recording's logs; return the directories of logs that were left out.
-
-    Args:
-        recording: with logs, and perhaps with witnesses of the machine.
-        case: its folder.
-        withhold: beginning of the names of hosts that are left out.
-        witnesses: False to leave out the witnesses of the machine too.
-    """
+def ingest(recording: Recording, case: Path, withhold: str | None) -> list[str]:
+    """Make a case of a recording's logs; return the directories of logs that were left out."""
     left_out = [d.name for d in sorted(recording.logs.iterdir()) if withhold and d.name.startswith((withhold, "zookeeper"))]
     with tempfile.TemporaryDirectory() as scratch:
         logs = recording.logs
-        if withhold or not witnesses:
+        if withhold:
             logs = Path(scratch) / "logs"
             shutil.copytree(recording.logs, logs, ignore=shutil.ignore_patterns(*left_out))
-            for path in () if witnesses else recording.witnesses:
-                (logs / path).unlink(missing_ok=True)
         # One Spark for all recordings: a JVM of its own for each would take most of the time.
         views.build(read_in([logs], case).case, engine())
     return left_out
@@ -112,11 +103,11 @@ def printed_generations(recording: Recording, left_out: list[str]) -> set[tuple[
     return found
 
 
-def score(recording: Recording, case: Path, withhold: str | None = None, *, witnesses: bool = True) -> Result:
+def score(recording: Recording, case: Path, withhold: str | None = None) -> Result:
     """Ingest a recording, unless its case exists already, and compare."""
     result = Result(recording)
     if not (case / "case.json").is_file():
-        result.withheld = ingest(recording, case, withhold, witnesses=witnesses)
+        result.withheld = ingest(recording, case, withhold)
     elif withhold:
         result.withheld = [d.name for d in recording.logs.iterdir() if d.name.startswith((withhold, "zookeeper"))]
     rows = read_views(case, result.missing)

@@ -21,7 +21,7 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from causes import Causes, score_causes
-from posted import section_in
+from posted import write_section
 from scoring import Clock, Row
 from truth import Recording, recordings
 
@@ -170,7 +170,7 @@ def main() -> int:
         return 0
     FIGURES.write_text("# Written by witnessed.py; do not edit by hand.\n" + "\n".join(_block(it) for it in figures), encoding="utf-8")
     if args.write:
-        args.write.write_text(section_in(args.write.read_text(encoding="utf-8"), TITLE, witnessed_lines()), encoding="utf-8")
+        write_section(args.write, TITLE, witnessed_lines())
     return 0
 
 
