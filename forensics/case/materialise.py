@@ -21,11 +21,11 @@ from forensics.case.open_sql import missing_columns
 from forensics.case.query_parts import split
 from forensics.case.sql_types import arrow_type
 from forensics.case.view_files import RULE_FINDING, View, gather, rule_id, statements, thresholds, thresholds_sql, views
-from forensics.causes.inputs import Inputs, Row
 from forensics.engines import other
 from forensics.engines.rows import may_be_null, types_of
 from forensics.errors import CaseError
 from forensics.failures import ENGINE_FAILED, explained
+from forensics.relations.inputs import Inputs, Row
 from forensics.scratch import PrivateFolder
 
 if TYPE_CHECKING:

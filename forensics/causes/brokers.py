@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
-from forensics.causes.by_key import ByKey
 from forensics.causes.clocks import Clocks
-from forensics.causes.missing import between, events_of, first, greatest, least, minus, names, plus, proof_events, there, up_to
 from forensics.causes.trouble import Trouble
+from forensics.relations.by_key import ByKey
+from forensics.relations.missing import between, events_of, first, greatest, least, minus, names, plus, proof_events, there, up_to
 
 if TYPE_CHECKING:
-    from forensics.causes.inputs import Inputs, Knobs, Row
+    from forensics.relations.inputs import Inputs, Knobs, Row
 
 #: An outage of a coordinator with one of these codes shows that the broker itself was down.
 _BROKER_DOWN = ("broker_down", "only_broker_down", "only_replica_down")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from forensics.causes.missing import minus
+from forensics.relations.missing import minus
 
 if TYPE_CHECKING:
-    from forensics.causes.inputs import Inputs, Row
+    from forensics.relations.inputs import Inputs, Row
 
 
 class Clocks:

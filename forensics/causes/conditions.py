@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
-from forensics.causes.by_key import ByKey, InTime
 from forensics.causes.clocks import Clocks
 from forensics.causes.doubt import Doubt
-from forensics.causes.missing import between, first, greatest, least, minus, plus, there, up_to
 from forensics.causes.states import Condition, End
+from forensics.relations.by_key import ByKey, InTime
+from forensics.relations.missing import between, first, greatest, least, minus, plus, there, up_to
 
 if TYPE_CHECKING:
     from forensics.causes.ends_of_logs import LogEnds
-    from forensics.causes.inputs import Inputs, Row
+    from forensics.relations.inputs import Inputs, Row
 
 Found = Iterator[tuple[str, Condition]]
 

@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from forensics.causes.by_key import ByKey
 from forensics.causes.clocks import Clocks
-from forensics.causes.missing import there
+from forensics.relations.by_key import ByKey
+from forensics.relations.missing import there
 
 if TYPE_CHECKING:
-    from forensics.causes.inputs import Inputs
+    from forensics.relations.inputs import Inputs
 
 #: A range on the reference clock: the earliest time of a line that is lost, and the latest; None: no line bounds it.
 Range = tuple[int | None, int | None]

@@ -12,15 +12,15 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from forensics.causes.by_key import ByKey
 from forensics.causes.clocks import Clocks
 from forensics.causes.facts import Occurrence, occurrences
 from forensics.causes.keys import Key, keys
-from forensics.causes.missing import between, first, greatest, latest_first, minus, plus, up_to
 from forensics.causes.spans import Spans
+from forensics.relations.by_key import ByKey
+from forensics.relations.missing import between, first, greatest, latest_first, minus, plus, up_to
 
 if TYPE_CHECKING:
-    from forensics.causes.inputs import Inputs, Row
+    from forensics.relations.inputs import Inputs, Row
 
 #: Trouble of a whole group affects everything in it.
 _OF_WHOLE_GROUPS = {

@@ -6,13 +6,13 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from forensics.causes.by_key import ByKey
-from forensics.causes.missing import between, greatest, least, minus, plus, there, up_to
+from forensics.relations.by_key import ByKey
+from forensics.relations.missing import between, greatest, least, minus, plus, there, up_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from forensics.causes.inputs import Inputs
+    from forensics.relations.inputs import Inputs
 
 
 @dataclass

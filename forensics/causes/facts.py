@@ -6,11 +6,11 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from forensics.causes.missing import first
+from forensics.relations.missing import first
 from forensics.wording.files import Links, rule_words
 
 if TYPE_CHECKING:
-    from forensics.causes.inputs import Inputs, Row
+    from forensics.relations.inputs import Inputs, Row
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from forensics.causes.inputs import Row
-from forensics.causes.missing import first, greatest, least, names, order
+from forensics.relations.inputs import Row
+from forensics.relations.missing import first, greatest, least, names, order
 
 if TYPE_CHECKING:
-    from forensics.causes.inputs import Inputs
+    from forensics.relations.inputs import Inputs
 
 #: The occurrences of a finding have these in common.
 _COMMON = ("finding_id", "rule", "severity", "verdict", "kafka_cluster", "group_id")

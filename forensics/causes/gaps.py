@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
-from forensics.causes.by_key import ByKey, InTime
 from forensics.causes.clocks import Clocks
 from forensics.causes.generations import BEGAN
-from forensics.causes.missing import first, latest_first, minus, plus, up_to
 from forensics.causes.parts import Part, parts
+from forensics.relations.by_key import ByKey, InTime
+from forensics.relations.missing import first, latest_first, minus, plus, up_to
 
 if TYPE_CHECKING:
-    from forensics.causes.inputs import Inputs, Row
+    from forensics.relations.inputs import Inputs, Row
 
 #: Causes that concern a single process.
 _OF_PROCESS = ("process_paused", "process_killed", "member_cut_off", "process_restarted", "deployment", "poll_too_slow", "unknown")

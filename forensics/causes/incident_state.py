@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from forensics.causes.conditions import conditions
 from forensics.causes.doubt import Doubt
 from forensics.causes.ends_of_logs import LogEnds
-from forensics.causes.missing import first, greatest, least, names, plus
 from forensics.causes.states import ORDER, Condition, End, Outcome, outcome
+from forensics.relations.missing import first, greatest, least, names, plus
 
 if TYPE_CHECKING:
-    from forensics.causes.inputs import Inputs
+    from forensics.relations.inputs import Inputs
 
 
 @dataclass(frozen=True)

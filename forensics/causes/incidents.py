@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from forensics.causes.by_key import ByKey
 from forensics.causes.incident_state import IncidentState, states
-from forensics.causes.missing import events_of, first, greatest, least, minus, names, there
+from forensics.relations.by_key import ByKey
+from forensics.relations.missing import events_of, first, greatest, least, minus, names, there
 
 if TYPE_CHECKING:
-    from forensics.causes.inputs import Inputs, Row
+    from forensics.relations.inputs import Inputs, Row
 
 _SEVERITIES = ("note", "warning", "critical")
 _BROKER = re.compile(r"broker -?[0-9]+")

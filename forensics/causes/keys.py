@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.dataset as ds
 
-from forensics.causes.by_key import ByKey
 from forensics.causes.clocks import Clocks
-from forensics.causes.missing import between, first, greatest, least, minus, plus
+from forensics.relations.by_key import ByKey
+from forensics.relations.missing import between, first, greatest, least, minus, plus
 
 if TYPE_CHECKING:
     from forensics.causes.facts import Occurrence
-    from forensics.causes.inputs import Inputs, Row
+    from forensics.relations.inputs import Inputs, Row
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from forensics.causes.missing import first, order, plus, up_to
+from forensics.relations.missing import first, order, plus, up_to
 from forensics.wording.files import Links, rule_words
 
 if TYPE_CHECKING:
-    from forensics.causes.inputs import Inputs, Knobs, Row
+    from forensics.relations.inputs import Inputs, Knobs, Row
 
 #: The kinds of facts that two occurrences may share, the one that says most about a cause first.
 _KINDS = ("member", "generation", "resource", "process", "connector", "group")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from forensics.causes.inputs import Row
+    from forensics.relations.inputs import Row
 
 
 @dataclass(frozen=True)

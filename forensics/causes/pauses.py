@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from forensics.causes.brokers import broker_name
-from forensics.causes.by_key import ByKey
 from forensics.causes.clocks import Clocks
-from forensics.causes.missing import between, minus, names, plus
 from forensics.causes.trouble import Trouble
+from forensics.relations.by_key import ByKey
+from forensics.relations.missing import between, minus, names, plus
 
 if TYPE_CHECKING:
-    from forensics.causes.inputs import Inputs
+    from forensics.relations.inputs import Inputs
 
 
 def broker_pauses(inputs: Inputs) -> Iterator[Trouble]:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
-from forensics.causes.by_key import ByKey
-from forensics.causes.missing import first, greatest, there, up_to
 from forensics.causes.trouble import Trouble
+from forensics.relations.by_key import ByKey
+from forensics.relations.missing import first, greatest, there, up_to
 
 if TYPE_CHECKING:
-    from forensics.causes.inputs import Inputs, Row
+    from forensics.relations.inputs import Inputs, Row
 
 _EXCEEDED = re.compile(r"exceeded by ([0-9]+) ?ms")
 _INTEGER = re.compile(r"\s*[+-]?[0-9]{1,18}\s*")

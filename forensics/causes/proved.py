@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from forensics.causes.by_key import ByKey
 from forensics.causes.clocks import Clocks
-from forensics.causes.missing import first, greatest, least, minus, names, proof_events
 from forensics.causes.trouble import Trouble
+from forensics.relations.by_key import ByKey
+from forensics.relations.missing import first, greatest, least, minus, names, proof_events
 
 if TYPE_CHECKING:
-    from forensics.causes.inputs import Inputs, Row
+    from forensics.relations.inputs import Inputs, Row
 
 #: Clocks that no constant offset explains.
 _CONTRADICTED = ("contradicted", "contradict_each_other")

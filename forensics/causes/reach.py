@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from forensics.causes.by_key import ByKey
 from forensics.causes.generations import BEGAN
-from forensics.causes.missing import first, greatest, latest_first, least, minus, plus, up_to
 from forensics.causes.parts import Part, parts
+from forensics.relations.by_key import ByKey
+from forensics.relations.missing import first, greatest, latest_first, least, minus, plus, up_to
 
 if TYPE_CHECKING:
-    from forensics.causes.inputs import Inputs, Row
+    from forensics.relations.inputs import Inputs, Row
 
 #: A process that ended lost all of its members.
 _ENDED = ("process_killed", "process_restarted", "deployment")

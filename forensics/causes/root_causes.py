@@ -13,16 +13,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from forensics.causes.brokers import broker_troubles
-from forensics.causes.missing import between, events_of, first, greatest, least, names, order, there
 from forensics.causes.pauses import broker_pauses
 from forensics.causes.polls import poll_timeouts
 from forensics.causes.proved import proved_causes
 from forensics.causes.trouble import Trouble
 from forensics.causes.witnesses import Witnesses, together
+from forensics.relations.missing import between, events_of, first, greatest, least, names, order, there
 
 if TYPE_CHECKING:
-    from forensics.causes.inputs import Inputs
     from forensics.causes.witnesses import Machine
+    from forensics.relations.inputs import Inputs
 
 
 def rows(inputs: Inputs) -> list[dict[str, Any]]:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow.dataset as ds
 
-from forensics.causes.by_key import ByKey
 from forensics.causes.clocks import Clocks
-from forensics.causes.missing import first, greatest, minus, there
 from forensics.causes.trouble import Trouble
+from forensics.relations.by_key import ByKey
+from forensics.relations.missing import first, greatest, minus, there
 
 if TYPE_CHECKING:
-    from forensics.causes.inputs import Inputs, Row
+    from forensics.relations.inputs import Inputs, Row
 
 #: A printed time is rounded by up to a second, and threads print late.
 _LATE_MS = 1_000

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from forensics.causes.inputs import Inputs
+    from forensics.relations.inputs import Inputs
 
 #: Two processes: the second one's clock is measured by the first one's.
 Pair = tuple[str, str]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from forensics.causes.inputs import Inputs, Knobs, Row
+    from forensics.relations.inputs import Inputs, Knobs, Row
 
 _QUARTER_MS = 15 * 60 * 1000
 _QUARTERS_OF_A_DAY = 96

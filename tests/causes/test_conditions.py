@@ -20,7 +20,7 @@ from forensics.causes.conditions import conditions
 from forensics.causes.doubt import Doubt
 from forensics.causes.ends_of_logs import LogEnds
 from forensics.causes.incident_state import IncidentState, state_of, states
-from forensics.causes.inputs import Inputs, Row
+from forensics.relations.inputs import Inputs, Row
 
 BEGIN_MS = 10_000
 #: So long after a trouble, its end would have been logged.

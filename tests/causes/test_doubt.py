@@ -10,7 +10,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from forensics.causes.doubt import Doubt
-from forensics.causes.inputs import Inputs
+from forensics.relations.inputs import Inputs
 
 SCHEMAS = {
     "lost_range": pa.schema([("process_id", pa.string()), ("from_ms", pa.int64()), ("to_ms", pa.int64()), ("why", pa.string())]),

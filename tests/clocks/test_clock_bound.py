@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forensics.case import view_files
-from forensics.causes.inputs import Knobs
 from forensics.clocks import clock_bound
+from forensics.relations.inputs import Knobs
 
 PROCESSES = "abcde"
 

@@ -27,7 +27,7 @@ from truth import Recording, recordings
 
 from forensics.case import folder, materialise
 from forensics.case.view_files import thresholds
-from forensics.causes.inputs import Inputs
+from forensics.relations.inputs import Inputs
 
 FIGURES = Path(__file__).with_name("witnessed.toml")
 TITLE = "## With witnesses of the machine"

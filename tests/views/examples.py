@@ -27,8 +27,8 @@ from pyarrow.dataset import dataset
 from forensics.case import materialise, view_files
 from forensics.case.open_sql import opening
 from forensics.case.query_parts import split
-from forensics.causes.inputs import Inputs
 from forensics.engines.rows import may_be_null
+from forensics.relations.inputs import Inputs, _in_ms
 from forensics.report.query import _needed
 from forensics.resources import sql_dir
 from forensics.schema import TABLES, table_columns
@@ -91,6 +91,11 @@ class Given(Inputs):
             )
             rows = [rows[nth] for nth in table.filter(where).column("nth").to_pylist()]
         return rows if columns is None else [{name: row[name] for name in columns} for row in rows]
+
+    def table(self, view: str, columns: Sequence[str], where: Any = None) -> pa.Table:  # noqa: ANN401
+        schema = pa.schema([pa.field(column.name, column.type) for column in table_columns(view)])
+        table = pa.Table.from_pylist([_row(view, row, schema) for row in self._given.get(view, ())], schema)
+        return _in_ms(table if where is None else table.filter(where)).select(columns)
 
 
 class _Sparse(dict[str, Any]):

@@ -38,8 +38,8 @@ def read_by(module: str) -> set[str]:
     while left:
         seen.add(module := left.pop())
         text = Path(import_module(module).__file__).read_text(encoding="utf-8")
-        found |= set(re.findall(r"\.rows\(\s*\"(\w+)\"", text))
-        left += set(re.findall(r"^from (forensics\.causes\.\w+) import", text, re.MULTILINE)) - seen
+        found |= set(re.findall(r"\.(?:rows|table)\(\s*\"(\w+)\"", text))
+        left += set(re.findall(r"^from (forensics\.(?:causes|clocks|logs)\.\w+) import", text, re.MULTILINE)) - seen
     return found
 
 

@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from forensics.causes.missing import order
+from forensics.relations.missing import order
 
 if TYPE_CHECKING:
-    from forensics.causes.inputs import Row
+    from forensics.relations.inputs import Row
 
 
 class ByKey:

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from forensics.causes.inputs import Inputs
 from forensics.errors import ForensicsError
+from forensics.relations.inputs import Inputs
 
 MOMENT = pa.timestamp("us", "UTC")
 AT, AT_MS = datetime(2026, 11, 21, 10, 0, 0, 123_456, UTC), 1_795_255_200_123

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from forensics.errors import ForensicsError
+from forensics.schema import table_columns
 
 Row = dict[str, Any]
 
@@ -66,13 +67,24 @@ class Inputs:
         Raises:
             ForensicsError: the view that is computed does not declare that it reads this one.
         """
-        if self._only is not None and view not in self._only:
-            raise ForensicsError(f"A computed view reads {view}, which the header of its SQL file does not name.", fix="Add it to `-- Reads:`.")
+        self._may_read(view)
         key = view, None if columns is None else tuple(columns), str(where)
         with self._lock:
             if key not in self._rows:
                 self._rows[key] = [row for part in self._dataset(view) for row in _rows_of(part, key[1], where)]
             return self._rows[key]
+
+    def table(self, view: str, columns: Sequence[str], where: ds.Expression | None = None) -> pa.Table:
+        """Return columns of a table with a row for each record, times as milliseconds since 1970. It is read at each call.
+
+        Takes the same arguments as `rows`, and raises the same error.
+        """
+        self._may_read(view)
+        return pa.concat_tables(_in_ms(_table_of(part, view, columns, where)) for part in self._dataset(view))
+
+    def _may_read(self, view: str) -> None:
+        if self._only is not None and view not in self._only:
+            raise ForensicsError(f"A computed view reads {view}, which the header of its SQL file does not name.", fix="Add it to `-- Reads:`.")
 
 
 def _rows_of(part: ds.Dataset, columns: Sequence[str] | None, where: ds.Expression | None) -> list[Row]:
@@ -81,6 +93,16 @@ def _rows_of(part: ds.Dataset, columns: Sequence[str] | None, where: ds.Expressi
     rows = _in_ms(part.to_table(columns=[name for name in names if name in part.schema.names], filter=where)).to_pylist()
     lacking = dict.fromkeys(name for name in names if name not in part.schema.names)
     return [row | lacking for row in rows] if lacking else rows
+
+
+def _table_of(part: ds.Dataset, view: str, columns: Sequence[str], where: ds.Expression | None) -> pa.Table:
+    """Return columns of a dataset; those that an earlier version did not write are NULL."""
+    table = part.to_table(columns=[name for name in columns if name in part.schema.names], filter=where)
+    for name in columns:
+        if name not in table.column_names:
+            kind = next(column.type for column in table_columns(view) if column.name == name)
+            table = table.append_column(name, pa.nulls(table.num_rows, kind))
+    return table.select(list(columns))
 
 
 def _in_ms(table: pa.Table) -> pa.Table:
