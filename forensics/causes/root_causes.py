@@ -37,7 +37,7 @@ def rows(inputs: Inputs) -> list[dict[str, Any]]:
             chains[chain_of(trouble)].append(trouble)
     parts = [
         (chain, nth, part)
-        for chain, alike in chains.items()
+        for chain, alike in sorted(chains.items())
         for nth, part in enumerate(_apart(sorted(alike, key=_in_time), inputs.knobs.storm_gap_ms))
     ]
     return [_root_cause(*part) for part in _together(parts, inputs.knobs.removed_together_ms)]
