@@ -1231,7 +1231,8 @@ def _leave() -> NoReturn:
         end_children()
         remove_unfinished()
         with suppress(OSError):
-            os.write(_STDERR[-1], b"Interrupted: cases and files are unchanged or complete.\n")
+            begin = b"\n" * os.isatty(_STDERR[-1])  # after the ^C
+            os.write(_STDERR[-1], begin + b"Interrupted: each case and file is as it was before, or complete. Run the command again to finish.\n")
         os._exit(_INTERRUPTED)
 
 

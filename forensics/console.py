@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import errno
 import os
+import shutil
 import sys
 import tempfile
+import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, TextIO
 
+from forensics.failures import NOT_ALLOWED
 from forensics.wording.formats import count, printable
 
 if TYPE_CHECKING:
@@ -24,13 +26,30 @@ if TYPE_CHECKING:
 #: The case of a command that names none, unless $FORENSICS_CASE does.
 DEFAULT_CASE = "forensics-case"
 _SHOWN = 5
+#: Columns below which lines are not wrapped, and by which their second parts are indented.
+_NARROWEST, _HANGING = 40, 2
 _NEW_FILE = 0o666
-_FORBIDDEN = "Run the command again as a user who may read the file, or on a copy of it."
 
 
-def say(text: str) -> None:
-    """Print lines to standard error, with control characters of file names and log lines escaped."""
-    print("\n".join(map(printable, text.split("\n"))), file=sys.stderr)
+def say(text: str, *, is_aligned: bool = False) -> None:
+    """Print lines to standard error, with control characters of file names and log lines escaped.
+
+    On a terminal, lines are wrapped between words, so that paths and commands can be copied.
+
+    Args:
+        text: the lines.
+        is_aligned: True if a line points into the one above, so that neither can be wrapped.
+    """
+    lines = [printable(line) for line in text.split("\n")]
+    if sys.stderr.isatty() and not is_aligned:
+        width = max(_NARROWEST, shutil.get_terminal_size().columns)
+        lines = [part for line in lines for part in (_wrapped(line, width) if len(line) > width else [line])]
+    print("\n".join(lines), file=sys.stderr)
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    indent = " " * (len(line) - len(line.lstrip()) + _HANGING)
+    return textwrap.wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 #: The step before the first view, and the prefix of a view's step.
@@ -270,10 +289,7 @@ def say_ingested(summary: Summary, case: Location, time_zones: Sequence[str] = (
         by_line = any(not (p.json or p.document is not None or p.is_table) for p in (e.format.profile for e in backwards))
         turned = " If the lines were reversed one by one (as by tac), settings and stack traces of several lines may be missing from the report."
         say(f"the newest line comes first in {which}, so it was read from the end.{turned * by_line}")
-    unread = {e.path for e in summary.files("unreadable")}
-    for path, reason in summary.faults:
-        what = f"{printable(path)} could not be read." if path in unread else f"{printable(path)} could not be read completely."
-        say(f"error: {what}\n  reason: {printable(reason)}" + (f"\n  help: {_FORBIDDEN}" if reason == os.strerror(errno.EACCES) else ""))
+    _say_faults(summary.faults, {e.path for e in summary.files("unreadable")})
     for glob in SourceOptions.parse(time_zones).unmatched_zones((e.path, e.place.location) for e in summary.evidence):
         reason = f"the paths are {', '.join(printable(e.path) for e in summary.evidence[:3])}" + ", …" * (len(summary.evidence) > 3)
         say(
@@ -283,6 +299,18 @@ def say_ingested(summary: Summary, case: Location, time_zones: Sequence[str] = (
         files = count(len(summary.assumed_zones), "file")
         have = "carries" if len(summary.assumed_zones) == 1 else "carry"
         say(f"{files} {have} no time zone; assumed UTC. If that is wrong, ingest again with --time-zone.")
+
+
+def _say_faults(faults: Sequence[tuple[str, str]], unread: Collection[str]) -> None:
+    """Print why files could not be read, or (those not in `unread`) not completely."""
+    from forensics.inventory.evidence import FORBIDDEN
+
+    for path, reason in faults:
+        completely = " completely" * (path not in unread)
+        say(
+            f"error: {printable(path)} could not be read{completely}.\n  reason: {printable(reason)}"
+            + f"\n  help: {NOT_ALLOWED}" * (reason == FORBIDDEN)
+        )
 
 
 def _recognised(counts: Mapping[str, int]) -> str:
@@ -319,8 +347,7 @@ def say_redacted(summary: Redacted, target: Path, mapping: Path | None) -> None:
         say(f"left out {printable(path)}: {reason}")
     if len(summary.left_out) > _SHOWN:
         say(f"left out {count(len(summary.left_out) - _SHOWN, 'more file')}")
-    for path, reason in summary.faults:
-        say(f"error: {printable(path)} could not be read completely.\n  reason: {printable(reason)}")
+    _say_faults(summary.faults, summary.unread)
     if summary.groups_moved:
         say(f"{count(len(summary.groups_moved), 'group')}: the pseudonym maps to another partition of __consumer_offsets than the group ID.")
     say(f"Names and pseudonyms are in {mapping}; keep it private." if mapping else "No mapping was written: the pseudonyms cannot be undone.")
@@ -361,10 +388,14 @@ def _say_layouts(summary: Summary, option: str) -> None:
     strange = [(path, file.unfit, *file.first_unfit) for path, file in files.items() if file.first_unfit is not None]
     for path, unfit, line, text in strange[:_SHOWN]:
         fit = "fits" if unfit == 1 else "fit"
-        say(f"{count(unfit, 'line')} of {printable(path)} {fit} no layout; the first is line {line}:\n  {printable(text[:120])}")
+        say(f"{count(unfit, 'line')} of {printable(path)} {fit} no layout; the first is line {line}:")
+        say(f"  {printable(text[:120])}", is_aligned=True)
         closest = nearest(text, packaged().layouts)
         if closest is not None:
-            say(f"  {' ' * min(closest.reached, 120)}^ up to here it matches {closest.layout}; use --layout to describe another layout")
+            say(
+                f"  {' ' * min(closest.reached, 120)}^ up to here it matches {closest.layout}; use --layout to describe another layout",
+                is_aligned=True,
+            )
     if len(strange) > _SHOWN:
         more = len(strange) - _SHOWN
         say(f"{count(more, 'more file')} {'has' if more == 1 else 'have'} such lines: forensics sql source_file{option}")

@@ -11,6 +11,8 @@ from forensics.errors import CaseError, ForensicsError
 ENGINE_FAILED = "Spark failed."
 #: Errors of an engine that stopped working and was killed; its callers only get a connection error.
 STALLED: list[ForensicsError] = []
+#: What to do about a file that its owner does not let this user read.
+NOT_ALLOWED = "Run the command again as a user who may read the file, or on a copy of it."
 _DEBUG = "FORENSICS_DEBUG=1 shows where."
 _NO_SPACE = re.compile(r"No space left on device|Disk quota exceeded")
 #: Messages of py4j and of sockets if the other side is gone.
@@ -49,7 +51,8 @@ def explained(error: BaseException) -> ForensicsError:
     if module == "pyarrow":
         return CaseError("A file of the case cannot be read.", why=_first(text), fix="Ingest the logs again, into a new folder.")
     if isinstance(error, OSError):
-        return ForensicsError("A file cannot be read or written.", why=error.strerror or _first(text), where=_file_of(error))
+        fix = NOT_ALLOWED if error.errno == errno.EACCES else ""
+        return ForensicsError("A file cannot be read or written.", why=error.strerror or _first(text), where=_file_of(error), fix=fix)
     return ForensicsError("Unexpected error.", why=f"{type(error).__name__}: {_first(text)}", fix=_DEBUG)
 
 

@@ -27,7 +27,7 @@ from forensics.extract.repairs import separate
 from forensics.extract.row_builder import COUNTED, EVENTS, UNRECOGNISED
 from forensics.extract.splits import RANGE_BYTES, plan
 from forensics.failures import explained
-from forensics.inventory.evidence import CHANGED, READ, SKIPPED, SUPERSEDED, UNREADABLE, Evidence
+from forensics.inventory.evidence import CHANGED, READ, SKIPPED, SUPERSEDED, Evidence
 from forensics.inventory.inventory import find_evidence
 from forensics.inventory.names import earlier, renamed, with_hosts
 from forensics.inventory.same_content import changed_since, gone, grown
@@ -289,7 +289,7 @@ def _summary(case: Case, evidence: list[Evidence], fresh: list[Evidence]) -> Sum
         if e.path in read:
             lossy = {x.name for x in (*packaged().layouts, *e.format.profile.learned) if x.loses_loggers}
             read[e.path].unnamed = sum(number for name, number in read[e.path].records.items() if name in lossy)
-    broken = [(e.path, e.note or "") for e in evidence if e.status == UNREADABLE or (e.status == READ and e.note)]
+    broken = [(e.path, e.fault) for e in evidence if e.fault]
     zones = [e.path for e in evidence if e.status == READ and e.times.how == "assumed" and e.times.first is not None]
     return Summary(case, evidence, fresh, counts=counts, copies=_copies(case), faults=sorted(broken), read=read, assumed_zones=zones)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +19,8 @@ LOG = "log"
 READ, SKIPPED, UNREADABLE, SUPERSEDED = "read", "skipped", "unreadable", "superseded"
 #: The note of a file whose rows and hash may come from different content.
 CHANGED = "it changed while it was read: its rows and its hash may come from different content; ingest it again"
+#: The note of a file that its owner lets nobody else read. It is no fault of the file.
+FORBIDDEN = os.strerror(errno.EACCES).lower()
 #: The note of an earlier state of a log, followed by the path of its present file.
 GREW = "has grown into "
 #: Size in bytes of the blocks for which newlines are counted.
@@ -186,6 +190,11 @@ class Evidence:
     def is_live(self) -> bool:
         """Return True for a log that is read."""
         return self.status == READ and self.format.kind == LOG
+
+    @property
+    def fault(self) -> str:
+        """Return why it could not be read, or not completely; empty if it could."""
+        return (self.note or self.status) if self.status == UNREADABLE or (self.status == READ and self.note) else ""
 
     @property
     def process(self) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -22,7 +21,7 @@ from forensics.inventory.source_options import SourceOptions
 from forensics.inventory.walk import FileFound
 from forensics.records.layout_detection import SAMPLE_BYTES, ends_of, profile_of, zone_beside, zone_of_collections
 from forensics.records.layouts import Layouts, packaged
-from forensics.records.line_reader import ZERO_RUN, Profile, RecordReader, read_records, without_zero_runs, zero_runs
+from forensics.records.line_reader import ZERO_RUN, PlacedRecord, Profile, RecordReader, is_no_text, read_records, without_zero_runs, zero_runs
 from forensics.records.timestamps import Moment
 from forensics.snapshots.detection import GC_LOG, kind_of
 
@@ -30,14 +29,13 @@ from forensics.snapshots.detection import GC_LOG, kind_of
 HEAD_BYTES = 64 * 1024
 _TAIL_BYTES = 64 * 1024
 _START_BYTES = 96
-#: Bytes other than control characters; zero bytes are counted separately.
-_PRINTABLE = bytes(b for b in range(256) if b > 0x1F or b in b"\0\t\v\f\r\x1b")
 #: Smaller blocks are hashed faster than they are passed to another thread; larger ones exceed the processor's cache.
 _BLOCK = 4 << 20
 _FEW_BLOCKS = 2
 _MAX_LOST = 1_000
-#: A line of a client's settings. Whether other records have a logger is decided by this many bytes, at least this many records, and this share of them.
-_SETTING = re.compile(rb"\t[a-z][a-z0-9_.-]* = [^\n]*\n?")
+#: The end of the first line of a client's, worker's or broker's settings.
+_SETTINGS = b" values:"
+#: Whether other records have a logger is decided by this many bytes, at least this many records, and this share of them.
 _FEW_RECORDS, _FEWEST, _MOST = 4_096, 3, 0.9
 
 
@@ -142,18 +140,40 @@ def _examined(evidence: Evidence, content: Content, layouts: Layouts, step: Call
 
 def _cut_at(end: bytes, layouts: Layouts, profile: Profile) -> int | None:
     """Return where the last line of a text begins if the text ends inside a record; None if it does not, or nothing shows it."""
-    if not profile.plain:
-        return None
     begin = end.rstrip(b"\r\n").rfind(b"\n") + 1
-    # A client's settings end with the logger or a blank line.
-    if _SETTING.fullmatch(end, begin):
+    reader = RecordReader(layouts, profile)
+    if _ends_in_settings(end, reader):
         return begin
-    if end.endswith((b"\n", b"\r")):
+    if not profile.plain or end.endswith((b"\n", b"\r")):
         return None
     first = end.find(b"\n", begin - _FEW_RECORDS, begin) + 1 if begin > _FEW_RECORDS else 0
-    records = read_records(end[first:], RecordReader(layouts, profile))
-    named = [placed.record.logger is not None for placed in records]
+    named = [placed.record.logger is not None for placed in read_records(end[first:], reader)]
     return begin if len(named) > _FEWEST and not named[-1] and sum(named) >= _MOST * (len(named) - 1) else None
+
+
+def _ends_in_settings(end: bytes, reader: RecordReader) -> bool:
+    """Return True if a text ends inside a list of settings. Such a record ends with its logger or a blank line, unless a tool removed these lines."""
+    profile = reader.profile
+    if (
+        profile.newest_first
+        or profile.is_table
+        or profile.document is not None
+        or profile.folded
+        or profile.cut
+        or profile.filtered
+        or profile.literal
+    ):
+        return False
+    at = end.rfind(_SETTINGS)
+    records = read_records(end[end.rfind(b"\n", 0, at) + 1 :], reader) if at >= 0 else []
+    return len(records) == 1 and _is_open(records[0]) and not any(_is_open(r) for r in read_records(end, reader)[:-1])
+
+
+def _is_open(placed: PlacedRecord) -> bool:
+    """Return True if a record is a list of settings without its end."""
+    first, *settings = placed.lines.texts
+    whole = len(placed.lines.pieces[-1].texts) > 1  # an object contains it
+    return first.rstrip().encode().endswith(_SETTINGS) and not whole and (not settings or settings[-1].startswith("\t"))
 
 
 def _times_by(profile: Profile, ends: tuple[Moment | None, Moment | None]) -> str | None:
@@ -276,7 +296,7 @@ class _TextCounter:
     Attributes:
         written: size without file holes.
         zero_runs: True if there is a file hole, or a line that begins with a zero byte.
-        garbage: number of lines that are no text: neither UTF-8 nor without control characters, as text in another encoding is.
+        garbage: number of lines that are no text.
         lost: file holes and lines that are no text.
     """
 
@@ -325,7 +345,7 @@ class _TextCounter:
         is_text = data.isascii() or _is_utf8(data)
         place = 0
         for n, line in enumerate(data.split(b"\n") if not is_text or ZERO_RUN in data else (), self.lines + 1):
-            if not is_text and not line.isascii() and line.translate(None, _PRINTABLE) and not _is_utf8(line):
+            if not is_text and is_no_text(line):
                 self.garbage += 1
                 self._lose(place, place + len(line) + 1, n, "no_text")
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Collection, Iterator, Sequence
@@ -17,7 +18,8 @@ from forensics.evidence.streams import MAX_RATIO
 from forensics.inventory.evidence import READ, SKIPPED, UNREADABLE
 
 _LEADS_OUT = "a link that leads out of the evidence; to read its target, name it as a separate path"
-
+_LOOP = "a link that leads back to itself, so there is no file"
+_NO_TARGET = "a link to a file that is not there"
 
 #: A log that was truncated while its writer had it open begins with a file hole of its former length; but no log consists almost entirely of a hole.
 _HOLLOW = "almost the whole file is a sparse-file hole: only {:,} of its {:,} bytes are written; copy these bytes into another file"
@@ -111,8 +113,8 @@ def _walk_folder(folder: Path, prefix: str, seen: set[object], exclude: Collecti
     for entry in entries:
         path = prefix + written(entry.name)
         try:
-            if entry.is_symlink() and not _is_inside(Path(entry.path), roots):
-                yield FileFound(path, Path(entry.path), 0, SKIPPED, _LEADS_OUT)
+            if entry.is_symlink() and (note := _fault_of(Path(entry.path), roots)):
+                yield FileFound(path, Path(entry.path), 0, UNREADABLE if note == _NO_TARGET else SKIPPED, note)
                 continue
             is_dir = entry.is_dir()
         except OSError as e:
@@ -124,13 +126,22 @@ def _walk_folder(folder: Path, prefix: str, seen: set[object], exclude: Collecti
             yield from _file(Path(entry.path), path, seen)
 
 
-def _is_inside(link: Path, roots: Sequence[Path]) -> bool:
-    """Return True if a link's target is below the given paths; otherwise a bundle from someone else could make us read the user's other files."""
+def _fault_of(link: Path, roots: Sequence[Path]) -> str:
+    """Return why a link is not followed; empty if its target is a file or folder below the given paths.
+
+    Otherwise a bundle from someone else could make us read the user's other files.
+    """
     try:
-        target = link.resolve()
-    except RuntimeError:  # a loop of links, before Python 3.13
-        return False
-    return any(target == root or root in target.parents for root in roots)
+        link.stat()
+        gone = False
+    except OSError as e:
+        if e.errno == errno.ELOOP:
+            return _LOOP
+        gone = e.errno == errno.ENOENT
+    target = link.resolve()
+    if not any(target == root or root in target.parents for root in roots):
+        return _LEADS_OUT
+    return _NO_TARGET if gone else ""
 
 
 def _file(location: Path, path: str, seen: set[object]) -> Iterator[FileFound]:

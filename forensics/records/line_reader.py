@@ -34,6 +34,8 @@ MAX_RECORD_BYTES = 1 << 20
 #: Minimum number of consecutive zero bytes that mean lost text: a crash, or a program that goes on writing to a truncated log, leaves them.
 MIN_ZERO_RUN = 16
 ZERO_RUN = bytes(MIN_ZERO_RUN)
+#: Bytes other than control characters; zero bytes are counted separately.
+_PRINTABLE = bytes(b for b in range(256) if b > 0x1F or b in b"\0\t\n\v\f\r\x1b")
 _ZERO_RUNS = re.compile(rb"\0{%d,}" % MIN_ZERO_RUN)
 _NESTED_WRAPPERS = 3
 _LOOKS = rb"\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?(?:Z|[+-][0-9]{2}:?[0-9]{2})?\]?[ |]{1,3}(?:\[(?![0-9]{4}-)[^\[\]]{0,80}\][ |]{0,3}){0,4}(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"
@@ -815,6 +817,17 @@ class TextLine(NamedTuple):
             line += [self.raw[end - self.offset : offset - self.offset].decode("latin-1"), texts.pop(offset)]
             end = offset + len(part)
         return "".join([*line, self.raw[end - self.offset :].decode("latin-1").rstrip("\r\n")])
+
+
+def is_no_text(line: bytes) -> bool:
+    """Return True if a line is no text: neither UTF-8 nor without control characters, as text in another encoding is."""
+    if line.isascii() or not line.translate(None, _PRINTABLE):
+        return False
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def begins_record(line: bytes) -> bool:

@@ -31,7 +31,7 @@ from forensics.records.line_reader import PlacedRecord, RecordLines, RecordReade
 from forensics.redact.copy_paths import copy_paths
 from forensics.redact.machine import KINDS, names_in
 from forensics.redact.pseudonyms import Pseudonyms, partition_of
-from forensics.redact.records import Collector, Counts, RecordRewriter
+from forensics.redact.records import NO_TEXT, NO_TEXT_BYTES, Collector, Counts, RecordRewriter
 from forensics.redact.snapshots import SnapshotRewriter, observations
 from forensics.redact.text import Names, Rewriter
 from forensics.redact.vocabulary import Vocabulary, vocabulary_of
@@ -67,7 +67,8 @@ class Summary:
         counts: number of records by outcome.
         snapshots: outputs of tools that were written.
         left_out: files that are not in the copy, and the reasons.
-        faults: path and reason of each file that could not be read, or not to its end.
+        faults: path and reason of each file that could not be read, or not completely.
+        unread: paths of those that could not be read at all.
         groups_moved: groups whose pseudonym belongs to another partition of __consumer_offsets.
     """
 
@@ -77,6 +78,7 @@ class Summary:
     snapshots: int = 0
     left_out: list[tuple[str, str]] = field(default_factory=list)
     faults: list[tuple[str, str]] = field(default_factory=list)
+    unread: set[str] = field(default_factory=set)
     groups_moved: list[str] = field(default_factory=list)
 
 
@@ -238,7 +240,8 @@ class _Redaction:
         self._total = sum(e.text.size or 0 for e in self._evidence)
         self.summary = Summary(
             left_out=[(e.path, e.note or e.status) for e in evidence if e.status not in (READ, UNREADABLE)],
-            faults=[(e.path, e.note or e.status) for e in evidence if e.status == UNREADABLE],
+            faults=[(e.path, e.fault) for e in evidence if e.fault],
+            unread={e.path for e in evidence if e.status == UNREADABLE},
         )
         self._written: dict[str, Evidence] = {}
         self._counts: dict[str, Counts] = {}
@@ -265,6 +268,7 @@ class _Redaction:
         """Record a file that cannot be read, and continue without it."""
         self._evidence = [e for e in self._evidence if e is not evidence]
         self.summary.faults.append((evidence.path, reason))
+        self.summary.unread.add(evidence.path)
 
     def _reader(self, evidence: Evidence) -> RecordReader:
         layouts: Layouts = packaged().with_pattern(evidence.format.pattern) if evidence.format.pattern else packaged()
@@ -331,7 +335,7 @@ class _Redaction:
                     raise
                 reason = reason_of(e)
                 (stage / self._paths[evidence.path]).unlink(missing_ok=True)
-            if content.error:
+            if content.error and not evidence.fault:
                 self.summary.faults.append((evidence.path, content.error))
             if reason:
                 self.summary.left_out.append((evidence.path, reason))
@@ -367,7 +371,7 @@ class _Redaction:
             for line in records.lines(lines, self._known.get(evidence.path, b"")):
                 if held is not None:
                     file.write(held + b"\n")
-                held = line.encode("utf-8", "replace")
+                held = line.removesuffix(NO_TEXT).encode("utf-8", "replace") + NO_TEXT_BYTES * line.endswith(NO_TEXT)
             if held is not None:
                 file.write(held if lines.broken_off else held + b"\n")
         if not records.counts.records:

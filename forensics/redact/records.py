@@ -31,6 +31,7 @@ from forensics.records.line_reader import (
     Start,
     TextLine,
     decode,
+    is_no_text,
     records_in,
     text_lines,
 )  # fmt: skip
@@ -40,6 +41,8 @@ from forensics.redaction import scrub
 from forensics.schema import Field
 
 WITHHELD = "[withheld]"
+#: Stands at the end of a line of bytes that are no text, and the bytes that make the line one of these in the copy too.
+NO_TEXT, NO_TEXT_BYTES = "\udcff\x01", b"\xff\x01"
 _PAIR = re.compile(r"(?P<key>clientId|groupId|instanceId|transactionalId)=(?P<value>.*?)(?=,\ +(?:clientId|groupId|instanceId|transactionalId)=|$)")
 _KIND_OF_PAIR = {"clientId": "client", "groupId": "group", "instanceId": "instance", "transactionalId": "transaction"}
 _SETTING = re.compile(r"(?P<before>\s+)(?P<key>[^\s=]+)(?P<equals> =\s?)(?P<value>.*)")
@@ -213,6 +216,8 @@ class RecordRewriter:
     def lines(self, raw: Iterable[bytes], known: Sequence[int]) -> Iterator[str]:
         """Yield the lines of a text, in order, without names.
 
+        A line of bytes that are no text ends with `NO_TEXT`.
+
         Args:
             raw: its lines.
             known: True for each record that matches an event; unknown for records after the end.
@@ -235,8 +240,12 @@ class RecordRewriter:
                 number += 1
                 done.update(zip((piece.offset for piece in found.lines.pieces), self.rewrite(found.lines), strict=True))
             while waiting and all(offset in done for offset, *_ in waiting[0].parts):
-                yield waiting.popleft().with_texts(done)
-        yield from (line.with_texts(done) for line in waiting)
+                yield self._whole(waiting.popleft(), done)
+        yield from (self._whole(line, done) for line in waiting)
+
+    @staticmethod
+    def _whole(line: TextLine, done: dict[int, str]) -> str:
+        return line.with_texts(done) + NO_TEXT * is_no_text(line.raw)
 
     def _outside(self, found: OutsideLine) -> str:
         """Return a line that belongs to no record: blank, the heading or the separator of a tool, or withheld."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from forensics.inventory.evidence import FORBIDDEN
 from forensics.report import loggers
 from forensics.report.collection import deciding
 from forensics.report.examined import ended_logs, missing_members, outermost, unread
@@ -66,8 +67,11 @@ def meanwhile(report: Report) -> str:
 
 
 def _copies(report: Report) -> Iterator[str]:
-    """Ask for what is damaged to be copied again: an archive, or else the files themselves."""
-    faulty = {f["path"] for f in unread(report.case["source_files"])} | {c["process_id"] for c in report.coverage if c["kind"] == "damaged"}
+    """Ask for what is damaged to be copied again (an archive, or else the files themselves), and for permission to read what is not."""
+    files = {f["path"]: f["note"] for f in unread(report.case["source_files"])}
+    if closed := sorted(path for path, note in files.items() if note == FORBIDDEN):
+        yield f"{and_more(closed, 3)}, as a user who may read {'it' if len(closed) == 1 else 'them'} (permission denied)"
+    faulty = files.keys() - set(closed) | {c["process_id"] for c in report.coverage if c["kind"] == "damaged"}
     if whole := outermost(faulty):
         yield f"{and_more(whole, 3)} again from {'its' if len(whole) == 1 else 'their'} source: {'this copy is' if len(whole) == 1 else 'these copies are'} damaged"
 

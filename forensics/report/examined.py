@@ -9,6 +9,8 @@ from datetime import timedelta
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from forensics.failures import NOT_ALLOWED
+from forensics.inventory.evidence import FORBIDDEN
 from forensics.report.document import Block, Code, Para
 from forensics.report.loggers import snippets
 from forensics.report.resources import and_more
@@ -33,7 +35,7 @@ EXPECTED = (
 )
 #: Reasons why nothing was examined, by code.
 _WHY = {
-    "no_files": "No log was read{read}.",
+    "no_files": "No log was read{unread}.",
     "no_records": "No line of the {files}{read} has a known layout: describe it with `--layout`; `forensics sql source_file` lists the files. "
     "For messages without their times and loggers: `forensics explain - < FILE`.",
     "not_kafka": "{is_none} from a logger of Kafka. `forensics explain - < FILE` also finds messages inside other text.",
@@ -281,7 +283,11 @@ def _is_member(c: Row) -> bool:
 def why_not_examined(report: Report) -> str:
     """Return in a sentence or two why nothing was examined."""
     facts = report.examined
+    files = report.case["source_files"]
+    notes = [f"{f['path']}: {f['note']}" if f.get("note") else str(f["path"]) for f in files]
+    closed = any(f.get("note") == FORBIDDEN for f in files)
     values: dict[str, Any] = {
+        "unread": (f" ({and_more(notes, 3)})" if notes else ": there are no files") + f". {NOT_ALLOWED.removesuffix('.')}" * closed,
         "files": count(facts["files"], "file"),
         "records": count(facts["records"], "record"),
         "none": f"none of the {count(facts['records'], 'record')} shows" if facts["records"] != 1 else "the only record does not show",
@@ -290,9 +296,7 @@ def why_not_examined(report: Report) -> str:
         "only": "the log of one process" if facts["owners"] == 1 else f"one log for each of {count(facts['groups'], 'group')}",
         "owned": and_more(sorted({o["group_id"] for o in report.ownership if o.get("group_id")})),
         "known": _named(report),
-        "read": f" ({and_more(read, 3)})"
-        if (read := [f["path"] for f in report.case["source_files"] if f.get("status", "read") == "read" or not facts["files"]])
-        else ": there are no files",
+        "read": f" ({and_more([f['path'] for f in files if f.get('status', 'read') == 'read'], 3)})",
     }
     read_from = f"{values['files']}{values['read']}"
     values["is_none"] = f"None of the {values['records']} in {read_from} is" if facts["records"] != 1 else f"The only record in {read_from} is not"

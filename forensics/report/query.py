@@ -40,6 +40,7 @@ _VIEW = re.compile(r"\s*CREATE OR REPLACE TEMPORARY VIEW\s+`?(\w+)", re.IGNORECA
 #: What `--unrestricted` means, for errors and help.
 UNRESTRICTED = "it can then read and write every file that you can, and on Spark run programs"
 _FIX = f"For SQL that you trust, `--unrestricted` runs it as it is: {UNRESTRICTED}."
+_VIEWS = "`forensics sql --list` lists the views and rules."
 #: Messages of Sail, and how they are reported to the reader.
 _SAIL = (
     (
@@ -147,6 +148,9 @@ def own(expression: str, file: Path | None, *, guard: read_only.Guard | None = N
 def _accepted(statement: Statement, guard: read_only.Guard) -> Statement:
     try:
         return replace(statement, text=guard.accept(statement.text), original=statement.text)
+    except read_only.NoView as e:
+        found = re.search(rf"(?<!\w){re.escape(e.name)}(?!\w)", statement.text, re.IGNORECASE)
+        raise UsageError(f"There is no view `{e.name[:200]}`.", where=statement.place(found.start() if found else 0), fix=e.fix or _VIEWS) from e
     except read_only.Refused as e:
         where = statement.place(0 if e.at is None else e.at)
         raise UsageError(

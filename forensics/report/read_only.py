@@ -117,6 +117,14 @@ class Refused(Exception):  # noqa: N818  (the caller makes an error of it, which
         self.why, self.fix, self.at = why, fix, at
 
 
+class NoView(Refused):
+    """A statement that names no view of the case, such as a misspelt one."""
+
+    def __init__(self, name: str, fix: str) -> None:
+        super().__init__(f"there is no view `{name[:200]}`", fix)
+        self.name = name
+
+
 class Guard:
     """Accepts the statements of one session, which may read the views and variables that earlier ones have created."""
 
@@ -246,7 +254,7 @@ class Guard:
         known = self._views | {view.name.lower() for view in view_files.views().values()} | set(TABLES)
         if name.lower() not in known:
             public = [view.name for view in view_files.views().values() if view.kind == "public"]
-            raise Refused(f"there is no view `{name[:200]}`", did_you_mean(name, public, "") or did_you_mean(name, known, ""))
+            raise NoView(name, did_you_mean(name, public, "") or did_you_mean(name, known, ""))
 
 
 def _check_function(call: Any) -> None:  # noqa: ANN401  (sqlglot's types are imported late)

@@ -255,7 +255,7 @@ def scope(report: Report, names: Names, shown_stories: Sequence[Story]) -> str:
     examined = (report.examined["from_ts"], report.examined["to_ts"]) if report.examined["from_ts"] else report.extent or (None, None)
     lo, hi = (min(moments), max(moments)) if moments else examined
     when = f", {lo.astimezone(report.zone):%-d %b %Y} {between(lo, hi, report.zone)} {zone_names(report)}" if lo else ""
-    text = f"{and_more(groups, 3) or 'no group'}{when} ({', '.join(read) or 'no process'})"
+    text = f"{and_more(groups, 3) or 'no Kafka group found'}{when}" + f" ({', '.join(read)})" * bool(read)
     # The title has these already.
     is_in_title = (
         any(s["verdict"] == "proved" and s["kind"] == "work" for s in report.split_brain)
@@ -425,13 +425,16 @@ def _errors(report: Report, clock: Clock) -> Iterator[tuple[str, str]]:
 
 def foot(report: Report, clock: Clock) -> Table:
     sure = brief.how_sure(report) or (basis(report, clock, but=False) if report.examined["examined"] else "")
-    more = ["`forensics report --full`", "`forensics timeline`"]
-    more += [f"`forensics show {f['finding_id']}`" for f in report.findings[:1]]
+    if is_without_kafka(report):  # there is nothing else to show
+        more = ["`forensics sql source_file`", *["`forensics explain - < FILE`"] * bool(report.examined["files"])]
+    else:
+        more = ["`forensics report --full`", "`forensics timeline`", *(f"`forensics show {f['finding_id']}`" for f in report.findings[:1])]
+        more.append("`-o report.html`")
     notes = sum(f["severity"] == "note" for f in report.findings)
     rows = (
         ("Sure", sure),
         ("Missing", brief.missing(report, clock)),
-        ("More", " | ".join([*more, "`-o report.html`"])),
+        ("More", " | ".join(more)),
         ("Hidden", f"{count(notes, 'note')}: `--notes`" * bool(notes)),
     )
     return Table(_LABELLED, tuple(row for row in rows if row[1]))

@@ -236,6 +236,9 @@ def test_lost_ranges_have_their_bytes_and_lines_and_a_cut_record_is_only_counted
         (LINES[3].split(" (")[0], (4, "cut_end")),
         ("[2026-01-01 00:00:03,000] INFO ProducerConfig values: \n\tacks = -1\n\tbatch.size = 16", (6, "cut_end")),
         ("[2026-01-01 00:00:03,000] INFO ProducerConfig values: \n\tacks = -1\n", (5, "cut_end")),
+        ("[2026-01-01 00:00:03,000] INFO ProducerConfig values: \n\tacks = -1\n\tbatch.si", (6, "cut_end")),
+        ("[2026-01-01 00:00:03,000] INFO ProducerConfig values: \n\tacks = -1\n\t", (6, "cut_end")),
+        ("[2026-01-01 00:00:03,000] INFO ProducerConfig values: \n", (4, "cut_end")),
         ("[2026-01-01 00:00:03,000] INFO ProducerConfig values: \n\tacks = -1\n (org.apache.kafka.clients.producer.ProducerConfig:370)\n", None),
     ],
 )
@@ -248,6 +251,29 @@ def test_a_log_that_ends_inside_a_record_is_cut(end, lost, alone, tmp_path):
     found = [(x["from_line"] + 3 * alone, x["why"]) for r in reading.ranges for x in r["lost"]]
     assert found == ([lost] if lost else [])
     assert [("ends inside a record" in (e.note or "")) for e in reading.evidence] == [lost is not None]
+
+
+HEAD = "2026-01-01 00:00:0{},000 INFO org.apache.kafka.clients.consumer.ConsumerConfig - "
+SETTINGS = HEAD.format(5) + "ConsumerConfig values: \n\tallow.auto.create.topics = true\n\tauto.commit"
+JOINED = "".join(HEAD.format(n) + f"[Consumer clientId=c, groupId=g] Successfully joined group with generation {n}\n" for n in range(4))
+
+
+@pytest.mark.parametrize(
+    ("text", "is_cut"),
+    [
+        (JOINED + SETTINGS, True),
+        (JOINED + SETTINGS + " = 1\n\n" + JOINED + SETTINGS, True),
+        (JOINED + SETTINGS + " = 1\n\n", False),
+        (JOINED + SETTINGS + " = 1\n" + JOINED + SETTINGS + " = 1\n", False),  # a tool removed blank lines
+        (JOINED + 2 * (HEAD.format(5) + "ConsumerConfig values: \n"), False),  # a selection of lines
+    ],
+    ids=["cut", "cut after a whole one", "whole", "without blank lines", "first lines only"],
+)
+@pytest.mark.parametrize("before", ["", "connect-1  | "], ids=["plain", "compose"])
+def test_settings_are_whole_with_the_blank_line_after_them(text, is_cut, before, tmp_path):
+    (tmp_path / "connect.log").write_text("".join(before + line for line in text.splitlines(keepends=True)))
+    (e,) = find_evidence([tmp_path])
+    assert ("ends inside a record" in (e.note or "")) is is_cut
 
 
 def test_bytes_that_are_no_text_are_told(tmp_path):

@@ -25,6 +25,7 @@ from forensics.case import views
 from forensics.case.ingestion import ingest
 from forensics.catalogue.patterns import load
 from forensics.errors import EvidenceError, UsageError
+from forensics.inventory.inventory import find_evidence
 from forensics.offsets_topic.replica_placement import group_partition
 from forensics.redact.copying import redact
 from forensics.redact.pseudonyms import Pseudonyms
@@ -514,6 +515,22 @@ def test_what_is_cut_off_is_cut_off_in_the_copy(tmp_path: Path) -> None:
     assert [(r["event"], r["line"]) for r in read([tmp_path / "in"], broken=True).events] == [
         (r["event"], r["line"]) for r in read([tmp_path / "out"], broken=True).events
     ]
+
+
+def test_damage_is_said_and_is_the_same_damage_in_the_copy(tmp_path: Path) -> None:
+    logs = written(tmp_path / "in", app_log=[*joined("c-1", "orders", "payments"), *joined("c-2", "orders", "payments")])
+    data = (logs / "app.log").read_bytes()
+    end = data.index(b"\n") + 1
+    garbage = b"\xff\x01 orders \x80\n" * 3
+    (logs / "app.log").write_bytes(data[:end] + garbage + bytes(40) + data[end:].rstrip() + b"\n")
+    summary = redact(logs, tmp_path / "out")
+    notes = {part: e.fault for part in ("in", "out") for e in find_evidence([tmp_path / part])}
+    assert summary.faults == [("app.log", notes["in"])]
+    assert "3 lines of bytes that are no text, the first is line 2" in notes["in"]
+    assert [part.split(" (")[0] for part in notes["out"].split("; ")] == [part.split(" (")[0] for part in notes["in"].split("; ")]
+    copy = next((tmp_path / "out").rglob("*.log")).read_bytes()
+    assert b"orders" not in copy
+    assert copy.count(b"\n") == (logs / "app.log").read_bytes().count(b"\n")
 
 
 def test_nothing_to_copy_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:

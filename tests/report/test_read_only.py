@@ -243,6 +243,21 @@ def test_no_engine_starts_for_refused_sql_and_the_error_says_what_lifts_it(tmp_p
             assert "--unrestricted" in done.exception.fix
 
 
+@pytest.mark.parametrize(
+    ("statement", "what", "column", "fix"),
+    [
+        ("SELECT * FROM ownershp", "There is no view `ownershp`.", 15, "Did you mean `ownership`?"),
+        ("SELECT 'findings' FROM finding WHERE EXISTS (SELECT 1 FROM Findings)", "There is no view `Findings`.", 9, "Did you mean `finding`?"),
+        ("DESCRIBE zzz", "There is no view `zzz`.", 10, "`forensics sql --list` lists the views and rules."),
+    ],
+)
+def test_a_misspelt_view_is_named_with_the_nearest_and_its_place(statement: str, what: str, column: int, fix: str) -> None:
+    with pytest.raises(UsageError) as said:
+        query.own(statement, None)
+    assert (said.value.what, said.value.why, said.value.fix) == (what, "", fix)
+    assert said.value.where == f"-e, line 1, column {column}"
+
+
 def test_unrestricted_sql_is_not_looked_at() -> None:
     assert [s.text for s in query.own("TABLE text.`/etc/passwd`; SET a = 1", None, unrestricted=True)] == ["TABLE text.`/etc/passwd`", "SET a = 1"]
 

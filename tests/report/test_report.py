@@ -20,6 +20,7 @@ from made_case import HOSTILE, T0, at, finding, generation, incident, made, owne
 
 from forensics.catalogue.patterns import load
 from forensics.errors import CaseError, UsageError
+from forensics.inventory.evidence import FORBIDDEN
 from forensics.report import brief, collect, content, json_form, localize, loggers, markdown, model, text
 from forensics.report.document import Heading, Lines, Table
 from forensics.report.names import Names
@@ -686,7 +687,7 @@ CLIENTS = [p for p in rows()["process"] if p["role"] != "broker"]
     ("views", "why", "said"),
     [
         (nothing(source_file=[]), "no_files", "No log was read: there are no files."),
-        (nothing(source_file=[rows()["source_file"][0] | {"status": "skipped", "note": "binary"}]), "no_files", f"No log was read ({PATH})."),
+        (nothing(source_file=[rows()["source_file"][0] | {"status": "skipped", "note": "binary"}]), "no_files", f"No log was read ({PATH}: binary)."),
         (nothing(source_file=[rows()["source_file"][0] | {"records": 0}]), "no_records", f"No line of the 1 file ({PATH}) has a known layout"),
         (nothing(), "not_kafka", f"None of the 10 records in 1 file ({PATH}) is from a logger of Kafka"),
         (
@@ -751,6 +752,16 @@ def test_nothing_to_judge_is_no_all_clear(views: dict, why: str, said: str) -> N
         assert rest in as_text(60, views)
         assert rest in markdown.render(content.compose(report))
         assert "admin/loggers/org.apache.kafka.connect?scope=cluster" in render.render(report)
+
+
+def test_what_nobody_may_read_is_asked_for_as_such_and_not_as_a_damaged_copy() -> None:
+    closed = rows()["source_file"][0] | {"path": "w9/connect.log", "status": "unreadable", "note": FORBIDDEN, "records": None}
+    first = flat(text.as_text(content.first_screen(made(nothing(source_file=[closed]))), 120))
+    assert "No log was read (w9/connect.log: permission denied). Run the command again as a user who may read the file" in first
+    assert "More `forensics sql source_file`" in first
+    assert "timeline" not in first
+    asked = list(collect.rows(made({**rows(), "source_file": [*rows()["source_file"], closed]}), []))
+    assert [text for text in asked if "w9" in text] == ["w9/connect.log, as a user who may read it (permission denied)"]
 
 
 def test_share_groups_have_no_owners_to_compare() -> None:
