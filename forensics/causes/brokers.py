@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
-from forensics.causes.clocks import Clocks
 from forensics.causes.trouble import Trouble
+from forensics.clocks.offsets import Clocks
 from forensics.relations.by_key import ByKey
 from forensics.relations.missing import between, events_of, first, greatest, least, minus, names, plus, proof_events, there, up_to
 

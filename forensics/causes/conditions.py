@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
-from forensics.causes.clocks import Clocks
 from forensics.causes.doubt import Doubt
 from forensics.causes.states import Condition, End
+from forensics.clocks.offsets import Clocks
 from forensics.relations.by_key import ByKey, InTime
 from forensics.relations.missing import between, first, greatest, least, minus, plus, there, up_to
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from forensics.causes.clocks import Clocks
+from forensics.clocks.offsets import Clocks
 from forensics.relations.by_key import ByKey
 from forensics.relations.missing import there
 

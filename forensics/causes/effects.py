@@ -12,10 +12,10 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from forensics.causes.clocks import Clocks
 from forensics.causes.facts import Occurrence, occurrences
 from forensics.causes.keys import Key, keys
 from forensics.causes.spans import Spans
+from forensics.clocks.offsets import Clocks
 from forensics.relations.by_key import ByKey
 from forensics.relations.missing import between, first, greatest, latest_first, minus, plus, up_to
 

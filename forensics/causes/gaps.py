@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
-from forensics.causes.clocks import Clocks
 from forensics.causes.generations import BEGAN
 from forensics.causes.parts import Part, parts
+from forensics.clocks.offsets import Clocks
 from forensics.relations.by_key import ByKey, InTime
 from forensics.relations.missing import first, latest_first, minus, plus, up_to
 

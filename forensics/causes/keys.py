@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.dataset as ds
 
-from forensics.causes.clocks import Clocks
+from forensics.clocks.offsets import Clocks
 from forensics.relations.by_key import ByKey
 from forensics.relations.missing import between, first, greatest, least, minus, plus
 

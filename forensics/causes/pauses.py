@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from forensics.causes.brokers import broker_name
-from forensics.causes.clocks import Clocks
 from forensics.causes.trouble import Trouble
+from forensics.clocks.offsets import Clocks
 from forensics.relations.by_key import ByKey
 from forensics.relations.missing import between, minus, names, plus
 

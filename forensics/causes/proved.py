@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from forensics.causes.clocks import Clocks
 from forensics.causes.trouble import Trouble
+from forensics.clocks.offsets import Clocks
 from forensics.relations.by_key import ByKey
 from forensics.relations.missing import first, greatest, least, minus, names, proof_events
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow.dataset as ds
 
-from forensics.causes.clocks import Clocks
 from forensics.causes.trouble import Trouble
+from forensics.clocks.offsets import Clocks
 from forensics.relations.by_key import ByKey
 from forensics.relations.missing import first, greatest, minus, there
 
