@@ -104,7 +104,7 @@ _SETTLED = """async () => {
     await new Promise((done) => setTimeout(done, 50));  // Bokeh draws this long after the last request
     await frames();
     clearTimeout(window.page.later);
-    window.page.remember();
+    window.page.rest();
 }"""
 
 
@@ -302,44 +302,115 @@ def test_an_address_brings_back_filters_zoom_and_lines(opened: Callable[..., Pag
     assert of_bar.locator("#lines-title").inner_text() == "partition lab-0 in w2"
 
 
-def test_dragging_moves_and_zooms_and_the_brush_works(opened: Callable[..., Page]) -> None:
+def drag(page: Page, begin: tuple[float, float], to_x: float, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.down(key)
+    page.mouse.move(*begin)
+    page.mouse.down()
+    page.mouse.move(to_x, begin[1], steps=6)
+    page.mouse.up()
+    for key in keys:
+        page.keyboard.up(key)
+    settle(page)
+
+
+def test_a_drag_zooms_and_the_brush_works(opened: Callable[..., Page]) -> None:
     page = opened()
     shown = "() => window.page.timeline.shown"
-    page.locator("#zoom-in").click()
-    settle(page)
     before = page.evaluate(shown)
     x, y = place(page, "overlap", 0)
-    page.mouse.move(x, y + 60)
-    page.mouse.down()
-    page.mouse.move(x + 150, y + 60, steps=6)
-    page.mouse.up()
-    settle(page)
-    after = page.evaluate(shown)
-    assert after[0] < before[0]
-    assert after[1] - after[0] == pytest.approx(before[1] - before[0], rel=1e-6)
-    page.get_by_role("button", name="Drag to zoom").click()
-    x, y = place(page, "overlap", 0)
-    page.mouse.move(x - 100, y + 60)
-    page.mouse.down()
-    page.mouse.move(x + 100, y + 60, steps=6)
-    page.mouse.up()
-    settle(page)
+    drag(page, (x - 100, y + 60), x + 100)
     zoomed = page.evaluate(shown)
-    assert zoomed[1] - zoomed[0] < (after[1] - after[0]) / 2
+    assert before[0] < zoomed[0] < zoomed[1] < before[1]
+    assert zoomed[1] - zoomed[0] < (before[1] - before[0]) / 2
     assert "t=" in page.evaluate("location.hash")
     page.locator("#figure-overview").scroll_into_view_if_needed()
     box = page.locator("#figure-overview").bounding_box()
     assert box
-    page.mouse.move(box["x"] + 300, box["y"] + 20)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 600, box["y"] + 20, steps=6)
-    page.mouse.up()
-    settle(page)
-    brushed = page.evaluate(shown)
-    assert brushed != zoomed
+    drag(page, (box["x"] + 300, box["y"] + 20), box["x"] + 600)
+    assert page.evaluate(shown) != zoomed
     page.locator("#zoom-all").click()
     settle(page)
     assert "t=" not in page.evaluate("location.hash")
+
+
+def test_a_drag_with_shift_selects_a_time_and_shows_its_sums(opened: Callable[..., Page]) -> None:
+    page = opened()
+    page.locator("#zoom-all").click()
+    settle(page)
+    shown = page.evaluate("() => window.page.timeline.shown")
+    sums = page.locator("#sums-text")
+    assert sums.inner_text().startswith("In sight, ")
+    x, y = place(page, "overlap", 0)
+    drag(page, (x - 60, y + 60), x + 60, "Shift")
+    assert page.evaluate("() => window.page.timeline.shown") == shown, "a selection does not zoom"
+    whole = "two owners for at least 1.10 s (orders-2), both working for at least 990 ms; possible: up to 1.20 s · "
+    assert sums.inner_text().startswith("Selected, 10:0")
+    assert whole in sums.inner_text()
+    begin, end = page.evaluate("() => window.page.selected")
+    assert begin < at(59.9).timestamp() * 1000 < at(61.3).timestamp() * 1000 < end
+    selected = page.evaluate("location.hash")
+    assert "s=" in selected
+    assert opened(fragment=selected).locator("#sums-text").inner_text() == sums.inner_text()
+    page.locator("#sums-zoom").click()
+    settle(page)
+    assert page.evaluate("() => window.page.timeline.shown") == pytest.approx([begin, end], abs=1)
+    page.locator("#figures").focus()
+    page.keyboard.press("Escape")
+    settle(page)
+    assert sums.inner_text().startswith("In sight, ")
+    page.keyboard.press("n")
+    page.keyboard.press("m")
+    assert page.evaluate("() => window.page.selected") == page.evaluate("() => window.page.scene.overlaps[0].possible")
+    assert whole in page.locator("#chosen").inner_text(), "it is read aloud"
+
+
+#: Times in seconds: what is drawn of one resource, a span, and what is certain, possible and certainly worked in it.
+_SUMS = (
+    ([{"possible": [0, 10], "there": [2, 8], "least": 6}], [0, 10], (6, 10, 0)),
+    ([{"possible": [0, 10], "there": [2, 8], "least": 6}], [5, 20], (3, 5, 0)),
+    ([{"possible": [0, 10], "there": [2, 8], "least": 6}], [20, 30], (0, 0, 0)),
+    # Of a time with bounds, what does not fit outside of the span is in it.
+    ([{"possible": [0, 10], "least": 9, "most": 9.5}], [0, 10], (9, 9.5, 0)),
+    ([{"possible": [0, 10], "least": 9, "most": 9.5}], [5, 20], (4, 5, 0)),
+    ([{"possible": [0, 10], "least": 4}], [5, 20], (0, 5, 0)),
+    # Several pairs of owners, or incidents, share a time.
+    ([{"possible": [0, 10], "there": [0, 10], "least": 10}, {"possible": [5, 15], "there": [5, 15], "least": 10}], [0, 20], (15, 15, 0)),
+    ([{"possible": [0, 10], "least": 9}, {"possible": [0, 10], "least": 9}], [0, 20], (9, 10, 0)),
+    ([{"possible": [0, 10], "least": 9}, {"possible": [10, 20], "least": 9}], [0, 20], (18, 20, 0)),
+    ([{"possible": [0, 10], "there": [1, 9], "least": 8, "work": [4, 4], "working": 0.5}], [0, 20], (8, 10, 0.5)),
+)
+
+
+@pytest.mark.parametrize(("drawn", "span", "expected"), _SUMS)
+def test_sums_of_a_span_are_certain_or_possible_and_count_a_time_once(opened: Callable[..., Page], drawn: list, span: list, expected: tuple) -> None:
+    page = opened()
+    overlaps = [{"there": None, "work": None, "least": 0, "working": 0, "most": None, "kind": "work", "processes": [0], "row": 0} | o for o in drawn]
+    found = page.evaluate(
+        "([overlaps, [from, to]]) => { const { scene } = window.page; scene.overlaps = overlaps; const { two } = scene.sums(from, to); return [two.least, two.most, two.working]; }",
+        [overlaps, span],
+    )
+    assert found == pytest.approx(expected)
+
+
+def test_a_cursor_shows_its_time_across_all_lanes(opened: Callable[..., Page]) -> None:
+    page = opened()
+    x, y = place(page, "overlap", 0)
+    page.mouse.move(x + 150, y + 60)
+    page.wait_for_selector("#label:not([hidden])")
+    settle(page)
+    time = page.evaluate("() => window.page.timeline.doc.get_model_by_name('cursor').location")
+    assert page.locator("#label .at").inner_text() == page.evaluate("(t) => window.page.scene.time(t)", time)
+    lines = page.evaluate(
+        """() => ["causes", "lanes", "tracks", "overview"].map((name) => {
+            const view = Bokeh.index.find_one(window.page.timeline.plots[name]);
+            const drawn = view.canvas_view.overlays.canvas;
+            const x = Math.round(view.frame.x_scale.compute(window.page.timeline.doc.get_model_by_name("cursor").location) * devicePixelRatio);
+            const data = drawn.getContext("2d").getImageData(x - 2, 0, 5, drawn.height).data;
+            return data.filter((v, i) => i % 4 === 3 && v > 0).length > 5;
+        })"""
+    )
+    assert lines == [True] * 4
 
 
 def test_the_keyboard_does_what_the_mouse_does(opened: Callable[..., Page]) -> None:
@@ -347,10 +418,9 @@ def test_the_keyboard_does_what_the_mouse_does(opened: Callable[..., Page]) -> N
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "brief"
-    page.locator("#zoom-all").click()
+    assert page.evaluate("document.activeElement.id") == "figures", "the timeline is one Tab away"
+    page.keyboard.press("0")
     settle(page)
-    page.locator("#figures").focus()
     whole = page.evaluate("() => window.page.timeline.shown")
     for key in ("+", "+", "ArrowRight"):
         page.keyboard.press(key)
@@ -421,6 +491,25 @@ def test_a_phone_shows_all_of_it_without_scrolling_sideways(opened: Callable[...
     page.touchscreen.tap(x, y)
     page.wait_for_selector("#lines:not([hidden])")
     assert page.locator("#lines-title").inner_text() == "Two owners of task orders-2: w2 and w1"
+
+
+#: What can be chosen and is smaller than 24 px; a box in a label is as large as the label.
+_SMALL = """() => [...document.querySelectorAll("a:not(.skip), button, summary, input:not(label input), select, label")].filter((e) => {
+    const { width, height } = e.getBoundingClientRect();
+    return width && height && (width < 24 || height < 24);
+}).map((e) => e.outerHTML.slice(0, 120))"""
+
+
+def test_a_finger_finds_everything_on_a_phone(opened: Callable[..., Page]) -> None:
+    page = opened(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    assert page.evaluate(_SMALL) == []
+    page.evaluate("() => { for (const fold of document.querySelectorAll('details')) fold.open = true; window.page.read('f-f-split-brain-task'); }")
+    settle(page)
+    assert page.locator("#lines-list a").first.is_visible()
+    assert page.evaluate(_SMALL) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    heights = page.evaluate("() => window.page.timeline.hits.lanes.filter((h) => h.what === 'bar').map((h) => h.bottom - h.top)")
+    assert min(heights) > 21, "with the space around them, 24 px"
 
 
 def test_a_phone_shows_verdict_impact_and_the_next_step_without_a_tap(opened: Callable[..., Page]) -> None:

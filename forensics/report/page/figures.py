@@ -51,10 +51,19 @@ def document() -> dict[str, Any]:
     They are the same on every page, and Bokeh takes most of a page's time to make them.
     """
     from bokeh.document import Document
-    from bokeh.models import Range1d
+    from bokeh.models import CrosshairTool, Range1d
+    from bokeh.models.annotations import BoxAnnotation, Span
 
     time = Range1d(start=0, end=1, name="time")
     figures = [_upper("causes", time, 90), _upper("lanes", time, 420), _upper("tracks", time, 160), _overview(time)]
+    # One cursor and one selection for all of them, on the layer that is drawn without the rest.
+    cursor = Span(dimension="height", level="overlay", line_dash="dotted", line_width=1, name="cursor")
+    selected = BoxAnnotation(
+        left=0, right=0, level="overlay", visible=False, editable=True, resizable="x", movable="none", fill_alpha=0.12, name="selected"
+    )
+    for plot in figures:
+        plot.add_tools(CrosshairTool(dimensions="height", overlay=cursor))
+        plot.add_layout(selected)
     whole = Document(title="")
     for plot in figures:
         whole.add_root(plot)
@@ -62,12 +71,13 @@ def document() -> dict[str, Any]:
 
 
 def _upper(name: str, time: Any, height: int) -> Figure:  # noqa: ANN401  (a Bokeh model)
-    from bokeh.models import BoxZoomTool, FixedTicker, PanTool, WheelZoomTool
+    from bokeh.models import BoxSelectTool, BoxZoomTool, FixedTicker, WheelZoomTool
+    from bokeh.models.annotations import BoxAnnotation
 
     plot = _figure(name, time, height, axis="above" if name == "causes" else "below")
     plot.add_tools(
-        PanTool(dimensions="width", name=f"{name}-pan"),
-        BoxZoomTool(dimensions="width", name=f"{name}-box"),
+        BoxZoomTool(dimensions="width", name=f"{name}-zoom"),
+        BoxSelectTool(dimensions="width", renderers=[], continuous=True, overlay=BoxAnnotation(fill_alpha=0, line_alpha=0), name=f"{name}-select"),
         WheelZoomTool(dimensions="width", modifiers="ctrl", name=f"{name}-wheel"),
     )
     plot.xaxis.visible = name == "causes"

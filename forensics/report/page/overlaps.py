@@ -51,6 +51,9 @@ def find(report: Report, styles: ProcessStyles, bars: Mapping[str, Bar], place: 
                 work=work,
                 label=_label(s),
                 short=_short(s),
+                least=_least(s),
+                working=(s["certain_ms"] or 0) if s["verdict"] == "proved" and s["kind"] == "work" else 0,
+                most=None,
                 anchor=anchor_of.get(ids, anchors.overlap(s)) if ids else anchors.overlap(s),
                 owners=(s["ownership_a"], s["ownership_b"]),
                 processes=(styles.number(s["process_a"]), styles.number(s["process_b"])),
@@ -79,6 +82,9 @@ def without_owner(report: Report, bars: Mapping[str, Bar], place: Mapping[Key, t
             work=None,
             label=f"no owner for at least {least}; possible: {limit}" if least else f"perhaps no owner, {limit}",
             short=f"no owner {least}" if least else "perhaps no owner",
+            least=gap["unowned_ms"] or 0,
+            working=0,
+            most=gap["unowned_hi_ms"],
             anchor=anchors.absence(gap),
             owners=(),
             processes=(),
@@ -106,6 +112,13 @@ def _short(s: Row) -> str:
     if s["kind"] == "work":
         return f"both working {span(s['certain_ms'], up=False)}" if s["certain_ms"] else f"overlap {span(s.get('there_certain_ms'), up=False)}"
     return f"{'both holding' if s['kind'] == 'held' else 'overlap'} {span(s['certain_ms'], up=False)}"
+
+
+def _least(s: Row) -> float:
+    """Return how long both certainly existed, in milliseconds."""
+    if s["verdict"] != "proved":
+        return 0
+    return (s.get("there_certain_ms") if s["kind"] == "work" else s["certain_ms"]) or 0
 
 
 def _findings(report: Report) -> dict[tuple[str, ...], str]:

@@ -28,7 +28,7 @@ _MAX_CARDS = 40
 _CODE = re.compile(r"`([^`\n]+)`")
 TITLE = "Kafka group forensics"
 #: The page's own script, in the order in which its parts need each other.
-_SCRIPTS = ("unpack", "words", "address", "theme", "scene", "boxes", "timeline", "lines", "pointer", "controls", "main")
+_SCRIPTS = ("unpack", "words", "address", "theme", "scene", "sums", "boxes", "timeline", "lines", "pointer", "controls", "main")
 
 
 def render(report: Report, more: CaseRows | None = None) -> str:
@@ -77,7 +77,9 @@ def render(report: Report, more: CaseRows | None = None) -> str:
             still=picture,
             not_drawn=not_drawn,
             carried=(len(lines.lines), more.total),
-            islands=[(names.process(r), [names.process(p) for p in members]) for r, members in reference.islands.items()],
+            islands=[
+                (names.process(r), [names.process(p) for p in members]) for r, members in sorted(reference.islands.items(), key=lambda i: -len(i[1]))
+            ],
             split_brain=split_brain,
             sections=sections,
             notes=sum(1 for part in sections if part.severity == "note" for _ in part.all),

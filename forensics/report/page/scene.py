@@ -53,6 +53,9 @@ class Overlap:
         work: both certainly worked; None if that is not shown.
         label: the layers in words.
         short: the most severe of these layers.
+        least: how long both existed, or it had no owner, for certain, in milliseconds.
+        working: how long both certainly worked.
+        most: how long it may have had no owner; None: as long as `possible`.
         anchor: address of its description.
         owners: IDs of the two ownerships; empty without an owner.
         processes: numbers of their styles.
@@ -68,6 +71,9 @@ class Overlap:
     work: Span | None
     label: str
     short: str
+    least: float
+    working: float
+    most: float | None
     anchor: str
     owners: tuple[str, ...]
     processes: tuple[int, ...]

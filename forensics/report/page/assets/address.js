@@ -1,9 +1,9 @@
-// The address keeps what is asked for and what is in sight: `#f-12ab&g=GROUP&p=PROCESS&r=TEXT&t=FROM~TO`. Only the fragment changes: no server is asked.
+// The address keeps what is asked for and what is in sight: `#f-12ab&g=GROUP&p=PROCESS&r=TEXT&t=FROM~TO&s=FROM~TO`. Only the fragment changes: no server is asked.
 
 const Address = {
   read() {
     const [anchor, ...pairs] = location.hash.replace(/^#/, "").split("&");
-    const found = { anchor: anchor.includes("=") ? "" : anchor, groups: [], processes: [], resource: "", from: null, to: null };
+    const found = { anchor: anchor.includes("=") ? "" : anchor, groups: [], processes: [], resource: "", from: null, to: null, selected: null };
     if (anchor.includes("=")) pairs.unshift(anchor);
     for (const pair of pairs) {
       const [key, value = ""] = pair.split("=");
@@ -16,10 +16,9 @@ const Address = {
       if (key === "g") found.groups.push(text);
       if (key === "p") found.processes.push(text);
       if (key === "r") found.resource = text;
-      if (key === "t") {
-        const [from, to] = text.split("~").map((t) => Date.parse(t));
-        if (from < to) [found.from, found.to] = [from, to];
-      }
+      const [from, to] = text.split("~").map((t) => Date.parse(t));
+      if (key === "t" && from < to) [found.from, found.to] = [from, to];
+      if (key === "s" && from < to) found.selected = [from, to];
     }
     return found;
   },
@@ -30,6 +29,7 @@ const Address = {
     for (const p of wanted.processes) parts.push(`p=${encodeURIComponent(p)}`);
     if (wanted.resource) parts.push(`r=${encodeURIComponent(wanted.resource)}`);
     if (wanted.from !== null) parts.push(`t=${encodeURIComponent(`${iso(wanted.from)}~${iso(wanted.to)}`)}`);
+    if (wanted.selected) parts.push(`s=${encodeURIComponent(wanted.selected.map(iso).join("~"))}`);
     const hash = parts.length ? `#${parts.join("&")}` : "";
     if (hash !== location.hash) history.replaceState(null, "", hash || location.pathname + location.search);
   },

@@ -23,22 +23,21 @@ class Controls {
     document.getElementById("pan-right").addEventListener("click", () => this.pan(0.4));
     document.getElementById("zoom-all").addEventListener("click", () => timeline.showAll());
     for (const [id, by] of Object.entries({ "rows-before": -1, "rows-after": 1 })) document.getElementById(id).addEventListener("click", () => this.turn(by));
-    this.box = document.getElementById("drag-box");
-    // On a touch screen a drag scrolls the page.
-    const usual = matchMedia("(pointer: coarse)").matches ? "none" : "pan";
-    this.box.addEventListener("click", () => this.drag(this.box.getAttribute("aria-pressed") === "true" ? usual : "box"));
     timeline.doc.get_model_by_name("brush").active = true;
-    this.drag(usual);
+    // On a touch screen a drag scrolls the page.
+    const dragged = (e) => (e.pointerType === "touch" ? "none" : e.shiftKey ? "select" : "zoom");
+    document.getElementById("figures").addEventListener("pointerdown", (e) => this.drag(dragged(e)), { capture: true });
+    this.drag("zoom");
   }
 
-  // A drag on the figures moves them (pan), zooms into what it covers (box), or is left to the browser (none).
+  // A drag on the figures zooms into what it covers, selects it, or is left to the browser (none).
   drag(what) {
+    if (what === this.dragged) return;
+    this.dragged = what;
     for (const name of DRAWN) {
-      const tool = what === "none" ? null : this.timeline.doc.get_model_by_name(`${name}-${what}`);
-      this.timeline.plots[name].toolbar.active_drag = tool;
-      for (const kind of ["pan", "box"]) this.timeline.doc.get_model_by_name(`${name}-${kind}`).active = kind === what;
+      this.timeline.plots[name].toolbar.active_drag = what === "none" ? null : this.timeline.doc.get_model_by_name(`${name}-${what}`);
+      for (const kind of ["zoom", "select"]) this.timeline.doc.get_model_by_name(`${name}-${kind}`).active = kind === what;
     }
-    this.box.setAttribute("aria-pressed", String(what === "box"));
   }
 
   zoom(by) {
@@ -104,9 +103,10 @@ class Controls {
 
 const numbers = (text) => (text ? text.split(" ").map(Number) : []);
 
-// Keys of the timeline: arrows and A, D move in time, W, S zoom, up and down go from thing to thing, N and P to damage, Enter opens what is chosen.
+// Keys of the timeline: arrows and A, D move in time, W, S zoom, up and down go from thing to thing, N and P to damage, Enter opens what is chosen,
+// M selects its time, and Escape ends the selection.
 class Keys {
-  constructor(timeline, controls, choose, say, zoomTo) {
+  constructor(timeline, controls, choose, say, zoomTo, select) {
     const frame = document.getElementById("figures");
     frame.addEventListener("keydown", (e) => {
       if (e.ctrlKey || e.metaKey || e.altKey || e.target !== frame) return;
@@ -129,6 +129,8 @@ class Keys {
         ArrowDown: () => this.step(1),
         ArrowUp: () => this.step(-1),
         Enter: () => timeline.chosen && choose(timeline.chosen),
+        m: () => timeline.chosen && select(timeline.scene.extent(timeline.chosen.what, timeline.chosen.index)),
+        Escape: () => select(null),
       }[e.key];
       if (!does) return;
       e.preventDefault();

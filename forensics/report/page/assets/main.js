@@ -18,7 +18,12 @@ class Page {
     };
     this.say = say;
     new Pointer(this.timeline, document.getElementById("label"), (hit, y) => this.choose(hit, y));
-    new Keys(this.timeline, this.controls, (hit) => this.choose(hit), say, (span) => this.zoomTo(span));
+    new Keys(this.timeline, this.controls, (hit) => this.choose(hit), say, (span) => this.zoomTo(span), (span) => this.select(span));
+    this.box = doc.get_model_by_name("selected");
+    for (const end of ["left", "right", "visible"]) this.box.properties[end].change.connect(() => this.sum());
+    for (const name of DRAWN) this.timeline.plots[name].on_event("selectiongeometry", ({ geometry }) => this.select([geometry.x0, geometry.x1]));
+    document.getElementById("sums-zoom").addEventListener("click", () => this.timeline.show(...this.selected));
+    document.getElementById("sums-clear").addEventListener("click", () => this.select(null));
     this.timeline.seen = (drawn) => this.seen(drawn);
     Theme.dress(this.timeline.plots, doc);
     Theme.watch(() => {
@@ -52,7 +57,13 @@ class Page {
     const link = e.target.closest && e.target.closest("a[href^='#']");
     if (!link || e.ctrlKey || e.metaKey || e.shiftKey) return;
     const anchor = link.getAttribute("href").slice(1);
-    if (link.classList.contains("skip")) return;
+    if (link.classList.contains("skip")) {
+      e.preventDefault();
+      const figures = document.getElementById("figures");
+      figures.scrollIntoView({ block: "start" });
+      figures.focus({ preventScroll: true });
+      return;
+    }
     if (link.dataset.incident !== undefined) {
       e.preventDefault();
       this.openIncident(anchor);
@@ -110,6 +121,38 @@ class Page {
     const card = this.scene.cards[anchor];
     if (card && card.from !== null) this.zoomTo([card.from, card.to]);
     this.timeline.soon();
+  }
+
+  get selected() {
+    return this.box.visible ? [Math.min(this.box.left, this.box.right), Math.max(this.box.left, this.box.right)] : null;
+  }
+
+  // A span whose sums the reader wants to know; null: what is in sight.
+  select(span) {
+    if (!span) this.box.visible = false;
+    else {
+      const [left, right] = span.map((t) => Math.min(Math.max(t, this.scene.first), this.scene.last));
+      if (right > left) this.box.setv({ left, right, visible: true });
+    }
+    clearTimeout(this.later);
+    this.later = setTimeout(() => this.rest(), 300);
+    if (span) this.say(document.getElementById("sums-text").textContent);
+  }
+
+  // The sums of the selection, or of what is in sight.
+  sum() {
+    const { scene, timeline, selected } = this;
+    const [from, to] = selected || timeline.shown;
+    const alike = (row) => scene.rows.filter(([, , resource]) => resource === scene.rows[row][2]).length > 1;
+    const name = (row) => scene.rows[row][2] + (alike(row) ? ` of ${scene.groups[scene.rows[row][0]]}` : "");
+    document.getElementById("sums-text").textContent = `${selected ? "Selected" : "In sight"}, ${scene.time(from)} to ${scene.time(to)} (${spanWords(to - from)}): ${sumWords(scene.sums(from, to), name)}.`;
+    for (const button of ["sums-zoom", "sums-clear"]) document.getElementById(button).hidden = !selected;
+  }
+
+  // When nothing has been drawn for a while.
+  rest() {
+    this.sum();
+    this.remember();
   }
 
   // A third more on each side, and at least half a minute in all.
@@ -172,6 +215,7 @@ class Page {
     const wanted = Address.read();
     this.controls.set(wanted);
     if (wanted.from !== null) this.timeline.show(wanted.from, wanted.to);
+    if (wanted.selected) this.select(wanted.selected);
     this.anchor = wanted.anchor;
     if (!wanted.anchor) return;
     const there = this.scrollTo(wanted.anchor);
@@ -196,7 +240,7 @@ class Page {
     const { filter, groups, processes } = this.scene;
     const [from, to] = this.timeline.zoomed ? this.timeline.shown : [null, null];
     const names = (set, of) => [...set].map(of);
-    Address.write({ anchor: this.anchor, groups: names(filter.groups, (n) => groups[n]), processes: names(filter.processes, (n) => processes[n].id), resource: filter.resource, from, to });
+    Address.write({ anchor: this.anchor, groups: names(filter.groups, (n) => groups[n]), processes: names(filter.processes, (n) => processes[n].id), resource: filter.resource, from, to, selected: this.selected });
   }
 
   seen({ pages, page, merged }) {
@@ -214,7 +258,7 @@ class Page {
     document.getElementById("rows-after").disabled = page >= pages.length - 1;
     document.getElementById("rows").hidden = pages.length < 2;
     clearTimeout(this.later);
-    this.later = setTimeout(() => this.remember(), 300);
+    this.later = setTimeout(() => this.rest(), 300);
   }
 }
 

@@ -1,4 +1,4 @@
-// The pointer over a figure: a label of what is under it, and a click that opens its lines.
+// The pointer over a figure: a label with the time and what is under it, and a click that opens its lines.
 
 class Pointer {
   constructor(timeline, label, choose) {
@@ -21,9 +21,10 @@ class Pointer {
     const hit = this.timeline.at(name, e.x, e.y);
     const frame = document.getElementById(`figure-${name}`);
     frame.classList.toggle("over", Boolean(hit));
-    if (!hit) return this.hide();
-    const said = hit.what === "run" ? [`${number(hit.count)} ${hit.of}`, "too short to be drawn one by one: click to zoom in"] : this.timeline.scene.describe(hit.what, hit.index);
-    this.label.replaceChildren(...said.map((text) => element("div", "", text)));
+    const { scene, range } = this.timeline;
+    if (e.x < range.start || e.x > range.end) return this.hide();
+    const said = !hit ? [] : hit.what === "run" ? [`${number(hit.count)} ${hit.of}`, "too short to be drawn one by one: click to zoom in"] : scene.describe(hit.what, hit.index);
+    this.label.replaceChildren(element("div", "at", scene.time(e.x)), ...said.map((text) => element("div", "", text)));
     this.label.hidden = false;
     const box = frame.getBoundingClientRect();
     const left = Math.min(box.left + e.sx + 14, innerWidth - this.label.offsetWidth - 8);

@@ -135,6 +135,25 @@ class Scene {
     return all.sort((a, b) => this.overlaps[a].possible[0] - this.overlaps[b].possible[0] || a - b);
   }
 
+  // What a span contains: how long the resources that the filters leave had no owner, or two, and the rebalances of their groups.
+  sums(from, to) {
+    const rows = new Set(this.matchingRows());
+    const drawn = this.damage().filter((i) => rows.has(this.overlaps[i].row) && this.overlaps[i].possible[1] > from && this.overlaps[i].possible[0] < to);
+    const of = (absent) => drawn.map((i) => this.overlaps[i]).filter((o) => (o.kind === "none") === absent);
+    const groups = new Set([...rows].map((row) => this.rows[row][0]));
+    let [rebalances, lasted] = [0, 0];
+    for (const group of groups) {
+      const [first, end] = this.roundsOfGroup[group];
+      for (let i = first; i < end; i++) {
+        const settled = Math.max(this.round_settled[i], this.round_start_hi[i]);
+        if (this.round_start_lo[i] > to || settled < from) continue;
+        rebalances++;
+        lasted += Math.max(0, Math.min(settled, to) - Math.max(this.round_start_hi[i], from));
+      }
+    }
+    return { none: damageSums(of(true), from, to), two: damageSums(of(false), from, to), rebalances, lasted };
+  }
+
   // The time of a thing.
   extent(what, i) {
     if (what === "bar") return [this.bar_start_lo[i], this.bar_stop_hi[i]];

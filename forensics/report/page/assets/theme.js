@@ -16,6 +16,8 @@ const Theme = {
       if (ink && "hatch_color" in model) model.hatch_color = this.value(ink[1]);
     }
     const [text, line, back] = [this.value("text"), this.value("line"), this.value("back")];
+    doc.get_model_by_name("cursor").line_color = text;
+    doc.get_model_by_name("selected").setv({ fill_color: this.value("link"), line_color: this.value("link") });
     for (const plot of Object.values(plots)) {
       plot.background_fill_color = back;
       plot.border_fill_color = back;

@@ -1,6 +1,8 @@
 // The four figures: which rows are on the page, what they contain, and what is under the pointer.
 
-const LANE = { one: 15, many: 12, pad: 4, head: 19, track: 18, cause: 19 };
+// A finger needs more room than a pointer.
+const COARSE = matchMedia("(pointer: coarse)").matches;
+const LANE = COARSE ? { one: 24, many: 24, pad: 3, head: 28, track: 24, cause: 28 } : { one: 15, many: 12, pad: 4, head: 19, track: 18, cause: 19 };
 const ROWS_HEIGHT = 700; // about the height of a page of rows, in pixels
 const MAX_CAUSE_LANES = 5;
 const AXIS = { causes: 42, lanes: 8, tracks: 8 };
@@ -563,7 +565,7 @@ class Timeline {
 
   // The topmost thing at a place, or a few pixels beside it.
   at(name, x, y) {
-    const near = 3 / this.pxPerMs;
+    const near = (COARSE ? 12 : 3) / this.pxPerMs;
     const found = this.hits[name].filter((h) => x >= h.left - near && x <= h.right + near && y >= h.top - 1 && y <= h.bottom + 1);
     const exact = found.filter((h) => x >= h.left && x <= h.right);
     return (exact.length ? exact : found).at(-1) || null;
