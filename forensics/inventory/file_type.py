@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from forensics.records.kafka_words import kafka_words
 from forensics.records.line_reader import Profile
 
 _LOG_NAME = re.compile(r"\.(?:log|out)(?:$|[.\-_0-9])|(?:^|/)(?:stdout|stderr|console|messages|syslog)[^/]*$", re.IGNORECASE)
@@ -37,7 +38,7 @@ _PACKED = (
     (b"!<arch>\n", "an ar archive or a Debian package"),
 )
 _MARKDOWN = re.compile(r"\.(?:md|markdown)$", re.IGNORECASE)
-_RARE = 50
+_RARE, _THIRD = 50, 3
 #: A record without a time: of Python's `logging.basicConfig()`, perhaps behind the name of its container, or one that ends with the class that wrote it,
 #: as those of Kafka's own programs do.
 _WITH_LOGGER = re.compile(
@@ -45,6 +46,9 @@ _WITH_LOGGER = re.compile(
     rb"|(?:DEBUG|INFO|WARN|ERROR|FATAL) [^\r\n]{1,4000} \((?:[a-z][a-z0-9_]{0,40}\.){2,12}[A-Z][A-Za-z0-9_$]{0,80}(?::[0-9]{1,6})?\)[ \t\r]{0,9}$)",
     re.MULTILINE,
 )
+
+#: The language of a block of code, an HTML tag, or a frame of a stack trace.
+_NO_CONTENT = re.compile(r"(?:[a-z]{1,10}|</?[a-z][^>]*>.*|at \S+\(.*|\.\.\. ?\d+ more)$")
 
 
 def is_binary(sample: bytes) -> bool:
@@ -75,12 +79,22 @@ def is_log(path: str, sample: bytes, profile: Profile) -> bool:
         return True
     # Prose looks like messages without times, but not like those with a level and a logger, or with the times of a collector.
     if _MARKDOWN.search(path) and profile.untimed and not profile.collected and (profile.learned or not _WITH_LOGGER.search(sample)):
-        return False
+        return _is_paste(sample)
     if profile.document is not None or any(x.columns for x in profile.learned):
         return True
     if profile.json and profile.fitting * 2 > profile.lines:
         return True
     return profile.fitting > 0 and profile.fitting * _RARE >= profile.lines and not _is_json_document(sample)
+
+
+def _is_paste(sample: bytes) -> bool:
+    """Return True if at least a third of the lines of a Markdown file are Kafka's messages: a paste with a few words about it, not documentation."""
+    words = kafka_words()
+    lines = [text for raw in sample.split(b"\n") if (text := raw.decode("utf-8", "replace").strip("`*> \t\r")) and not _NO_CONTENT.match(text)]
+    signs = [words.sign(name) for name in ("own", "client's words")]
+    begins = words.sign("begins a message")
+    found = sum(bool(begins.match(t) or any(s.search(t) for s in signs) or _WITH_LOGGER.match(t.encode())) for t in lines)
+    return found > 0 and found * _THIRD >= len(lines)
 
 
 def looks_like(path: str, sample: bytes) -> str:
