@@ -446,7 +446,9 @@ class _Occurrences:
         # What happens again and again is over if it does not happen again.
         if it["rule"] in _REPEATED and may_be_lost:
             return True
-        return (it["rule"], it["code"]) in (("session-timeout", "stayed_away"), ("zombie-task", "never_ended"))
+        if (it["rule"], it["code"]) == ("session-timeout", "not_known"):
+            return _facts(it).get("again_at_ms") is None
+        return (it["rule"], it["code"]) in (("session-timeout", "stayed_away"), ("session-timeout", "no_answer"), ("zombie-task", "never_ended"))
 
 
 def _is_thrown_out(facts: Mapping[str, Any]) -> bool:

@@ -190,7 +190,9 @@ def _reasons(group: Row, names: Names, clock: Clock) -> Iterator[str]:
     for row in group["open_rebalance"]:
         if row["reason"]:
             began = f" at {clock.at(row['began_ts'])}" if row["began_ts"] else ""
-            yield f"the last rebalance of {named} began{began} and had not ended when {_until(row)}, reason: {row['reason']}"
+            is_brief = row["lasted_ms"] is not None and row["lasted_ms"] < _LONG_WAIT_MS
+            ended = "in the last lines of the logs" if is_brief else f"and had not ended when {_until(row)}"
+            yield f"the last rebalance of {named} began{began} {ended}, reason: {row['reason']}"
 
 
 def _triggers(generations: list[Row]) -> str:

@@ -65,7 +65,7 @@ VIEWS: Mapping[str, RowTime] = {
 #: Events that say why a request of a member, or of its producer, failed.
 _FAILED = (
     "commit_failed", "coordinator_lookup_failed", "coordinator_lost", "generation_reset", "heartbeat_failed", "join_failed", "member_failed", "member_fenced",
-    "producer_failed", "rebalance_failed", "rejoin_requested", "sync_failed",
+    "producer_failed", "rebalance_failed", "rejoin_requested", "sync_failed", "task_commit_failed",
 )  # fmt: skip
 #: Texts in which no event was read are searched for messages up to this size in bytes.
 _MAX_QUOTED = 65_536

@@ -100,16 +100,28 @@ WITH expiry AS (
   WHERE l.event = 'joined' OR l.event = 'coordinator_lost' AND l.cause LIKE 'session timed out%' GROUP BY h.event_id
 ), loss_in_member_log AS (
   SELECT h.kafka_cluster, h.group_id, h.member_id, h.process_id, h.instance, h.task, h.at_ms, h.event_id,
-    u.lost.at_ms AS lost_ms, u.lost.event_id AS lost_id, coalesce(s.session_ms, w.session_ms) AS session_ms
+    u.lost.at_ms AS lost_ms, u.lost.event_id AS lost_id, coalesce(s.session_ms, w.session_ms) AS session_ms, NULL AS back_ms
   FROM unknown_member_error h
   JOIN expired_session u ON u.event_id = h.event_id AND u.lost IS NOT NULL AND coalesce(u.lost.stream_pos > u.joined_pos, true)
   LEFT JOIN client_session s ON s.process_id = h.process_id AND s.client_id = h.client_id
   LEFT JOIN worker_session w ON w.process_id = h.process_id
   UNION ALL
   -- A KIP-848 member does not check its own session; it learns from the coordinator that it is no longer a member.
-  SELECT h.kafka_cluster, h.group_id, h.member_id, h.process_id, h.instance, h.task, h.at_ms, h.event_id, NULL, NULL, NULL
+  SELECT h.kafka_cluster, h.group_id, h.member_id, h.process_id, h.instance, h.task, h.at_ms, h.event_id, NULL, NULL, NULL, NULL
   FROM client_event h LEFT ANTI JOIN generation g ON g.kafka_cluster = h.kafka_cluster AND g.group_id = h.group_id AND g.seen_by_broker
   WHERE h.event = 'member_fenced' AND h.member_id IS NOT NULL AND h.cause LIKE '%is unknown%'
+  UNION ALL
+  -- Clients that print no member id.
+  SELECT l.kafka_cluster, l.group_id, NULL, l.process_id, l.instance, NULL, h.at_ms, h.event_id, NULL, NULL, NULL, l.back_ms
+  FROM lost_membership l JOIN client_event h ON h.event_id = l.refused_id
+  WHERE l.how = 'refused' AND l.member_id IS NULL AND h.event <> 'join_failed'
+    AND coalesce(h.error, h.cause, h.reason) RLIKE '(?i)unknown.?member|not aware of this member|member_id was not|member is not known'
+  UNION ALL
+  -- librdkafka prints its group only with debug=cgrp; other rules report losses of a coordinator in a known group.
+  SELECT p.kafka_cluster, NULL, NULL, p.process_id, p.instance, NULL, unix_millis(p.ts), p.event_id, unix_millis(p.ts) - p.duration_ms, NULL, NULL,
+    NULL
+  FROM placed_event p LEFT ANTI JOIN client_event c ON c.event_id = p.event_id
+  WHERE p.event = 'coordinator_lost' AND p.message LIKE '%Consumer group session timed out%'
 ), finding_row AS (
   SELECT CASE WHEN coalesce(d.ending.event_id, l.removed_id, n.removed_id) IS NOT NULL AND j.event_id IS NULL
       AND NOT m.left_client <=> 'expired' THEN 'note' ELSE 'warning' END AS severity,
@@ -146,11 +158,13 @@ WITH expiry AS (
   LEFT JOIN broker_session b ON b.process_id = x.broker AND b.setting = a.setting
   WHERE NOT coalesce(m.left_client IN ('left', 'poll_timeout'), false)
   UNION ALL
-  SELECT 'warning', h.kafka_cluster, h.group_id, h.member_id, coalesce(h.lost_ms, h.at_ms), h.at_ms,
-    CASE WHEN h.lost_id IS NOT NULL THEN 'own_words' ELSE 'told_by_coordinator' END AS code, h.member_id, h.process_id, h.instance, h.task,
+  SELECT 'warning', h.kafka_cluster, h.group_id, coalesce(h.member_id, h.process_id),
+    CASE WHEN h.group_id IS NULL THEN h.at_ms ELSE coalesce(h.lost_ms, h.at_ms) END, coalesce(h.back_ms, h.at_ms),
+    CASE WHEN h.lost_id IS NOT NULL THEN 'own_words' WHEN h.group_id IS NULL THEN 'no_answer'
+      WHEN h.member_id IS NULL THEN 'not_known' ELSE 'told_by_coordinator' END AS code, h.member_id, h.process_id, h.instance, h.task,
     NULL AS group_instance_id, NULL AS broker, h.at_ms, try_cast(h.session_ms AS BIGINT),
     CASE WHEN h.lost_id IS NULL THEN coalesce(a.protocol, 'consumer') END, CASE WHEN h.lost_id IS NOT NULL THEN 'coordinator_lost' END, h.lost_ms,
-    NULL AS again_at_ms, NULL AS ending_at_ms, NULL AS closed_at_ms, NULL AS lost_at_ms, NULL AS shared_log, NULL AS namesake, array(),
+    h.back_ms AS again_at_ms, NULL AS ending_at_ms, NULL AS closed_at_ms, NULL AS lost_at_ms, NULL AS shared_log, NULL AS namesake, array(),
     NULL AS paused_ms,
     filter(array(named_struct('role', 'no answer to a heartbeat for a session timeout', 'event_id', h.lost_id),
       named_struct('role', 'the coordinator no longer knows the member', 'event_id', h.event_id)), p -> p.event_id IS NOT NULL) AS proof

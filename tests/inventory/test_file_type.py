@@ -7,7 +7,9 @@ import time
 
 import pytest
 
-from forensics.inventory.file_type import looks_like
+from forensics.inventory.file_type import is_log, looks_like
+from forensics.records.layout_detection import profile_of
+from forensics.records.layouts import packaged
 
 BLANK = b"\n" * 9
 
@@ -35,3 +37,10 @@ def test_a_long_beginning_takes_no_time(repeated, end):
     began = time.process_time()
     looks_like("notes.txt", repeated * 16_384 + end)
     assert time.process_time() - began < 0.2
+
+
+def test_a_markdown_file_of_messages_without_times_is_a_log_but_not_one_that_quotes_a_few():
+    message = "Marking the coordinator b:9092 (id: 2147483646 rack: null) dead for group orders\n"
+    prose = "After a restart we see this line.\nIt comes back each day.\nIs it harmful?\n"
+    for text, expected in ((f"{prose}```\n{message * 2}```\n", True), (f"{prose * 2}```\n{message}```\n", False)):
+        assert is_log("report.md", text.encode(), profile_of(text.encode(), packaged())) is expected
