@@ -28,6 +28,7 @@ The packages and modules that turn bytes into a report, in reading order. Each i
     relations       reads rows of views, for the rooms that compute others
     logs            finds what each log shows, repeats, mixes or lacks
     clocks          compares the clocks of processes
+    coordinators    finds when members had no coordinator
     causes          links findings to their causes, and both to incidents
     case            the case folder: ingest, tables, views, integrity
     offsets_topic   replica placement of `__consumer_offsets`

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forensics.relations.missing import minus, plus
+from forensics.relations.missing import less, minus, plus, up_to
 
 if TYPE_CHECKING:
     from forensics.relations.inputs import Inputs, Row
@@ -43,6 +43,11 @@ class Offset:
     def own_latest(self, at_ms: int | None) -> int | None:
         """Return the latest time of a moment of the reference clock on the process's own clock."""
         return plus(at_ms, self.hi_ms)
+
+    def may_have_stepped(self, from_pos: int | None, to_pos: int | None, length_ms: int | None) -> bool:
+        """Return True if the clock was set back between two lines of its log, or may have stepped in a time of this length."""
+        step = self.step or {}
+        return any(less(from_pos, at) and up_to(at, to_pos) for at in step.get("set_back") or ()) or up_to(step.get("least_ms"), length_ms)
 
 
 class Clocks:

@@ -3,6 +3,7 @@
 A module is named as the view that it computes, and works as those of `forensics.causes` do.
 
     events             reads the rows of `event`, which is not stored
+    lost_ranges        finds whether lines of a log are lost in a time
     complete_logs      finds logs that show how their process began
     unread_lines       finds damage in lines
     missing_processes  finds processes that only other logs name

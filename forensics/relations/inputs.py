@@ -82,6 +82,14 @@ class Inputs:
         self._may_read(view)
         return pa.concat_tables(_in_ms(_table_of(part, view, columns, where)) for part in self._dataset(view))
 
+    def distinct(self, view: str, columns: Sequence[str], where: ds.Expression | None = None) -> set[tuple[Any, ...]]:
+        """Return the different combinations of values of some columns, of a view or table of any size.
+
+        Takes the same arguments as `rows`, and raises the same error.
+        """
+        found = self.table(view, columns, where).group_by(list(columns)).aggregate([])
+        return set(zip(*(found.column(name).to_pylist() for name in columns), strict=True))
+
     def _may_read(self, view: str) -> None:
         if self._only is not None and view not in self._only:
             raise ForensicsError(f"A computed view reads {view}, which the header of its SQL file does not name.", fix="Add it to `-- Reads:`.")

@@ -42,6 +42,11 @@ def up_to(a: int | None, b: int | None) -> bool:
     return a is not None and b is not None and a <= b
 
 
+def less(a: int | None, b: int | None) -> bool:
+    """Return True if both are known and `a` is less than `b`."""
+    return a is not None and b is not None and a < b
+
+
 def between(low: int | None, value: int | None, high: int | None) -> bool:
     """Return True if all are known and `value` lies between the two, or is one of them."""
     return up_to(low, value) and up_to(value, high)

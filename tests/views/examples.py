@@ -93,6 +93,9 @@ class Given(Inputs):
         return rows if columns is None else [{name: row[name] for name in columns} for row in rows]
 
     def table(self, view: str, columns: Sequence[str], where: Any = None) -> pa.Table:  # noqa: ANN401
+        if view in view_files.views():
+            rows = self.rows(view, columns, where)
+            return pa.table({name: pa.array([row[name] for row in rows]) for name in columns})
         schema = pa.schema([pa.field(column.name, column.type) for column in table_columns(view)])
         table = pa.Table.from_pylist([_row(view, row, schema) for row in self._given.get(view, ())], schema)
         return _in_ms(table if where is None else table.filter(where)).select(columns)

@@ -10,7 +10,6 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pytest
 
-from forensics import causes
 from forensics.case import view_files
 from forensics.case.open_sql import opening
 from forensics.case.sql_types import arrow_type
@@ -38,8 +37,8 @@ def read_by(module: str) -> set[str]:
     while left:
         seen.add(module := left.pop())
         text = Path(import_module(module).__file__).read_text(encoding="utf-8")
-        found |= set(re.findall(r"\.(?:rows|table)\(\s*\"(\w+)\"", text))
-        left += set(re.findall(r"^from (forensics\.(?:causes|clocks|logs)\.\w+) import", text, re.MULTILINE)) - seen
+        found |= set(re.findall(r"\.(?:rows|table|distinct)\(\s*\"(\w+)\"", text))
+        left += set(re.findall(r"^from (forensics\.(?:causes|clocks|coordinators|logs)\.\w+) import", text, re.MULTILINE)) - seen
     return found
 
 
@@ -81,7 +80,8 @@ def test_says_what_a_row_is(name):
 def test_knobs_are_used_and_explained():
     text = view_files.thresholds_sql()
     declared = re.findall(r"DECLARE OR REPLACE VARIABLE (\w+)", text)
-    sql = "\n".join([*(view.sql for view in VIEWS.values()), *(p.read_text(encoding="utf-8") for p in Path(causes.__file__).parent.glob("*.py"))])
+    rooms = {Path(import_module(view.computed).__file__).parent for view in VIEWS.values() if view.computed}
+    sql = "\n".join([*(view.sql for view in VIEWS.values()), *(p.read_text(encoding="utf-8") for room in rooms for p in room.glob("*.py"))])
     sql += " ".join(f"{rule.links.repeats} {rule.links.outlasts}" for rule in rule_words().values())
     assert [knob for knob in declared if not re.search(rf"\b{knob}\b", sql)] == []
     assert text.count("\n-- ") >= len(declared)

@@ -1,0 +1,11 @@
+"""Find when members had no coordinator, in Python: the lines of each member in their order, then the outages of a group over all of its members.
+
+A module is named as the view that it computes, and works as those of `forensics.causes` do.
+
+    outages              the form of one member's outage
+    closed_clients       finds when clients were closed
+    coordinator_lines    reads what the lines of members say about their coordinator
+    lost_coordinators    finds the outages of members that lost their coordinator
+    never_found          finds the clients that never found one
+    coordinator_outage   the view `coordinator_outage`
+"""
