@@ -8,4 +8,6 @@ A module is named as the view that it computes, and works as those of `forensics
     lost_coordinators    finds the outages of members that lost their coordinator
     never_found          finds the clients that never found one
     coordinator_outage   the view `coordinator_outage`
+    concurrent_losses    finds who else had no coordinator at the same time
+    coordinator_episode  the view `coordinator_episode`
 """
