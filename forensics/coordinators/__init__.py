@@ -10,4 +10,6 @@ A module is named as the view that it computes, and works as those of `forensics
     coordinator_outage   the view `coordinator_outage`
     concurrent_losses    finds who else had no coordinator at the same time
     coordinator_episode  the view `coordinator_episode`
+    served_processes     finds when a coordinator answered another client of a process
+    group_outage         the view `group_outage`
 """
