@@ -26,8 +26,8 @@ The packages and modules that turn bytes into a report, in reading order. Each i
     engines         runs queries on Spark or Sail (import_guard, interrupts, pandas_import, scratch: what they need on an unknown machine)
     wording         converts facts to sentences
     relations       reads rows of views, for the rooms that compute others
-    logs            finds what each log shows, repeats, mixes or lacks
     clocks          compares the clocks of processes
+    logs            finds what each log shows, repeats, mixes or lacks
     coordinators    finds when members had no coordinator
     causes          links findings to their causes, and both to incidents
     case            the case folder: ingest, tables, views, integrity

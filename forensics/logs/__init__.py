@@ -8,4 +8,8 @@ A module is named as the view that it computes, and works as those of `forensics
     unread_lines       finds damage in lines
     missing_processes  finds processes that only other logs name
     coverage           the view `coverage`
+    member_ids         takes member ids apart
+    last_memberships   finds the last membership of each client whose log ends without an end
+    later_generations  finds how groups went on after a membership
+    silent_member      the view `silent_member`
 """
