@@ -29,6 +29,8 @@ The packages and modules that turn bytes into a report, in reading order. Each i
     clocks          compares the clocks of processes
     logs            finds what each log shows, repeats, mixes or lacks
     coordinators    finds when members had no coordinator
+    memberships     finds the memberships that were lost, and how
+    absences        finds when processes and brokers did not work
     causes          links findings to their causes, and both to incidents
     case            the case folder: ingest, tables, views, integrity
     offsets_topic   replica placement of `__consumer_offsets`

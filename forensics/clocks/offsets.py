@@ -21,12 +21,14 @@ class Offset:
         lo_ms: at least this, milliseconds.
         hi_ms: at most this, milliseconds.
         step: how the clock stepped, as in `clock_offset`; None: it did not.
+        has_stepped: True if the clock stepped, or its lines cannot be compared with a steady clock.
     """
 
     reference_process_id: str
     lo_ms: int
     hi_ms: int
     step: Row | None
+    has_stepped: bool
 
     def earliest(self, own_ms: int | None) -> int | None:
         """Return the earliest time of a moment on the reference clock."""
@@ -60,7 +62,7 @@ class Clocks:
 
     def __init__(self, inputs: Inputs, *, steady: bool = False) -> None:
         self._of = {
-            row["process_id"]: Offset(row["reference_process_id"], row["lo_ms"], row["hi_ms"], row["step"])
+            row["process_id"]: Offset(row["reference_process_id"], row["lo_ms"], row["hi_ms"], row["step"], bool(row["stepped"]))
             for row in inputs.rows("clock_offset")
             if row["is_island_reference"] and (row["is_steady"] or not steady)
         }

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from forensics.coordinators.outages import Client
-from forensics.logs.events import Clusters, event_table
+from forensics.logs.clusters import Clusters
+from forensics.logs.events import event_table
 from forensics.relations.missing import first
 
 if TYPE_CHECKING:

@@ -3,6 +3,9 @@
 A module is named as the view that it computes, and works as those of `forensics.causes` do.
 
     events             reads the rows of `event`, which is not stored
+    clusters           finds runs and Kafka clusters of processes
+    line_times         finds when a process printed anything
+    member_ids         takes member ids apart
     lost_ranges        finds whether lines of a log are lost in a time
     complete_logs      finds logs that show how their process began
     unread_lines       finds damage in lines

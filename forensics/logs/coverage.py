@@ -7,13 +7,11 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from forensics.logs.complete_logs import complete_client_logs
 from forensics.logs.events import events
 from forensics.logs.missing_processes import missing_coordinators, missing_members
 from forensics.logs.unread_lines import damaged_lines, truncated_lines
+from forensics.relations.conditions import one_of, one_of_numbers
 from forensics.relations.missing import first, greatest, least, minus, order, up_to
 
 if TYPE_CHECKING:
@@ -161,8 +159,8 @@ def _contradictions(inputs: Inputs, logs: _Logs) -> Iterator[Row]:
     if not narrowest:
         return
     columns = ["event_id", "process_id", "stream_pos", "ts"]
-    shown = {row["event_id"]: row for row in events(inputs, columns, pc.field("event_id").isin(pa.array([hole["event_id"] for hole in narrowest])))}
-    positions = pc.field("stream_pos").isin(pa.array([hole["from_pos"] for hole in narrowest]))
+    shown = {row["event_id"]: row for row in events(inputs, columns, one_of("event_id", (hole["event_id"] for hole in narrowest)))}
+    positions = one_of_numbers("stream_pos", (hole["from_pos"] for hole in narrowest))
     before = {(row["process_id"], row["stream_pos"]): row["ts"] for row in events(inputs, columns, positions)}
     gone_on = defaultdict(list)
     for row in inputs.rows("silent_member"):

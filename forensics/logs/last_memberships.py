@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from forensics.logs.events import Clusters, event_table
+from forensics.logs.clusters import Clusters
+from forensics.logs.events import event_table
 from forensics.relations.missing import first, greatest, less, order
 
 if TYPE_CHECKING:

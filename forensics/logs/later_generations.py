@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from forensics.logs.events import Clusters, event_table
+from forensics.logs.clusters import Clusters
+from forensics.logs.events import event_table
 from forensics.logs.member_ids import client_of
 from forensics.relations.missing import there
 

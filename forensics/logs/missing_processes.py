@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from forensics.logs.events import Clusters, events
+from forensics.logs.clusters import Clusters
+from forensics.logs.events import events
+from forensics.logs.member_ids import client_of
 from forensics.relations.by_key import ByKey
+from forensics.relations.conditions import one_of
 from forensics.relations.missing import first, greatest, least, minus, order, there, up_to
 
 if TYPE_CHECKING:
     from forensics.relations.inputs import Inputs, Row
 
-#: What the coordinator adds to a client's name to make a member id.
-_UUID = re.compile("-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _NO_TEXT = "\N{REPLACEMENT CHARACTER}"
 #: Lines that only coordinators print.
 _COORDINATED = ["rebalance_preparing", "group_stabilized", "assignment_from_leader", "group_emptied"]
@@ -71,11 +70,6 @@ def missing_members(inputs: Inputs) -> Iterator[MissingMember]:
     yield from _of_coordinators(inputs, without_log)
     reported = {(row["group_id"], client_of(first(row["client_id"], row["member_id"]))) for row in without_log}
     yield from _named_by_leaders(inputs, members, reported)
-
-
-def client_of(member_id: str) -> str:
-    """Return the client's name in a member id, or the whole id if it has no UUID."""
-    return _UUID.sub("", member_id)
 
 
 def _without_log(inputs: Inputs, members: Sequence[Row]) -> list[Row]:
@@ -311,7 +305,7 @@ def _coordinated(inputs: Inputs, clusters: Clusters) -> set[Generation]:
     """Return the generations that a coordinator's lines name."""
     columns = ["process_id", "stream_pos", "event", "group_id", "generation", "old_generation"]
     found: set[Generation] = set()
-    for row in events(inputs, columns, pc.field("event").isin(pa.array(_COORDINATED))):
+    for row in events(inputs, columns, one_of("event", _COORDINATED)):
         old = row["old_generation"]
         other = old + 1 if old is not None and row["event"] == "rebalance_preparing" else old
         group = clusters.at(row["process_id"], row["stream_pos"]), row["group_id"]

@@ -285,7 +285,7 @@ def test_a_long_step_is_said_with_its_time(monkeypatch, capsys):
     monkeypatch.setattr(console, "_FIRST_SECONDS", 0.2)
     monkeypatch.setattr(console, "_NEXT_SECONDS", 0.2)
     with console.progress() as step:
-        step("views: membership_end", 100, 161)
+        step("views: lost_membership", 100, 161)
         time.sleep(0.3)
     assert capsys.readouterr().err == "Computing membership end (100 of 161): running for 0 s; 0 s since the command started.\n"
 

@@ -27,6 +27,7 @@ from pyarrow.dataset import dataset
 from forensics.case import materialise, view_files
 from forensics.case.open_sql import opening
 from forensics.case.query_parts import split
+from forensics.case.sql_types import arrow_type
 from forensics.engines.rows import may_be_null
 from forensics.relations.inputs import Inputs, _in_ms
 from forensics.report.query import _needed
@@ -69,7 +70,7 @@ class Given(Inputs):
     def __init__(self, view: view_files.View, given: Mapping[str, Sequence[Row]]) -> None:
         super().__init__(lambda _: (), view_files.thresholds())
         self._given = given
-        self._steps = {step.name: step for step in _steps(view, given)}
+        self._steps = {step.name: step for step in _steps(view, given) if step.computed}
 
     def rows(self, view: str, columns: Sequence[str] | None = None, where: Any = None) -> list[Row]:  # noqa: ANN401
         super().rows(view)  # whether it may be read
@@ -86,6 +87,10 @@ class Given(Inputs):
             plain = [name for name in names if not any(isinstance(row[name], list | dict) for row in rows)]
             # Examples give times as milliseconds.
             types = {name: pa.timestamp("ms", "UTC") for name in plain if name == "ts" or name.endswith("_ts")}
+            # A column without a value has a type, too.
+            types |= {
+                name: pa.string() for name in plain if not name.endswith("_ms") and all(row[name] is None for row in rows) and name not in types
+            }
             table = pa.table({name: pa.array([row[name] for row in rows], types.get(name)) for name in plain}).append_column(
                 "nth", pa.array(range(len(rows)))
             )
@@ -145,8 +150,13 @@ def run(runs: Engine, case: Case, view: view_files.View, example: Example, empty
     for step in steps:
         names.pop(step.name)
     give(runs, case, names, {name: rows for name, rows in given.items() if name in names}, empty)
+    made: dict[str, list[Row]] = {}
     for step in steps:
-        rows, types = runs.collected(runs.query(_parts_first(runs, step, step.query)))
+        if step.computed:
+            rows, types = _stored(computed(step, {"given": given | made})), _types(step)
+        else:
+            rows, types = runs.collected(runs.query(_parts_first(runs, step, step.query)))
+        made[step.name] = _in_ms(rows.rename_columns(step.columns) if step.columns else rows).to_pylist()
         if empty is not None:
             empty.discard(step.name)
         _know(runs, step.name, rows.rename_columns(step.columns) if step.columns else rows, types)
@@ -156,6 +166,13 @@ def run(runs: Engine, case: Case, view: view_files.View, example: Example, empty
     if view.kind == "rule":
         return rows.select(view_files.RULE_COLUMNS), types
     return rows.rename_columns(view.columns) if view.columns else rows, types
+
+
+def _types(step: view_files.View) -> StructType:
+    """Return the types that a computed view declares."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(pa.schema([pa.field(name, arrow_type(kind)) for name, kind in step.types.items()]))
 
 
 def _parts_first(runs: Engine, view: view_files.View, query: str) -> str:

@@ -1,0 +1,13 @@
+"""Find what became of memberships, in Python: which ended against the will of the member, how, and of which process they were.
+
+A module of a view is named as the view, and works as those of `forensics.causes` do.
+
+    removals         what coordinators' logs show: members that were removed
+    sink_workers     ties a sink's member to the worker that had its task
+    removed_member   the view `removed_member`
+    seats            what clients' logs show: memberships that were refused or removed
+    losses           joins the two sides of each loss
+    lost_membership  the view `lost_membership`
+    surroundings     what else was printed around a loss
+    kinds            decides how a membership was lost
+"""
