@@ -89,8 +89,11 @@ _NO_PROGRAM = re.compile(r"(?i:trace|debug|info|notice|warn|warning|error|fatal|
 #: Pasted messages, some of them in the marks of Markdown.
 _MESSAGES = (
     Layout("message only, marked", "[`*>]{1,3}", tails=("[`*]{1,3}",), untimed=True, nameless=True),
+    Layout("message only, after a blank", " ", untimed=True),
     Layout("message only", r"[^ \t\r\n]", untimed=True, whole=True),
 )
+#: One blank is no indentation.
+_INDENTED = re.compile(r"\t| [ \t]")
 #: In a year with a 29th of February.
 _LAST_OF_A_YEAR = date(2000, 12, 31)
 #: Maximum distance between two leap years, for most turns of a century.
@@ -233,7 +236,7 @@ def _with_learned(profile: Profile, looked: _LayoutScore, lines: Sequence[str], 
             score = _LayoutScore.of(lines, layouts, found).points
             if score > best[1]:
                 best = found, score
-    return _messages_only(best[0], lines)
+    return _messages_only(best[0], lines, layouts)
 
 
 def _programs(lines: Sequence[str], layouts: Layouts, wrappers: Sequence[str]) -> tuple[Wrapper, list[list[str]]] | None:
@@ -393,15 +396,17 @@ def _sample(lines: Sequence[str]) -> list[str]:
     return [text for begin in range(0, step * _SAMPLES, step) for text in lines[begin : begin + _SAMPLE_LINES]]
 
 
-def _messages_only(profile: Profile, lines: Sequence[str]) -> Profile:
+def _messages_only(profile: Profile, lines: Sequence[str], layouts: Layouts) -> Profile:
     """Return a profile for pasted messages, which Kafka's prefixes and clients' words identify. An indented line is one only if all lines are indented."""
     indented = all(text[:1] in (" ", "\t") for text in lines)
-    whole = [text.lstrip("`*> \t") for text in lines if indented or text[:1] not in (" ", "\t")]
+    whole = [text for text in lines if indented or not _INDENTED.match(text)]
     begins, words = kafka_words().sign("begins a message"), kafka_words().sign("client's words")
-    prefixed = sum(bool(begins.match(text) or words.search(text)) for text in whole)
-    if prefixed <= profile.fitting or prefixed <= _COMMON * len(whole):
+    found = [text for text in whole if begins.match(bare := text.lstrip("`*> \t")) or words.search(bare)]
+    reader = RecordReader(layouts, profile)
+    explained = any(reader.start(reader.unwrap(text)) is not None for text in found)  # else the layout fits only the prose around them
+    if explained and len(found) <= profile.fitting or len(found) <= _COMMON * len(whole):
         return profile
-    return Profile(wrappers=("quote",) if indented else (), untimed=True, learned=_MESSAGES, fitting=prefixed)
+    return Profile(wrappers=("quote",) if indented else (), untimed=True, learned=_MESSAGES, fitting=len(found))
 
 
 def _unwrapped(lines: Sequence[str], wrapper: Wrapper, layouts: Layouts) -> list[str]:

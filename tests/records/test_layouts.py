@@ -114,6 +114,8 @@ def test_a_line_quoted_as_code_within_prose_is_read(tmp_path):
 def test_messages_alone_are_read_in_the_marks_of_markdown(tmp_path):
     line = "Member b-2-05ba4dd6 sending LeaveGroup request to coordinator <brokers-ip> (id: 2147483645 rack: null) due to consumer poll timeout has expired."
     assert [event for event, _, _ in _messages(f"`{line}`\n\nthis log above is all that I have.\n", tmp_path)] == ["leaving"]
+    assert [event for event, _, _ in _messages(f"What I received:\n```\n{line}\n```\nNothing else.\n", tmp_path)] == ["leaving"]
+    assert [event for event, _, _ in _messages(f"Is it related?\n\n`\n {line}\n`\n", tmp_path)] == ["leaving"]
     row = '{"level":"ERROR","timestamp":"2022-11-28T10:44:44.740Z","logger":"kafkajs","message":"[Connection] Response GroupCoordinator(key: 10, version: 2)","error":"x"}'
     found = _messages(f"{row}\n**{row}**\n> {row}\n", tmp_path)
     assert [event for event, _, _ in found] == ["coordinator_lookup_failed"] * 3
