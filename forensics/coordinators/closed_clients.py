@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from forensics.coordinators.outages import Client
+from forensics.relations.conditions import one_of
 from forensics.relations.missing import least, less
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ _Closes = Iterator[tuple[Client, Close]]
 def _closed(inputs: Inputs, consumers: _Consumers) -> _Closes:
     """Yield clients whose own lines show that they were closed, or created again."""
     columns = ["process_id", "instance", "group_id", "client_id", "event", "stream_pos", "at_ms"]
-    is_named = _EVENT.isin(pa.array(["client_closed", "subscribed"])) & pc.field("client_id").is_valid()
+    is_named = one_of("event", ["client_closed", "subscribed"]) & pc.field("client_id").is_valid()
     for row in inputs.rows("fact_line", columns, is_named):
         groups = {row["group_id"]}
         if row["group_id"] is None:
@@ -92,7 +92,7 @@ def _of_stopped_tasks(inputs: Inputs, consumers: _Consumers) -> _Closes:
 def _of_failed_tasks(inputs: Inputs, consumers: _Consumers) -> _Closes:
     """Yield the consumers of tasks that failed, unless it may have been an abandoned thread next to a new one of the same name."""
     columns = ["process_id", "instance", "task", "event", "stream_pos", "at_ms"]
-    rows = inputs.rows("fact_line", columns, _EVENT.isin(pa.array(["task_failed", "task_stop_failed"])) & pc.field("task").is_valid())
+    rows = inputs.rows("fact_line", columns, one_of("event", ["task_failed", "task_stop_failed"]) & pc.field("task").is_valid())
     abandoned: dict[tuple[str, int, str], int | None] = {}
     for row in rows:
         if row["event"] == "task_stop_failed":

@@ -10,19 +10,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from forensics.clocks.offsets import Clocks
 from forensics.coordinators.concurrent_losses import Loss, scopes
 from forensics.coordinators.outages import broker_of
 from forensics.relations.by_key import InTime
+from forensics.relations.conditions import one_of
 from forensics.relations.missing import first, least, minus, order, up_to
 
 if TYPE_CHECKING:
     from forensics.relations.inputs import Inputs, Row
 
-_IS_COORDINATOR_LINE = pc.field("event").isin(pa.array(["coordinator_lost", "coordinator_discovered"]))
+_IS_COORDINATOR_LINE = one_of("event", ["coordinator_lost", "coordinator_discovered"])
 _OF_LINE = [
     "kafka_cluster",
     "group_id",

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from forensics.coordinators.outages import Client
 from forensics.logs.clusters import Clusters
 from forensics.logs.events import event_table
+from forensics.relations.conditions import one_of
 from forensics.relations.missing import first
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ _KINDS = {
 _FAILED = ("heartbeat_failed", "join_failed", "sync_failed")
 _WITHOUT_RESPONSE = re.compile("coordinator|disconnect|timed out|not available", re.IGNORECASE)
 #: librdkafka prints its heartbeats with the same setting, debug=cgrp, that shows the loss of a coordinator.
-_IS_HEARTBEAT = (pc.field("logger") == "HEARTBEAT") & pc.field("event").isin(pa.array(["heartbeat_sent", "heartbeat_failed"]))
+_IS_HEARTBEAT = (pc.field("logger") == "HEARTBEAT") & one_of("event", ["heartbeat_sent", "heartbeat_failed"])
 _OF_LINE = [
     "stream_pos",
     "at_ms",
@@ -135,7 +135,7 @@ def members(inputs: Inputs, closed: Mapping[Client, Sequence[Close]]) -> Iterato
 def _own_lines(inputs: Inputs) -> dict[Client, list[Line]]:
     """Return the lines of each client that lost its coordinator."""
     found = {Client(*its): list[Line]() for its in inputs.distinct("client_event", Client._fields, pc.field("event") == "coordinator_lost")}
-    is_losing = pc.field("process_id").isin(pa.array(sorted({client.process_id for client in found}), pa.string()))
+    is_losing = one_of("process_id", {client.process_id for client in found})
     for row in inputs.table("client_event", [*Client._fields, *_OF_LINE, "cause", "error"], is_losing).to_pylist():
         if (client := Client(*(row[name] for name in Client._fields))) in found:
             error = first(row["cause"], row["error"], row["reason"])
@@ -160,7 +160,7 @@ def _heartbeats(inputs: Inputs, process_ids: Collection[str]) -> dict[Client, li
     if not process_ids:
         return found
     clusters = Clusters(inputs)
-    is_wanted = _IS_HEARTBEAT & pc.field("process_id").isin(pa.array(sorted(process_ids)))
+    is_wanted = _IS_HEARTBEAT & one_of("process_id", process_ids)
     columns = ["process_id", "stream_pos", "group_id", "client_id", "task", "thread", "ts", "event"]
     for row in event_table(inputs, columns, is_wanted).to_pylist():
         instance = clusters.instance(row["process_id"], row["stream_pos"])

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from forensics.coordinators.outages import Client, Outage
 from forensics.logs.events import event_table
 from forensics.logs.lost_ranges import LostRanges
+from forensics.relations.conditions import one_of
 from forensics.relations.missing import least, order
 
 if TYPE_CHECKING:
@@ -104,12 +104,10 @@ def _without_coordinator(inputs: Inputs, requests: Sequence[_Request]) -> list[_
     """Return the clients of which no line shows that they had a coordinator, in logs that would have it."""
     if not requests:
         return []
-    is_asking = pc.field("process_id").isin(pa.array(sorted({request.client.process_id for request in requests})))
-    contacts = inputs.distinct(
-        "client_event", ["process_id", "instance", "group_id", "client_id"], is_asking & _EVENT.isin(pa.array(_WITH_COORDINATOR))
-    )
+    is_asking = one_of("process_id", {request.client.process_id for request in requests})
+    contacts = inputs.distinct("client_event", ["process_id", "instance", "group_id", "client_id"], is_asking & one_of("event", _WITH_COORDINATOR))
     # A client whose group lines are missing, but which did things that only members do, had a coordinator.
-    acts = inputs.distinct("fact_line", ["process_id", "instance", "client_id"], is_asking & _EVENT.isin(pa.array(_OF_MEMBERS)))
+    acts = inputs.distinct("fact_line", ["process_id", "instance", "client_id"], is_asking & one_of("event", _OF_MEMBERS))
     at_work = {(row["process_id"], row["instance"]) for row in inputs.rows("task_life", ["process_id", "instance"])}
     # The discovery may be in a part of its log that was read as another process, or absent from a filtered log.
     partial = {row["process_id"] for row in inputs.rows("process", ["process_id", "same_process_ids"]) if row["same_process_ids"] is not None}
@@ -148,15 +146,15 @@ def _logging(inputs: Inputs, consumers: Iterable[_Request]) -> set[str]:
 
 def _disconnected(inputs: Inputs, consumers: Iterable[_Request]) -> set[tuple[str, ...]]:
     """Return the clients that cannot connect."""
-    return _of_events(inputs, consumers, ["process_id", "client_id"], _EVENT.isin(pa.array(_DISCONNECTED)))
+    return _of_events(inputs, consumers, ["process_id", "client_id"], one_of("event", _DISCONNECTED))
 
 
 def _of_events(inputs: Inputs, consumers: Iterable[_Request], columns: Sequence[str], where: pc.Expression) -> set[tuple[str, ...]]:
     """Return the different values of columns in the events of the processes of these consumers."""
-    processes = sorted({request.client.process_id for request in consumers})
+    processes = {request.client.process_id for request in consumers}
     if not processes:
         return set()
-    found = event_table(inputs, columns, where & pc.field("process_id").isin(pa.array(processes)))
+    found = event_table(inputs, columns, where & one_of("process_id", processes))
     return {tuple(row.values()) for row in found.group_by(list(columns)).aggregate([]).to_pylist()}
 
 

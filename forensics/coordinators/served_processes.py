@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.compute as pc
+from forensics.relations.conditions import one_of
 
 if TYPE_CHECKING:
     from forensics.relations.inputs import Inputs, Row
@@ -27,10 +26,10 @@ class ServedProcesses:
 
     def __init__(self, inputs: Inputs, outages: Iterable[Row]) -> None:
         self._answers: defaultdict[tuple[object, ...], list[tuple[int, str]]] = defaultdict(list)
-        processes = sorted({outage["process_id"] for outage in outages if _is_lost(outage)})
+        processes = {outage["process_id"] for outage in outages if _is_lost(outage)}
         if not processes:
             return
-        is_joined = pc.field("event").isin(pa.array(["joined", "synced"])) & pc.field("process_id").isin(pa.array(processes))
+        is_joined = one_of("event", ["joined", "synced"]) & one_of("process_id", processes)
         joined = inputs.distinct("client_event", [*_PLACE, "at_ms", "client"], is_joined)
         found = {(*(outage[name] for name in _PLACE), outage["found_ms"], outage["client"]) for outage in outages}
         for *place, at_ms, client in joined | found:

@@ -6,12 +6,12 @@ A module is named as the view that it computes, and works as those of `forensics
     clusters           finds runs and Kafka clusters of processes
     line_times         finds when a process printed anything
     member_ids         takes member ids apart
+    last_runs          finds the runs with which logs end
     lost_ranges        finds whether lines of a log are lost in a time
     complete_logs      finds logs that show how their process began
     unread_lines       finds damage in lines
     missing_processes  finds processes that only other logs name
     coverage           the view `coverage`
-    member_ids         takes member ids apart
     last_memberships   finds the last membership of each client whose log ends without an end
     later_generations  finds how groups went on after a membership
     silent_member      the view `silent_member`

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from forensics.logs.clusters import Clusters
 from forensics.logs.events import event_table
+from forensics.relations.conditions import one_of
 from forensics.relations.missing import first, greatest, less, order
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _silent_runs(inputs: Inputs) -> dict[Run, Row]:
 
 def _of(runs: Mapping[Run, Row]) -> pc.Expression:
     """Return a condition on the processes of these runs."""
-    return pc.field("process_id").isin(pa.array(sorted({process_id for process_id, _ in runs})))
+    return one_of("process_id", {process_id for process_id, _ in runs})
 
 
 _ROUND = ("process_id", "group_id", "client", "round")
@@ -172,7 +172,7 @@ def _epochs(inputs: Inputs, runs: Mapping[Run, Row]) -> Iterator[Membership]:
     if not epochs:
         return
     clusters = Clusters(inputs)
-    is_reached = _of(runs) & pc.field("event_id").isin(pa.array([row["reached"]["event_id"] for row in epochs], pa.string()))
+    is_reached = _of(runs) & one_of("event_id", [row["reached"]["event_id"] for row in epochs])
     lines = event_table(inputs, ["process_id", "stream_pos", "event_id", "client_id", "task", "thread"], is_reached).to_pylist()
     line_of = {(line["process_id"], line["event_id"]): line for line in lines}
     for row in epochs:
@@ -237,7 +237,7 @@ def _left(inputs: Inputs, runs: Mapping[Run, Row]) -> dict[Client, int | None]:
 def _last_positions(inputs: Inputs, runs: Mapping[Run, Row], *events: str) -> dict[Client, int | None]:
     """Return the last position of these events of each client."""
     found: dict[Client, int | None] = {}
-    lines = inputs.table("client_event", [*Client._fields, "stream_pos"], _of(runs) & pc.field("event").isin(pa.array(events)))
+    lines = inputs.table("client_event", [*Client._fields, "stream_pos"], _of(runs) & one_of("event", events))
     for *its, stream_pos in zip(*(lines.column(name).to_pylist() for name in lines.column_names), strict=True):
         client = Client(*its)
         found[client] = greatest(found.get(client), stream_pos)

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from forensics.logs.clusters import Clusters
 from forensics.logs.events import event_table
 from forensics.logs.member_ids import client_of
+from forensics.relations.conditions import one_of
 from forensics.relations.missing import there
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Generations:
 
     def _read_members(self, inputs: Inputs, groups: set[Group]) -> None:
         columns = ["kafka_cluster", "group_id", "incarnation", "generation", "process_id", "member_id"]
-        of_groups = pc.field("group_id").isin(pa.array(sorted({group_id for _, group_id in groups}), pa.string()))
+        of_groups = one_of("group_id", {group_id for _, group_id in groups})
         members = inputs.table("member_generation", columns, of_groups)
         for kafka_cluster, group_id, incarnation, generation, process_id, member_id in zip(
             *(members.column(name).to_pylist() for name in columns), strict=True
@@ -167,8 +167,8 @@ def _first_from(times: list[int] | tuple[int, ...], from_ms: int | None) -> int 
 
 def _removed(inputs: Inputs, groups: set[Group]) -> Iterable[tuple[Group, str | None, int]]:
     """Yield the removals of members in the coordinators' logs: group, member, if it is printed, and time."""
-    is_removal = pc.field("event").isin(pa.array(["member_expired", "member_left"])) & pc.field("broker_id").is_valid() & pc.field("ts").is_valid()
-    of_groups = pc.field("group_id").isin(pa.array(sorted({group_id for _, group_id in groups}), pa.string()))
+    is_removal = one_of("event", ["member_expired", "member_left"]) & pc.field("broker_id").is_valid() & pc.field("ts").is_valid()
+    of_groups = one_of("group_id", {group_id for _, group_id in groups})
     lines = event_table(inputs, ["process_id", "stream_pos", "group_id", "member_id", "members", "ts"], is_removal & of_groups).to_pylist()
     clusters = Clusters(inputs) if lines else None
     for line in lines:

@@ -6,12 +6,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from forensics.clocks.offsets import Clocks
 from forensics.logs.last_memberships import last_memberships
 from forensics.logs.later_generations import Generations, Removals
+from forensics.relations.conditions import one_of
 from forensics.relations.missing import first, greatest, least, less, there, up_to
 
 if TYPE_CHECKING:
@@ -114,7 +112,7 @@ class _Moments:
 
     def __init__(self, inputs: Inputs, clocks: Clocks, wanted: Collection[tuple[Group, Nth | None]]) -> None:
         self._of: dict[tuple[Group, Nth, str], tuple[int | None, int | None]] = {}
-        of_groups = pc.field("group_id").isin(pa.array(sorted({group[1] for group, _ in wanted}), pa.string()))
+        of_groups = one_of("group_id", {group[1] for group, _ in wanted})
         columns = ["kafka_cluster", "group_id", "incarnation", "generation", "process_id"]
         for row in inputs.table("member_round", [*columns, "joined", "synced"], of_groups).to_pylist():
             row["at_ms"] = first(*(line["at_ms"] for line in (row["joined"], row["synced"]) if line is not None))
