@@ -29,6 +29,7 @@ The packages and modules that turn bytes into a report, in reading order. Each i
     clocks          compares the clocks of processes
     logs            finds what each log shows, repeats, mixes or lacks
     coordinators    finds when members had no coordinator
+    processes       describes each process
     memberships     finds the memberships that were lost, and how
     absences        finds when processes and brokers did not work
     causes          links findings to their causes, and both to incidents

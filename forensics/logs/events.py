@@ -22,16 +22,16 @@ def event_table(inputs: Inputs, columns: Sequence[str], where: pc.Expression | N
         columns: columns of `event_row`.
         where: a condition on its columns.
     """
-    return inputs.table("event_row", columns, _counts(inputs, where))
+    return inputs.table("event_row", columns, is_event(inputs, where))
 
 
 def events(inputs: Inputs, columns: Sequence[str], where: pc.Expression) -> list[Row]:
     """Return events that a condition selects, as `event_table` does."""
-    return inputs.rows("event_row", columns, _counts(inputs, where))
+    return inputs.rows("event_row", columns, is_event(inputs, where))
 
 
-def _counts(inputs: Inputs, where: pc.Expression | None) -> pc.Expression:
-    """Return a condition that also leaves out rows that are not events."""
+def is_event(inputs: Inputs, where: pc.Expression | None = None) -> pc.Expression:
+    """Return a condition on rows of `event_row` that also leaves out those that are not events."""
     condition = pc.field("category") != "snapshot"
     if where is not None:
         condition &= where

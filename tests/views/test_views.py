@@ -38,7 +38,10 @@ def read_by(module: str) -> set[str]:
         seen.add(module := left.pop())
         text = Path(import_module(module).__file__).read_text(encoding="utf-8")
         found |= set(re.findall(r"\.(?:rows|table|distinct)\(\s*\"(\w+)\"", text))
-        left += set(re.findall(r"^from (forensics\.(?:causes|clocks|coordinators|logs|memberships|absences)\.\w+) import", text, re.MULTILINE)) - seen
+        left += (
+            set(re.findall(r"^from (forensics\.(?:causes|clocks|coordinators|logs|memberships|absences|processes)\.\w+) import", text, re.MULTILINE))
+            - seen
+        )
     return found
 
 
