@@ -177,11 +177,12 @@ class Report:
 
     def json(self) -> str:
         """Return the report as JSON that conforms to `report-schema.json`. Times are ISO 8601 in UTC."""
-        from forensics.report import json_form, story
+        from forensics.report import content, json_form, story, summary
         from forensics.report.names import Names
 
         worded = self._in(UTC)
-        return json_form.render(self.model, story.stories(worded, Names(worded)))
+        names = Names(worded)
+        return json_form.render(self.model, story.stories(worded, names), summary.make(worded, names, content.clock(worded)))
 
     def render(self, form: ReportFormat | str = ReportFormat.text, *, full: bool = False, all_lines: bool = False) -> str:
         """Return the report in a format: `text`, `markdown`, `html` or `json`; `full` and `all_lines` as for `text`.

@@ -187,7 +187,7 @@ def test_every_form_is_what_the_command_prints(case) -> None:
             # A command also names the case.
             assert printed.stdout.replace(f" --case {case.root}`", "`") == told.render(form), form
     assert json.loads(told.json())["case"]["filters"]["groups"] == ["connect-cluster"]
-    assert "In brief" in told.text(full=True)
+    assert "What was not seen" in told.text(full=True)
     assert max(map(len, told.text(width=60).splitlines())) < max(map(len, told.text(width=160).splitlines()))
     assert len(case.report().text(all_lines=True)) >= len(case.report().text())
 

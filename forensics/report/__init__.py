@@ -11,9 +11,9 @@ The modules, in reading order:
     proof       selects and orders the lines of a proof
     localize    rewrites sentences for the reader's time zone and process names
     incidents   groups findings below their root causes
-    brief       gives the answer in six lines
+    certainty   says how sure a report is, and what is missing
     collection      writes the scripts that collect evidence on a platform
-    story, collect, summary         compose the first screen: each incident's story, and which evidence to collect
+    story, collect, summary         make the summary that every format begins with: each incident's story, and which evidence to collect
     oneline     gives a line for each incident
     verdict, findings, groups, missing_evidence, offsets_topic      convert rows to the sections of the report
     loggers     lists the loggers to turn on

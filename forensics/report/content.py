@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from forensics.errors import UsageError, did_you_mean
-from forensics.report import brief, findings, groups, missing_evidence, summary, verdict
+from forensics.report import findings, groups, missing_evidence, summary, verdict
 from forensics.report.document import Column, Document, Heading, Para, Table
 from forensics.report.model import VIEWS
 from forensics.report.names import Names
@@ -32,12 +32,12 @@ def compose(report: Report, *, all_lines: bool = False) -> Document:
     names, out = Names(report), Document()
     times = clock(report)
     proofs = _proofs(report, times, everything=all_lines)
-    out.add(Heading(1, "Kafka group forensics"), Para(case_line(report)))
-    if window := window_line(report):
-        out.add(Para(window, tone="dim"))
     only = bool(report.filters.get("rules"))
-    if not only:
-        out.section("In brief", brief.section(report, names, times))
+    under_title = "\n".join(filter(None, (case_line(report, zoned=only or not report.extent), window_line(report))))
+    if only:
+        out.add(Heading(1, "Kafka group forensics"), Para(under_title))
+    else:
+        out.add(*summary.compose(report, names, summary.make(report, names, times), under_title))
         title, tone, blocks = verdict.section(report, names, times, proofs)
         out.section(title, blocks, tone)
     out.section(findings.title(report), findings.section(report, times, proofs, everything=only))
@@ -55,7 +55,7 @@ def compose(report: Report, *, all_lines: bool = False) -> Document:
 def first_screen(report: Report) -> Document:
     """Return the verdict and the incidents, short enough for one screen."""
     out = Document()
-    out.add(*summary.compose(report, Names(report), clock(report), window_line(report)))
+    out.add(*summary.first_screen(report, Names(report), clock(report), window_line(report)))
     return out
 
 
@@ -123,8 +123,8 @@ def _times(report: Report) -> list[datetime]:
     return [v for row in rows for v in row.values() if isinstance(v, datetime)]
 
 
-def case_line(report: Report) -> str:
-    """Summarise what was read: files, processes, releases, the time."""
+def case_line(report: Report, *, zoned: bool = True) -> str:
+    """Summarise what was read: files, processes, releases, the time, and the reader's zone if requested."""
     processes = report.case["processes"]
     files = [f for f in report.case["source_files"] if f.get("status") != "superseded"]
     roles = Counter(_ROLES.get(p["role"], "other log") for p in processes)
@@ -138,7 +138,7 @@ def case_line(report: Report) -> str:
     if reach := report.reference.reach(processes):
         begin, end = (at.astimezone(report.zone) for at in reach)
         until = f"{end:%H:%M:%S}" if begin.date() == end.date() else f"{end:%Y-%m-%d %H:%M:%S}"
-        text += f"; {begin:%Y-%m-%d %H:%M:%S} to {until}, times in {summary.zone_names(report)}"
+        text += f"; {begin:%Y-%m-%d %H:%M:%S} to {until}" + f", times in {summary.zone_names(report)}" * zoned
     return text + "."
 
 

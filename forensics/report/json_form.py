@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from forensics.report.model import Report
     from forensics.report.story import Story
+    from forensics.report.summary import Summary
 
 
 #: The version of the document's shape, and the `$id` of its schema. Within a version, keys are added and never removed.
@@ -23,12 +24,13 @@ SCHEMA = f"urn:kafka-forensics:report:{VERSION}"
 MAX_REPEATS = 1000
 
 
-def render(report: Report, incident_stories: Iterable[Story] = ()) -> str:
+def render(report: Report, incident_stories: Iterable[Story] = (), said: Summary | None = None) -> str:
     """Write the whole report as one JSON object.
 
     Args:
         report: what was found.
-        incident_stories: the stories of its incidents, with the first screen's names and sentences.
+        incident_stories: the stories of its incidents, with the summary's names and sentences.
+        said: the summary; None for none.
     """
     stories = {s.incident["incident_id"]: _story(s) for s in incident_stories}
     # Texts of the first screen are read, while all other parts are data.
@@ -36,6 +38,7 @@ def render(report: Report, incident_stories: Iterable[Story] = ()) -> str:
         "schema": SCHEMA,
         "version": VERSION,
         "case": {**report.case, "filters": report.filters},
+        **({"summary": printable_texts(_summary(said))} if said else {}),
         "brief": [printable_texts({k: v for k, v in i.items() if k != "lines"} | stories.get(i["incident_id"], {})) for i in incidents.brief(report)],
         "examined": report.examined,
         "coverage": report.coverage,
@@ -47,6 +50,16 @@ def render(report: Report, incident_stories: Iterable[Story] = ()) -> str:
         "findings": [f | {"repeats": f.get("repeats", [])[:MAX_REPEATS]} for f in report.findings],
     }
     return json.dumps(parts, default=_plain, indent=1, allow_nan=False) + "\n"
+
+
+def _summary(said: Summary) -> dict[str, Any]:
+    """Return what every format says first, except the incidents."""
+    labelled = {
+        key: [{"label": label, "text": text} for label, text in rows]
+        for key, rows in (("advice", said.advice_alone), ("unsettled", said.unsettled), ("notes", said.foot))
+    }
+    also = [{key: f[key] for key in ("severity", "headline", "finding_id")} for f in said.also]
+    return {"title": said.title, "scope": said.scope, "also": also, **labelled}
 
 
 def _story(story: Story) -> dict[str, Any]:

@@ -22,10 +22,14 @@ def render(document: Document) -> str:
 
 def _block(block: Block) -> list[str]:
     match block:
+        case Heading(_, "", _):
+            return []
         case Heading(level, text, _):
             return ["", f"{'#' * level} {_escape(text)}", ""]
         case Para(text, label, _):
             return [(f"**{_escape(label)}:** " if label else "") + _prose(text).replace("\n", "  \n"), ""]
+        case Table((first, second), rows, _) if not (first.name or second.name):  # sentences with labels
+            return [*(f"- **{_escape(label)}:** {_prose(text)}" if label else f"- {_prose(text)}" for label, text in rows), ""]
         case Table(columns, rows, _):
             head = [_row([_escape(c.name) for c in columns]), _row(["---:" if c.right else "---" for c in columns])]
             return [*head, *(_row([_escape(cell).replace("\n", "<br>") for cell in row]) for row in rows), ""]

@@ -42,7 +42,6 @@ def _incident(report: Report, names: Names, story: Story) -> tuple[str | None, .
     incident = story.incident
     subject = names.process(incident["subject"]) if incident["subject"] else ""
     cause = " or ".join(incident["alternatives"] or ()) if incident["cause"] == "unknown" else incident["cause"]
-    worst = next((f"{hit.what}: {hit.who} {hit.lasted}".strip() for hit in story.hits), None)
     return (
         incident["severity"],
         _STATES.get(incident.get("state") or ""),
@@ -50,7 +49,7 @@ def _incident(report: Report, names: Names, story: Story) -> tuple[str | None, .
         _time(report, incident.get("over_since") or incident["to_hi"] or incident.get("shown_until")),
         subject or and_more(incident["group_ids"] or (), _LONGEST),
         cause or "unknown",
-        worst or story.headline,
+        story.worst or story.headline,
         incident["incident_id"],
     )
 

@@ -28,7 +28,7 @@ _MAX_STEPS, _SAME_RULE, _MAX_LEDGER = 8, 2, 3
 _TWICE = "may be processed twice"
 _COMMITTED_AGAIN = "committed before and read again; what was read but not committed is unknown"
 #: Kinds of damage: two worked, or work is declared twice; two owners or none for a certain time; perhaps; records that were read again.
-_WORKED, _CERTAIN, _PERHAPS, _RECORDS = range(4)
+_WORKED, _CERTAIN, _PERHAPS, RECORDS = range(4)
 _DID = {"partition": ("was assigned", "still held"), "task": ("started", "was still running"), "connector": ("started", "was still running")}
 _PROOF = {
     "work": "both worked during the overlap",
@@ -68,7 +68,7 @@ class Hit:
     """Damage: which resources, who had them, for how long, and the consequence.
 
     Attributes:
-        certainty: how grave it is by kind, the gravest first: `_WORKED`, `_CERTAIN`, `_PERHAPS` or `_RECORDS`.
+        certainty: how grave it is by kind, the gravest first: `_WORKED`, `_CERTAIN`, `_PERHAPS` or `RECORDS`.
         longest_ms: its longest time, milliseconds; of the same kind, the longest is shown first.
     """
 
@@ -94,6 +94,7 @@ class Story:
         next: where to look for the reason behind the root cause.
         prevent: what to change.
         left_out: the number of steps that are left out.
+        recurred: when the same cause affected the same subject; empty if it happened once, or another incident says it.
     """
 
     incident: Row
@@ -105,6 +106,17 @@ class Story:
     next: str
     prevent: str
     left_out: int = 0
+    recurred: str = ""
+
+    @property
+    def advice(self) -> tuple[tuple[str, str], ...]:
+        """Return what to do after `now`, each with its label."""
+        return tuple(row for row in (("Next", self.next), ("Prevent", self.prevent), ("Recurred", self.recurred)) if row[1])
+
+    @property
+    def worst(self) -> str:
+        """Return the worst damage in short; empty if there is none."""
+        return next((f"{hit.what}: {', '.join(filter(None, (hit.who, hit.lasted)))}" for hit in self.hits), "")
 
 
 def stories(report: Report, names: Names) -> list[Story]:
@@ -407,9 +419,9 @@ def _read_again(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
     for d in rows[:_MAX_LEDGER]:
         last = d["read_to"] - 1
         offsets = f"offset {last}" if last == d["restarted_at"] else f"offsets {d['restarted_at']}-{last}"
-        yield Hit(f"{d['resource']} ({names.group(d['kafka_cluster'], d['group_id'])})", offsets, _records([d]), _TWICE, _RECORDS)
+        yield Hit(f"{d['resource']} ({names.group(d['kafka_cluster'], d['group_id'])})", offsets, _records([d]), _TWICE, RECORDS)
     if more := rows[_MAX_LEDGER:]:
-        yield Hit(count(len(more), "more partition"), "", _records(more), _TWICE, _RECORDS)
+        yield Hit(count(len(more), "more partition"), "", _records(more), _TWICE, RECORDS)
     shown = {(d["group_id"], d["resource"]) for d in rows}
     others: dict[tuple[str, str | None, str], set[str]] = {}
     for d in ledger:
@@ -422,7 +434,7 @@ def _read_again(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
         what = in_words(sorted(partitions), [{"resource": p, "resource_kind": "partition"} for p in partitions])
         follows = "the logs do not show how many records may be processed twice" if number == "unknown" else _COMMITTED_AGAIN
         lasted = number if len(partitions) == 1 or number in ("unknown", "0 records") else f"{number} each"
-        yield Hit(f"{what} ({names.group(cluster, group)})", "", lasted, follows, _RECORDS)
+        yield Hit(f"{what} ({names.group(cluster, group)})", "", lasted, follows, RECORDS)
 
 
 def _records(rows: Sequence[Row]) -> str:

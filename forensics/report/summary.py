@@ -1,13 +1,13 @@
-"""Write the report's first screen: the verdict, and for each incident what happened, who was affected and what to do, in 60 lines for one root cause."""
+"""Make the summary that every format of a report begins with: the verdict, and for each incident what happened, who was affected and what to do."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from forensics.report import brief, collect, verdict
+from forensics.report import certainty, collect, verdict
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
 from forensics.report.examined import (
     EXPECTED,
@@ -48,55 +48,125 @@ _ROLES = {"broker": "broker", "connect_worker": "worker", "client": "client"}
 _LABELLED = (Column("", fixed=True), Column(""))
 
 
-def compose(report: Report, names: Names, clock: Clock, window: str = "") -> list[Block]:
-    """Return the first screen: of several incidents, as many in full as fit on it, at least the most severe.
+@dataclass(frozen=True)
+class Summary:
+    """What every format of a report says first, in the same words.
+
+    Attributes:
+        title, tone: the verdict.
+        scope: groups, time and processes.
+        stories: the incidents above notes, else the first note, the most severe first.
+        alone: the finding in the title, if no incident is there; its explanation and advice belong to the title.
+        also: the other findings without an incident above notes; then the errors that no finding explains.
+        unsettled: what is undecided, what to collect, and what to do until then: sentences, each with its label.
+        foot: what else happened, how sure this is, and what is missing: sentences, each with its label.
+    """
+
+    title: str
+    tone: Tone
+    scope: str
+    stories: tuple[Story, ...]
+    alone: Row | None
+    also: tuple[Row, ...]
+    unsettled: tuple[tuple[str, str], ...]
+    foot: tuple[tuple[str, str], ...]
+
+    @property
+    def listed(self) -> list[Row]:
+        """Return those of `also` that are named; of the errors, only a few."""
+        errors = [f for f in self.also if f["severity"] == "note"]
+        return [*[f for f in self.also if f["severity"] != "note"][:_LISTED], *errors[:_ERRORS]]
+
+    @property
+    def advice_alone(self) -> tuple[tuple[str, str], ...]:
+        """Return why the finding in the title is one, and what to do."""
+        rows = (("Why", self.alone["explanation"]), ("Next", self.alone["advice"])) if self.alone else ()
+        return tuple(row for row in rows if row[1])
+
+
+def make(report: Report, names: Names, clock: Clock) -> Summary:
+    """Return the summary of a report.
 
     Args:
         report: what was found, with sentences for the reader's zone and names.
         names: the report's names of processes and members.
         clock: formats times.
-        window: the selected time or groups, in a sentence.
     """
     graver = incidents(report, names)
-    for in_full in range(min(_IN_FULL, len(graver)), 1, -1):
-        blocks = _compose(report, names, clock, window, graver, in_full)
+    words, tone = title(report, graver)
+    others = without_incident(report)
+    alone = others[0] if others and not graver and shorten(others[0]["headline"], _LONGEST_TITLE) in words else None
+    errors = unexplained(report, is_grave=bool(graver))
+    return Summary(
+        title=words,
+        tone=tone,
+        scope=scope(report, names, graver),
+        stories=tuple(graver),
+        alone=alone,
+        also=(*(f for f in others if f is not alone), *errors),
+        unsettled=() if is_without_group(report) else tuple(unsettled(report, names, graver, clock)),
+        foot=tuple(foot(report, graver, clock)),
+    )
+
+
+def table(rows: Iterable[tuple[str, str]]) -> Table:
+    """Return labelled sentences as a table."""
+    return Table(_LABELLED, tuple(rows))
+
+
+def first_screen(report: Report, names: Names, clock: Clock, window: str = "") -> list[Block]:
+    """Return the summary for a screen: of several incidents, as many in full as fit on it, at least the most severe; then how to see more.
+
+    Args:
+        report: what was found, as for `make`.
+        names: its names of processes and members.
+        clock: formats times.
+        window: the selected time or groups, in a sentence.
+    """
+    found = make(report, names, clock)
+    notes = sum(f["severity"] == "note" for f in report.findings)
+    more = (("More", " | ".join(_commands(report))), ("Hidden", f"{count(notes, 'note')}: `--notes`" * bool(notes)))
+    found = replace(found, foot=(*found.foot, *(row for row in more if row[1])))
+    for in_full in range(min(_IN_FULL, len(found.stories)), 1, -1):
+        blocks = compose(report, names, found, window, in_full)
         if as_text(blocks, _WIDTH).strip().count("\n") < _LINES:
             return blocks
-    return _compose(report, names, clock, window, graver, 1)
+    return compose(report, names, found, window, 1)
 
 
-def _compose(report: Report, names: Names, clock: Clock, window: str, graver: Sequence[Story], in_full: int) -> list[Block]:
-    words, tone = title(report, graver)
+def compose(report: Report, names: Names, found: Summary, under_title: str, in_full: int = _IN_FULL) -> list[Block]:
+    """Return a summary as blocks.
+
+    Args:
+        report: what was found.
+        names: the report's names of processes and members.
+        found: the summary.
+        under_title: a sentence below the title and the scope; empty for none.
+        in_full: the number of incidents that are shown in full; the others take two lines each.
+    """
+    graver = found.stories
     dated = days(report, graver)
-    blocks: list[Block] = [Heading(1, words, tone), Para(scope(report, names, graver))]
-    if window:
-        blocks.append(Para(window, tone="dim"))
+    blocks: list[Block] = [Heading(1, found.title, found.tone), Para(found.scope)]
+    if under_title:
+        blocks.append(Para(under_title, tone="dim"))
     for number, story in enumerate(graver[:in_full], 1):
         if len(graver) > 1 or _graver_than(report, graver):
             day = f", {story.incident['from_lo'].astimezone(report.zone):%-d %b}" if dated and story.incident["from_lo"] else ""
             text = shorten(story.headline, _LONGEST_TITLE) + after(story)
-            text = f"{number} of {len(graver)}{day}" + f": {text}" * (text not in words)  # the title may have it already
+            text = f"{number} of {len(graver)}{day}" + f": {text}" * (text not in found.title)  # the title may have it already
             blocks.append(Heading(2, text, _TONES[story.incident["severity"]]))
         alike = next((n for n, s in enumerate(graver[: number - 1], 1) if story.next and _impersonal(s, names) == _impersonal(story, names)), 0)
-        shown = replace(story, next=f"as in {alike} of {len(graver)}") if alike else story
-        blocks += _incident(report, shown, dated, recurrence(report, names, story, by_cause(graver)))
+        blocks += _incident(report, replace(story, next=f"as in {alike} of {len(graver)}") if alike else story, dated)
     if more := graver[in_full:]:
         blocks += [Heading(2, count(len(more), "more incident")), _others(report, more, dated)]
-    if not is_without_group(report):
-        blocks += unsettled(report, names, graver, clock)
-    alone = without_incident(report)
-    if alone and not graver:  # the first of them is the title
-        labelled = (("Why", alone[0]["explanation"]), ("Next", alone[0]["advice"]))
-        blocks += [Heading(3, ""), Table(_LABELLED, tuple(row for row in labelled if row[1]))]
-        alone = alone[1:]
-    errors = unexplained(report, is_grave=bool(graver))
-    if alone or errors:
-        rows = [(f["severity"], shorten(f["headline"], _LONGEST), f["finding_id"]) for f in (*alone[:_LISTED], *errors[:_ERRORS])]
-        unlisted = max(0, len(alone) - _LISTED) + max(0, len(errors) - _ERRORS)
-        rows += [("", f"and {unlisted} more: `forensics report --full`", "")] * (unlisted > 0)
-        tones = {n: _TONES[severity] for n, (severity, _, _) in enumerate(rows) if severity}
-        blocks += [Heading(3, "Also"), Table((Column("", fixed=True), Column(""), Column("", fixed=True)), tuple(rows), tones=tones)]
-    return [*blocks, Heading(3, ""), foot(report, clock)]
+    for rows in (found.unsettled, found.advice_alone):
+        blocks += [Heading(3, ""), table(rows)] if rows else []
+    if found.also:
+        also = [(f["severity"], shorten(f["headline"], _LONGEST), f["finding_id"]) for f in found.listed]
+        also += [("", f"and {len(found.also) - len(also)} more: `forensics report --full`", "")] * (len(found.also) > len(also))
+        tones = {n: _TONES[severity] for n, (severity, _, _) in enumerate(also) if severity}
+        blocks += [Heading(3, "Also"), Table((Column("", fixed=True), Column(""), Column("", fixed=True)), tuple(also), tones=tones)]
+    return [*blocks, Heading(3, ""), table(found.foot)]
 
 
 def _impersonal(story: Story, names: Names) -> str:
@@ -119,7 +189,9 @@ def unexplained(report: Report, *, is_grave: bool) -> list[Row]:
 def incidents(report: Report, names: Names) -> list[Story]:
     """Return the incidents of the first screen, the most severe first: those above notes, else the first note."""
     found = _merged(stories(report, names), names)
-    return [s for s in found if s.incident["severity"] != "note"] or found[:1]
+    graver = [s for s in found if s.incident["severity"] != "note"] or found[:1]
+    alike = by_cause(graver)
+    return [replace(s, recurred=recurrence(report, names, s, alike)) for s in graver]
 
 
 def _merged(shown_stories: Iterable[Story], names: Names) -> list[Story]:
@@ -330,7 +402,7 @@ def recurrence(report: Report, names: Names, story: Story, alike: Mapping[tuple[
     return f"{names.process(story.incident['subject'])}: {count(len(same), 'time')}, {joined([f'{m:%-d %b %H:%M}' for m in moments])}"
 
 
-def _incident(report: Report, story: Story, dated: bool, recurred: str) -> list[Block]:
+def _incident(report: Report, story: Story, dated: bool) -> list[Block]:
     known = story.incident["cause"] != "unknown"
     steps = tuple(
         (step_time(s, report.zone, dated=dated), s.text, "\n".join(filter(None, ("ROOT CAUSE" * (s.role == ROOT and known), s.where))))
@@ -342,10 +414,8 @@ def _incident(report: Report, story: Story, dated: bool, recurred: str) -> list[
     if story.hits:
         hits = tuple((h.what, _in_lines(h.who), _in_lines(h.lasted), h.consequence) for h in story.hits)
         blocks += [Heading(3, "Impact"), Table((Column(""), Column("", fixed=True), Column("", fixed=True), Column("")), hits)]
-    labelled = (("Now", story.now), ("Next", story.next), ("Prevent", story.prevent), ("Recurred", recurred))
-    if rows := tuple((label, text) for label, text in labelled if text):
-        blocks += [Heading(3, ""), Table(_LABELLED, rows)]
-    return blocks
+    rows = [("Now", story.now)] * bool(story.now) + [*story.advice]
+    return [*blocks, Heading(3, ""), table(rows)] if rows else blocks
 
 
 def _in_lines(text: str) -> str:
@@ -368,20 +438,19 @@ def _others(report: Report, shown_stories: Sequence[Story], dated: bool) -> Tabl
 
 def _in_short(story: Story) -> Iterator[str]:
     """Yield the worst damage of an incident, and what to do now if it is not over; without either, where to look for its cause."""
-    hits = [f"{h.what}: {', '.join(filter(None, (h.who, h.lasted)))}" for h in story.hits[:1]]
     more = f"; and {len(story.hits) - 1} more" * (len(story.hits) > 1)
-    rows = [("Impact", "".join(hits) + more), ("Now", story.now if story.incident.get("state") != "over" else "")]
+    rows = [("Impact", story.worst + more), ("Now", story.now if story.incident.get("state") != "over" else "")]
     for label, text in [row for row in rows if row[1]] or [("Next", story.next)] * bool(story.next):
         yield f"{label}: {shorten(text, _LONGEST)}"
 
 
-def unsettled(report: Report, names: Names, shown_stories: Sequence[Story], clock: Clock) -> list[Block]:
-    """Return what is undecided: what is known, what to collect, and what to do until then."""
+def unsettled(report: Report, names: Names, shown_stories: Sequence[Story], clock: Clock) -> list[tuple[str, str]]:
+    """Return what is undecided: what is known, what to collect, and what to do until then, each with its label."""
     shown = {id(p) for s in shown_stories for p in s.pairs}
     undecided = [s for s in report.split_brain if s["verdict"] == "undecided"]
     rows: list[tuple[str, str]] = []
     if is_without_kafka(report):
-        return [Heading(3, ""), Table(_LABELLED, (*_errors(report, clock), ("Read", why_not_examined(report)), ("Expected", f"{EXPECTED}.")))]
+        return [*_errors(report, clock), ("Read", why_not_examined(report)), ("Expected", f"{EXPECTED}.")]
     missing, ended = report.examined["members_without_log"], ended_logs(report)
     if not shown_stories:
         rows += [("Rebalances" if not n else "", text) for n, text in enumerate(rebalances(report, names, clock))]
@@ -408,7 +477,7 @@ def unsettled(report: Report, names: Names, shown_stories: Sequence[Story], cloc
         until = collect.meanwhile(report)
         what = "what is unknown" if shown_stories else "this"
         rows.append(("Until then", f"treat {what} as unresolved{'; ' * bool(until)}{until}"))
-    return [Heading(3, ""), Table(_LABELLED, tuple(rows))] if rows else []
+    return rows
 
 
 def _errors(report: Report, clock: Clock) -> Iterator[tuple[str, str]]:
@@ -423,18 +492,16 @@ def _errors(report: Report, clock: Clock) -> Iterator[tuple[str, str]]:
     yield from [("Next", " ".join(e["known"].advice.split())) for e in report.errors[:1] if e["known"].advice]
 
 
-def foot(report: Report, clock: Clock) -> Table:
-    sure = brief.how_sure(report) or (basis(report, clock, but=False) if report.examined["examined"] else "")
+def foot(report: Report, shown_stories: Sequence[Story], clock: Clock) -> Iterator[tuple[str, str]]:
+    """Yield what else happened, how sure the report is, and what is missing, each with its label."""
+    sure = certainty.how_sure(report) or (basis(report, clock, but=False) if report.examined["examined"] else "")
+    rows = (("Besides", certainty.besides(report, shown_stories)), ("Sure", sure), ("Missing", certainty.missing(report, clock)))
+    yield from (row for row in rows if row[1])
+
+
+def _commands(report: Report) -> list[str]:
+    """Return commands that show more."""
     if is_without_kafka(report):  # there is nothing else to show
-        more = ["`forensics sql source_file`", *["`forensics explain - < FILE`"] * bool(report.examined["files"])]
-    else:
-        more = ["`forensics report --full`", "`forensics timeline`", *(f"`forensics show {f['finding_id']}`" for f in report.findings[:1])]
-        more.append("`-o report.html`")
-    notes = sum(f["severity"] == "note" for f in report.findings)
-    rows = (
-        ("Sure", sure),
-        ("Missing", brief.missing(report, clock)),
-        ("More", " | ".join(more)),
-        ("Hidden", f"{count(notes, 'note')}: `--notes`" * bool(notes)),
-    )
-    return Table(_LABELLED, tuple(row for row in rows if row[1]))
+        return ["`forensics sql source_file`", *["`forensics explain - < FILE`"] * bool(report.examined["files"])]
+    finding = [f"`forensics show {f['finding_id']}`" for f in report.findings[:1]]
+    return ["`forensics report --full`", "`forensics timeline`", *finding, "`-o report.html`"]

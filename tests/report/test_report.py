@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import html
 import json
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from importlib.resources import files
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import jsonschema
@@ -21,7 +24,7 @@ from made_case import HOSTILE, T0, at, finding, generation, incident, made, owne
 from forensics.catalogue.patterns import load
 from forensics.errors import CaseError, UsageError
 from forensics.inventory.evidence import FORBIDDEN
-from forensics.report import brief, collect, content, json_form, localize, loggers, markdown, model, text
+from forensics.report import collect, content, json_form, localize, loggers, markdown, model, summary, text
 from forensics.report.document import Heading, Lines, Table
 from forensics.report.names import Names
 from forensics.report.page import render
@@ -42,7 +45,7 @@ def flat(written: str) -> str:
 
 def test_the_verdict_comes_first_with_bounds_and_lines() -> None:
     written = as_text()
-    titles = ["━━ In brief", "━━ Split brain: PROVED", "━━ Findings", "━━ Group connect-cluster", "━━ What was not seen"]
+    titles = ["SPLIT BRAIN PROVED", "━━ Split brain: PROVED", "━━ Findings", "━━ Group connect-cluster", "━━ What was not seen"]
     assert sorted(titles, key=written.index) == titles
     assert "1 task worked on by two owners at the same time (orders-2: overlapped for at least 1.01 s, both working for at least 990 ms)" in flat(
         written
@@ -79,24 +82,10 @@ def test_the_title_tells_work_from_mere_threads() -> None:
     )
 
 
-def brief_of(views: dict | None = None) -> list[tuple[str, str]]:
-    """Label and text of each line of the brief."""
+def foot(views: dict | None = None) -> dict[str, str]:
+    """What else happened, how sure the report is, and what is missing, by label."""
     report = made(views)
-    return [(said.label, said.text) for said in brief.write(report, Names(report), content.clock(report))]
-
-
-def test_the_brief_tells_the_cause_what_followed_what_to_do_and_how_sure() -> None:
-    told = brief_of()
-    assert [label for label, _ in told] == ["", "", "Affected", "What to do first", "How sure", "Missing"]
-    assert told[0][1].startswith("Split brain: PROVED")
-    assert told[1][1] == "critical: w2/connect.log: process_paused (began between 10:00:50 and 10:00:55) → session timeout → split brain of tasks"
-    assert (
-        told[2][1]
-        == "task orders-2 had no owner for at least 2.00 s, and was worked on by two owners at the same time for at least 990 ms; at least 1 record was read twice in connect-cluster."
-    )
-    assert told[3][1] == "Find out what stopped it."
-    assert "root cause found" in told[4][1]
-    assert "the logs of" in told[5][1] or "silence" in told[5][1]
+    return dict(summary.make(report, Names(report), content.clock(report)).foot)
 
 
 def test_a_margin_beside_a_proved_jump_speaks_of_another_one() -> None:
@@ -108,75 +97,18 @@ def test_a_margin_beside_a_proved_jump_speaks_of_another_one() -> None:
     views["finding"].append(finding("clock-skew", "warning", code="contradicted"))
     more = "unless a clock jumped again, undetected, by more than 40.0 s"
     assert f"both existed at the same time, {more} between these lines. The known jump is taken into account." in flat(as_text(views=views))
-    assert f"the overlap is certain {more} (the known jump is taken into account)" in dict(brief_of(views))["How sure"]
-
-
-def test_those_affected_are_named_by_kind() -> None:
-    views = rows()
-    hit = ["a-0", "b-1", *(f"lab-input-{n}" for n in (0, 1, 2, 4, 5)), "unheard"]
-    views["ownership"] += [owned(r, "w2") for r in hit[:2]] + [owned(r, "w2", resource_kind="partition", group_id="connect-b") for r in hit[2:-1]]
-    views["incident"] = [i | {"resources_hit": hit} for i in views["incident"]]
-    affected = dict(brief_of(views))["Affected"]
-    assert affected.startswith("tasks a-0 and b-1, partitions lab-input 0-2, 4 and 5, and unheard had no owner, one of them for at least 2.00 s")
-
-
-def test_partitions_that_were_unowned_much_longer_than_tasks_are_told_apart() -> None:
-    views = rows()
-    gap = {"incident_id": "i-process_paused", "kafka_cluster": "abc", "from_ts": at(52), "to_ts": at(59), "double_work_ms": None}
-    task = gap | {"group_id": "connect-cluster", "resource_kind": "task", "resource": "b-1", "unowned_ms": 5000, "unowned_hi_ms": 5000}
-    partition = gap | {
-        "group_id": "connect-b",
-        "resource_kind": "partition",
-        "resource": "lab-input-3",
-        "unowned_ms": 38_200,
-        "unowned_hi_ms": 39_000,
-    }
-    views["ownership"] += [owned("b-1", "w2"), owned("lab-input-3", "w2", resource_kind="partition", group_id="connect-b")]
-    views["incident"] = [i | {"resources_hit": ["b-1", "lab-input-3"], "longest_outage_ms": 38_200} for i in views["incident"]]
-    views["incident_gap"] = [task, partition]
-    apart = "partition lab-input-3 had no owner for at least 38.2 s; task b-1 had no owner for at least 5.00 s"
-    assert dict(brief_of(views))["Affected"].startswith(apart)
-    # Another group reads the same partition all the time.
-    views["ownership"].append(owned("lab-input-3", "w1", resource_kind="partition", group_id="connect-c"))
-    assert dict(brief_of(views))["Affected"].startswith("partition lab-input-3 of connect-b had no owner for at least 38.2 s; task b-1 had no owner")
-    views["ownership"].pop()
-    views["incident_gap"] = [task | {"unowned_ms": 38_000}, partition]
-    together = "task b-1 and partition lab-input-3 had no owner, one of them for at least 38.2 s"
-    assert dict(brief_of(views))["Affected"].startswith(together)
+    assert f"the overlap is certain {more} (the known jump is taken into account)" in foot(views)["Sure"]
 
 
 def test_members_that_stood_longer_than_anything_was_surely_unowned_are_told() -> None:
-    views = rows() | {"duplicate_ledger": []}
+    views = rows() | {"duplicate_ledger": [], "split_brain": []}
     views["member_generation"] = [m | {"paused_ms": 20_800} for m in views["member_generation"]]
-    assert "; members of connect-cluster had no assignment, one of them for at least 20.8 s." in dict(brief_of(views))["Affected"]
+    idle = "members of connect-cluster had no assignment, one of them for at least 20.8 s."
+    assert foot(views)["Besides"] == idle
     views["incident"] = []
-    assert dict(brief_of(views))["Affected"].endswith("members of connect-cluster had no assignment, one of them for at least 20.8 s.")
+    assert foot(views)["Besides"] == idle
     views["member_generation"] = [m | {"paused_ms": 8000} for m in views["member_generation"]]
-    assert "Affected" not in dict(brief_of(views))
-
-
-def test_of_groups_that_rebalance_all_the_time_none_is_left_out() -> None:
-    views = rows()
-    begun = datetime(2026, 11, 21, 8, tzinfo=UTC)
-    first = views["generation"][0]
-    views["generation"] = [
-        first | {"group_id": f"g{group}", "generation": n, "prepared_ts": begun + timedelta(seconds=n)} for group in range(4) for n in range(1, 21)
-    ]
-    affected = dict(brief_of(views))["Affected"]
-    assert "g2 rebalanced 20 times in 19.0 s; and 1 more group" in affected
-
-
-def test_partitions_that_two_held_are_among_those_affected() -> None:
-    views = rows()
-    views["split_brain"] = [
-        s | {"kind": "held", "resource_kind": "partition", "resource": "orders-2", "certain_ms": 3000, "there_certain_ms": 3000}
-        for s in views["split_brain"]
-        if s["verdict"] == "proved"
-    ]
-    assert (
-        "partition orders-2 was held by two owners at the same time for at least 3.00 s; at least 1 record was read twice in connect-cluster."
-        in dict(brief_of(views))["Affected"]
-    )
+    assert "Besides" not in foot(views)
 
 
 def test_a_rebalance_that_did_not_end_is_a_row_of_its_group() -> None:
@@ -189,7 +121,7 @@ def test_a_rebalance_that_did_not_end_is_a_row_of_its_group() -> None:
     ]
     told = next(line for line in as_text(160, views).splitlines() if line.strip().startswith("next "))
     assert re.search(r"next +10:01:10.000 +≥ 30.0 s +not ended when the logs end +asked to join: w\d; not yet: w\d$", told.rstrip())
-    assert "; a rebalance of connect-cluster had not ended after 30.0 s." in dict(brief_of(views))["Affected"]
+    assert "a rebalance of connect-cluster had not ended after 30.0 s." in foot(views)["Besides"]
     views["generation"] = []
     assert "not ended when the logs end" in as_text(views=views)
     assert "not ended" not in as_text(views=views, until="10:01:00")
@@ -210,21 +142,10 @@ def test_those_affected_outside_the_window_are_not_told() -> None:
     assert windowed["double_work_ms"] is None
 
 
-def test_tasks_with_two_live_threads_are_among_those_affected() -> None:
-    views = rows()
-    views["incident"] = [i | {"double_work_ms": None} for i in views["incident"]]
-    proved = [s | {"kind": "thread", "certain_ms": 46, "there_certain_ms": 46} for s in views["split_brain"] if s["verdict"] == "proved"]
-    views["split_brain"] = [*proved, *(s | {"resource": "a-0", "there_certain_ms": 22_500} for s in proved)]
-    affected = dict(brief_of(views))["Affected"]
-    assert "tasks a-0 and orders-2 had two live threads at the same time, one of them for at least 22.5 s" in affected
-    views["split_brain"] = [s | {"resource_kind": "connector"} for s in views["split_brain"]]
-    assert "two live threads" not in dict(brief_of(views))["Affected"]
-
-
 def test_a_log_that_ends_too_soon_for_a_verdict_is_missing() -> None:
     views = rows()
     views["split_brain"] = [split("orders-2", "undecided", facts={"evidence": ["end_of_b", "debug_level_of_a"]})]
-    assert "lines of w1/connect.log after 10:02:00" in dict(brief_of(views))["Missing"]
+    assert "lines of w1/connect.log after 10:02:00" in foot(views)["Missing"]
     assert "The log of w1 ends too early to settle all pairs of owners." in flat(as_text(views=views))
 
 
@@ -236,8 +157,8 @@ def test_requests_that_differ_only_in_the_resource_are_one() -> None:
     views["split_brain"].append(split("a-0", "undecided", missing="w2's log at DEBUG"))
     one = asked.format("partitions orders 1, 2 and 10")
     full, screen = flat(as_text(views=views)), flat(text.as_text(content.first_screen(made(views))))
-    for written in (full, screen):
-        assert written.count("showing when it released") == 1
+    for written, times in ((full, 2), (screen, 1)):  # in full also with the pairs
+        assert written.count("showing when it released") == times
         assert one in written
         assert "w2's log at DEBUG" in written
 
@@ -262,7 +183,7 @@ def test_only_the_name_of_the_resource_is_replaced(wanted: list[tuple[str, str]]
 def test_a_log_that_lacks_lines_is_not_told_to_end_too_soon() -> None:
     views = rows()
     views["split_brain"] = [split("orders-2", "undecided", facts={"evidence": ["lines_after_b", "start_lines_of_a"]})]
-    assert "later lines" not in dict(brief_of(views))["Missing"]
+    assert "later lines" not in foot(views)["Missing"]
     assert "too soon" not in flat(as_text(views=views))
 
 
@@ -289,7 +210,6 @@ def test_what_members_alone_tell_of_a_rebalance_is_the_least_that_it_took() -> N
 def test_what_began_long_before_all_lines_is_told_by_its_latest_time() -> None:
     views = rows()
     views["incident"] = [i | {"from_lo": at(-1800)} for i in views["incident"]]
-    assert "(began by 10:00:55)" in brief_of(views)[1][1]
     assert "· began by 10:00:55" in flat(as_text(views=views))
 
 
@@ -399,37 +319,73 @@ def storm() -> dict:
     return views
 
 
-def test_a_storm_does_not_open_with_an_all_clear_and_takes_six_lines() -> None:
-    told = brief_of(storm())
-    assert told[0][1].startswith("warning: w2/connect.log: process_killed")
-    assert told[0][1].endswith("→ session timeout → rebalance storm")
-    assert told[1][1].startswith("5 more warnings: stale-commit happened (cause unknown)")
-    assert len(told) <= brief.MAX_LINES
-    assert "Split brain: NONE FOUND" in " ".join(text for label, text in told if label == "How sure")
+def test_a_storm_does_not_open_with_an_all_clear() -> None:
     written = as_text(views=storm())
-    assert written.index("━━ In brief") < written.index("warning: w2/connect.log") < written.index("NONE FOUND")
+    assert written.strip().startswith("WARNING: w2/connect.log: process_killed")
+    assert written.index("1 of ") < written.index("━━ Split brain: NONE FOUND")
 
 
-def test_the_brief_of_a_quiet_case_says_what_the_all_clear_rests_on() -> None:
-    views = rows() | {"split_brain": [], "finding": [], "incident": [], "duplicate_ledger": []}
-    told = brief_of(views)
-    assert told[0][1].startswith("Split brain: NONE FOUND")
-    assert [label for label, _ in told] == ["", "How sure", "Missing"]
-    assert told[1][1].startswith("Based on")
+def test_a_quiet_case_says_what_the_all_clear_rests_on() -> None:
+    said = foot(rows() | {"split_brain": [], "finding": [], "incident": [], "duplicate_ledger": []})
+    assert list(said) == ["Sure", "Missing"]
+    assert said["Sure"].startswith("Based on")
+
+
+def test_what_no_incident_on_the_screen_says_is_told_besides() -> None:
+    views = rows() | {"duplicate_ledger": [], "split_brain": []}
+    assert "Besides" not in foot(views)
+    of_none = {"resource_kind": "partition", "incident_id": None}
+    views["split_brain"].append(split("orders-9", kind="held", certain_ms=3000, there_certain_ms=3000, **of_none))
+    gap = {"kafka_cluster": "abc", "group_id": "connect-cluster", "resource_kind": "task", "from_ts": at(60), "to_ts": at(70), "double_work_ms": None}
+    views["incident"].append(incident("deployment", [], "note", incident_id="i-note", resources_hit=[]))
+    views["incident_gap"] = [gap | {"incident_id": "i-note", "resource": "a-0", "id": "o1", "unowned_ms": 4000, "unowned_hi_ms": 5000}]
+    assert foot(views)["Besides"] == (
+        "task a-0 had no owner for at least 4.00 s; partition orders-9 was held by two owners at the same time for at least 3.00 s."
+    )
+    views["incident_gap"] = [g | {"incident_id": "i-process_paused"} for g in views["incident_gap"]]
+    assert "a-0" not in foot(views)["Besides"], "the impact of the incident has it"
+
+
+def test_every_format_begins_with_the_same_summary() -> None:
+    views = rows() | {"duplicate_ledger": []}
+    views["finding"].append(finding("risky-config", "warning", finding_id="f-alone", incident_id=None, caused_by=None, headline="alone happened"))
+    views["member_generation"] = [m | {"paused_ms": 20_800} for m in views["member_generation"]]
+    report = made(views)
+    found = summary.make(report, Names(report), content.clock(report))
+    (story,) = found.stories
+    facts = [found.title, found.scope, *(step.text for step in story.steps), *(hit.what for hit in story.hits)]
+    facts += [story.now, *(text for _, text in (*story.advice, *found.unsettled, *found.foot)), *(f["headline"] for f in found.also)]
+    facts = [plain(fact) for fact in facts if fact]
+    assert len(facts) > 8
+    written = {
+        "screen": text.as_text(content.first_screen(report), 2000),
+        "full": text.as_text(content.compose(report), 2000),
+        "Markdown": markdown.render(content.compose(report)).replace("\\", "").replace("<br>", " "),
+        "JSON": " ".join(texts(json.loads(json_form.render(report, found.stories, found)))),
+        "page": html.unescape(re.sub(r"<[^>]*>", "", render.render(report))),
+    }
+    for name, words in written.items():
+        assert [fact for fact in facts if fact not in plain(words)] == [], name
+
+
+def plain(words: str) -> str:
+    return flat(words).replace("`", "")
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Yield all texts in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from texts(item)
 
 
 def test_a_cause_is_told_once_with_its_effects_below_it() -> None:
     blocks = list(content.compose(made(storm())))
-    assert sum(isinstance(b, Heading) and "process_killed" in b.text for b in blocks) == 1
+    assert sum(isinstance(b, Heading) and b.level > 2 and "process_killed" in b.text for b in blocks) == 1
     assert not any(isinstance(b, Heading) and "rebalance-storm happened" in b.text for b in blocks)
-    (below,) = [b for b in blocks if isinstance(b, Table) and any("rebalance-storm happened" in cell for row in b.rows for cell in row)]
+    (below,) = [b for b in blocks if isinstance(b, Table) and any("  rebalance-storm happened" in cell for row in b.rows for cell in row)]
     assert [row[1] for row in below.rows] == ["  rebalance-storm happened"]
-
-
-def test_the_brief_tells_times_in_the_reader_s_zone() -> None:
-    report = made()
-    clock = formats.Clock([at(50)], timezone(timedelta(hours=2)))
-    assert "(began between 12:00:50 and 12:00:55)" in brief.write(report, Names(report), clock)[1].text
 
 
 def test_a_rule_alone_names_its_cause() -> None:
@@ -882,7 +838,7 @@ def test_the_log_of_one_member_is_no_all_clear_for_its_group() -> None:
     written = flat(as_text(views=views))
     assert "only one member has a log (1 more has none)" in written
     assert "Its lines name another member, and its log is missing: w1:8083." in written
-    assert ("Missing", "the lines of 1 member, the coordinator's log for connect-cluster, a silence of 40.0 s.") in brief_of(views)
+    assert foot(views)["Missing"] == "the lines of 1 member, the coordinator's log for connect-cluster, a silence of 40.0 s."
     assert "NONE FOUND" not in written
 
 
@@ -1367,12 +1323,13 @@ BERLIN, INDIA = ZoneInfo("Europe/Berlin"), timezone(timedelta(hours=5, minutes=3
 def test_times_are_told_in_the_reader_s_zone_and_the_head_says_so_once() -> None:
     report = dataclasses.replace(made(since="10:00:01"), zone=BERLIN)
     written = flat(text.as_text(content.compose(report)))
-    assert "2026-03-01 10:59:19 to 11:02:00, times in Europe/Berlin (UTC+01:00)." in written
+    assert "2026-03-01 10:59:19 to 11:02:00. Only:" in written
+    assert "1 Mar 2026 11:00:50-11:01:01 Europe/Berlin (UTC+01:00)" in written
     assert "Only: since 2026-03-01 11:00:01." in written
     assert "11:01:00.005 ±5 ms" in written
     assert "10:01:00.005" not in written
     assert written.count("Europe/Berlin") == 1
-    assert "times in UTC." in flat(as_text())
+    assert "10:00:50-10:01:01 UTC (" in flat(as_text())
 
 
 def test_a_day_of_the_reader_s_may_be_two_of_utc() -> None:

@@ -240,7 +240,7 @@ def test_the_shell_completes_what_the_case_has(case: str) -> None:
     assert completed("/nonexistent", "forensics report --group conn") == set()
 
 
-@pytest.mark.parametrize(("name", "begins"), [("r.md", "# Kafka"), ("r.json", "{"), ("r.txt", "\nSplit brain")])
+@pytest.mark.parametrize(("name", "begins"), [("r.md", "# SPLIT BRAIN"), ("r.json", "{"), ("r.txt", "\nSplit brain")])
 def test_a_file_s_name_tells_the_form(case: str, name: str, begins: str, tmp_path: Path) -> None:
     assert _SUFFIXES[".html"] is ReportFormat.html
     assert CliRunner().invoke(app, ["report", "--case", case, "-o", str(tmp_path / name)]).exit_code == 0

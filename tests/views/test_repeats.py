@@ -10,8 +10,7 @@ import pytest
 import three_months
 from written_logs import case_of
 
-from forensics.report import brief, content, model, text
-from forensics.report.names import Names
+from forensics.report import content, model, text
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
@@ -56,7 +55,7 @@ def test_the_brief_counts_for_an_incident_what_belongs_to_it(told) -> None:
     case, _ = told
     of = Counter((o["incident_id"], o["rule"]) for o in rows(case, "occurrence") if o["incident_id"])
     found = model.read(case, model.Filters())
-    told_of = " ".join(line.text for line in brief.write(found, Names(found), content.clock(found)))
+    told_of = text.as_text(content.first_screen(found), 2000)
     said = [int(n.replace(",", "")) for n in re.findall(r"\(([0-9,]+) tim", told_of)]
     assert all(n <= max(of.values()) for n in said)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forensics.report import anchors, summary
-from forensics.report.document import Table
 from forensics.report.incidents import began, ended
 from forensics.report.page import causes
 from forensics.report.reference import ms
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from forensics.report.story import Hit, Step, Story
     from forensics.wording.formats import Clock
 
-#: Rows of the report's foot that a page needs; the others are commands that print more.
-_FOOT = ("Sure", "Missing")
 _LONGEST = 60
 
 
@@ -89,8 +86,9 @@ class Front:
         scope: groups, time and processes.
         incidents: the most severe first.
         unsettled: what is undecided, and what to collect.
-        also: findings above notes that belong to no incident, each with its severity.
-        foot: how sure it is, and what is missing.
+        also: findings that belong to no incident, each with its severity.
+        unlisted: the number of others.
+        foot: what else happened, how sure it is, and what is missing.
     """
 
     title: str
@@ -99,6 +97,7 @@ class Front:
     incidents: tuple[Incident, ...]
     unsettled: tuple[Block, ...]
     also: tuple[tuple[str, Link], ...]
+    unlisted: int
     foot: tuple[tuple[str, str], ...]
 
 
@@ -112,12 +111,11 @@ def make(report: Report, names: Names, clock: Clock, journal: Journal, overlaps:
         journal: the lines in the page.
         overlaps: the drawn overlaps.
     """
-    shown = summary.incidents(report, names)
-    title, tone = summary.title(report, shown)
+    found = summary.make(report, names, clock)
     lines = {line.where: line.event_id for line in journal.lines}
     cards = {f["headline"]: anchors.finding(f["finding_id"]) for f in reversed(report.findings)}
     drawn = {o.owners: o.anchor for o in overlaps}
-    dated, alike = summary.days(report, shown), summary.by_cause(shown)
+    dated = summary.days(report, found.stories)
 
     def moment(story: Story, step: Step) -> Moment:
         root = step.role == ROOT
@@ -128,31 +126,30 @@ def make(report: Report, names: Names, clock: Clock, journal: Journal, overlaps:
     def incident(story: Story) -> Incident:
         i = story.incident
         pairs = {p["resource"]: drawn.get((p["ownership_a"], p["ownership_b"]), "") for p in story.pairs if p["verdict"] == "proved"}
-        advice = (("Next", story.next), ("Prevent", story.prevent), ("Recurred", summary.recurrence(report, names, story, alike)))
         return Incident(
             anchor=anchors.incident(i["incident_id"]),
             severity=i["severity"],
             name=causes.short(i, names),
             when=began(report, i, clock.second),
-            state=shorten(i.get("outcome") or "", _LONGEST) or ("its end is not in the logs" if i["from_hi"] and not i["to_hi"] else ""),
+            state=shorten(i.get("outcome") or "", _LONGEST),
             headline=story.headline,
             steps=tuple(moment(story, step) for step in story.steps),
             left_out=story.left_out,
             hits=story.hits,
             twice=tuple(Link(resource, anchor) for resource, anchor in pairs.items() if anchor),
-            advice=tuple((label, text) for label, text in advice if text),
+            advice=story.advice,
             now=story.now,
         )
 
-    foot = summary.foot(report, clock)
     return Front(
-        title=title,
-        tone=tone,
-        scope=summary.scope(report, names, shown),
-        incidents=tuple(map(incident, shown)),
-        unsettled=tuple(b for b in summary.unsettled(report, names, shown, clock) if isinstance(b, Table)),
-        also=tuple((f["severity"], Link(f["headline"], anchors.finding(f["finding_id"]))) for f in summary.without_incident(report)),
-        foot=tuple((row[0], row[1]) for row in foot.rows if row[0] in _FOOT),
+        title=found.title,
+        tone=found.tone,
+        scope=found.scope,
+        incidents=tuple(map(incident, found.stories)),
+        unsettled=tuple(summary.table(rows) for rows in (found.unsettled, found.advice_alone) if rows),
+        also=tuple((f["severity"], Link(f["headline"], anchors.finding(f["finding_id"]))) for f in found.listed),
+        unlisted=len(found.also) - len(found.listed),
+        foot=found.foot,
     )
 
 
