@@ -34,14 +34,12 @@ def test_reads_names_exactly_what_is_read(name):
 def read_by(module: str) -> set[str]:
     """Return the views and tables that a module of a computed view reads, itself or in the modules that it imports."""
     found, left, seen = set(), [module], set()
+    rooms = "|".join(sorted({view.computed.split(".")[1] for view in VIEWS.values() if view.computed}))
     while left:
         seen.add(module := left.pop())
         text = Path(import_module(module).__file__).read_text(encoding="utf-8")
         found |= set(re.findall(r"\.(?:rows|table|distinct)\(\s*\"(\w+)\"", text))
-        left += (
-            set(re.findall(r"^from (forensics\.(?:causes|clocks|coordinators|logs|memberships|absences|processes)\.\w+) import", text, re.MULTILINE))
-            - seen
-        )
+        left += set(re.findall(rf"^from (forensics\.(?:{rooms})\.\w+) import", text, re.MULTILINE)) - seen
     return found
 
 
