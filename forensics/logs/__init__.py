@@ -15,4 +15,8 @@ A module is named as the view that it computes, and works as those of `forensics
     last_memberships   finds the last membership of each client whose log ends without an end
     later_generations  finds how groups went on after a membership
     silent_member      the view `silent_member`
+    gaps               describes gaps that the order of lines shows
+    task_order         finds lines about a task that cannot follow one another
+    partition_order    finds lists of partitions that contradict earlier lines
+    work_hole          the view `work_hole`
 """
