@@ -12,6 +12,7 @@ A module is named as the view that it computes, and works as those of `forensics
     coordinator_episode  the view `coordinator_episode`
     served_processes     finds when a coordinator answered another client of a process
     group_outage         the view `group_outage`
+    offsets_topic        the view `offsets_topic`
     open_requests        finds who prepares a rebalance, or waits for one, when the logs end
     open_rebalance       the view `open_rebalance`
 """

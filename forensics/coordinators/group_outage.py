@@ -132,7 +132,7 @@ class _Settings:
 
 def _number(value: str | None) -> int | None:
     """Return the number that a setting is; None: it is none."""
-    return int(value) if value is not None and re.fullmatch(r"\s*[+-]?\d+\s*", value) else None
+    return int(value) if value is not None and re.fullmatch(r"\s*[+-]?\d{1,18}\s*", value) else None
 
 
 def _lost_memberships(inputs: Inputs) -> set[tuple[str, str, str, int | None]]:
