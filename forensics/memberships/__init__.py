@@ -9,5 +9,9 @@ A module of a view is named as the view, and works as those of `forensics.causes
     losses           joins the two sides of each loss
     lost_membership  the view `lost_membership`
     surroundings     what else was printed around a loss
+    sessions         looks up session timeouts
+    expiries         what is known about removals for missing heartbeats
+    own_words        sessions that expired by the members' own logs
+    expired_session  the view `expired_session`
     kinds            decides how a membership was lost
 """

@@ -77,7 +77,7 @@ class Given(Inputs):
         names = view_files.views()[view].columns if view in view_files.views() else [column.name for column in table_columns(view)]
         assert not set(columns or ()) - set(names), f"{view} has no columns {set(columns or ()) - set(names)}"
         if view in self._steps:
-            given: Sequence[Row] = computed(self._steps[view], {"given": self._given}).to_pylist()
+            given: Sequence[Row] = _in_ms(computed(self._steps[view], {"given": self._given})).to_pylist()
         else:
             given = self._given.get(view, ())
         unknown = {name for row in given for name in row} - set(names)
@@ -88,9 +88,8 @@ class Given(Inputs):
             # Examples give times as milliseconds.
             types = {name: pa.timestamp("ms", "UTC") for name in plain if name == "ts" or name.endswith("_ts")}
             # A column without a value has a type, too.
-            types |= {
-                name: pa.string() for name in plain if not name.endswith("_ms") and all(row[name] is None for row in rows) and name not in types
-            }
+            empty = [name for name in plain if all(row[name] is None for row in rows) and name not in types and not name.endswith("_ms")]
+            types |= {name: pa.bool_() if name.startswith("is_") else pa.string() for name in empty}
             table = pa.table({name: pa.array([row[name] for row in rows], types.get(name)) for name in plain}).append_column(
                 "nth", pa.array(range(len(rows)))
             )
@@ -191,7 +190,7 @@ def _know(runs: Engine, name: str, rows: pa.Table, types: StructType) -> None:
 def _steps(view: view_files.View, given: Mapping[str, Sequence[Row]]) -> list[view_files.View]:
     """Return the steps that read what is given and is not read by the view itself, each after those that it reads.
 
-    They are in the view's own folder, or are computed on every read.
+    They are in the view's own folder, or are computed on every read, or in Python.
     """
     all_views = view_files.views()
     found: list[view_files.View] = []
@@ -201,9 +200,9 @@ def _steps(view: view_files.View, given: Mapping[str, Sequence[Row]]) -> list[vi
 
     def is_near(name: str) -> bool:
         step = all_views.get(name)
-        return step is not None and name not in given and step.kind == "step" and (step.folder == view.folder or not step.kept)
+        return step is not None and name not in given and step.kind == "step" and (step.folder == view.folder or step.computed != "" or not step.kept)
 
-    wanted = {name for name in given if name not in view.reads and name in all_views}
+    wanted = {name for name in given if name not in view.reads and name in {*all_views, *TABLES}}
     for name in all_views:  # in the order of their reads
         if is_near(name) and reads(view, name) and any(reads(all_views[name], other) for other in wanted):
             found.append(all_views[name])
