@@ -6,7 +6,8 @@ SELECT CASE WHEN coalesce(ending_id, closing_id, namesake) IS NOT NULL AND again
   'proved' AS verdict, kafka_cluster, group_id, coalesce(member_id, process_id) AS subject,
   CASE WHEN how IN ('own_words', 'told_by_coordinator', 'not_known') THEN coalesce(last_ms, at_ms) ELSE at_ms END AS from_ms,
   CASE WHEN how = 'expired' THEN at_ms ELSE coalesce(again_ms, at_ms) END AS to_ms,
-  CASE WHEN how <> 'expired' THEN how
+  CASE WHEN how = 'own_words' THEN 'own_words' WHEN how = 'told_by_coordinator' THEN 'told_by_coordinator' WHEN how = 'not_known' THEN 'not_known'
+    WHEN how = 'no_answer' THEN 'no_answer'
     WHEN paused_id IS NOT NULL THEN 'broker_paused'
     WHEN process_id IS NULL AND namesake IS NOT NULL THEN 'abandoned'
     WHEN process_id IS NULL AND shared_log IS NOT NULL THEN 'in_shared_log'
