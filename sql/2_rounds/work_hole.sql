@@ -12,6 +12,7 @@ CREATE OR REPLACE TEMPORARY VIEW work_hole (
   from_pos BIGINT COMMENT 'Last position that is certainly before it',
   to_pos BIGINT   COMMENT 'First position that is certainly after it',
   is_wide BOOLEAN  COMMENT 'True if a whole stretch may be missing; false if a single missing line explains it',
-  why STRING      COMMENT 'started_twice, stopped_twice, worked_after_closing, closed_unasked, committed_after_stop, worked_unstarted or lists_differ',
+  why STRING      COMMENT 'started_twice, stopped_twice, worked_after_closing, closed_unasked, committed_after_stop,
+    worked_unstarted or lists_differ',
   event_id STRING COMMENT 'First line that is certainly after it'
 )

@@ -13,8 +13,8 @@ CREATE OR REPLACE TEMPORARY VIEW process (
   host STRING                 COMMENT 'Host, as given or from the folders',
   role STRING                 COMMENT 'broker, connect_worker or client',
   kafka_version STRING        COMMENT 'Kafka release of the last process run, as printed, or the only one that fits its lines',
-  version_how STRING          COMMENT 'How the release is known: `printed`, `confluent` (its own number, printed), `fingerprint` (from lines of source and
-    wordings); NULL: unknown',
+  version_how STRING          COMMENT 'How the release is known: `printed`, `confluent` (its own number, printed), `fingerprint` (from lines of source
+    and wordings); NULL: unknown',
   version_range STRING        COMMENT 'Releases of Apache Kafka that remain: one, a range, or `3.5.x` for a build of Confluent',
   kafka_cluster STRING        COMMENT 'Kafka cluster id of the last process run, or `unknown`',
   kafka_clusters ARRAY<STRING>       COMMENT 'Ids of the Kafka clusters of all its process runs, in order',
@@ -25,5 +25,6 @@ CREATE OR REPLACE TEMPORARY VIEW process (
   reference_process_id STRING COMMENT 'Process whose clock is the island''s reference',
   first_ts TIMESTAMP             COMMENT 'First line, by its own clock',
   last_ts TIMESTAMP              COMMENT 'Last line, by its own clock',
-  same_process_ids ARRAY<STRING>     COMMENT 'Logs that are, or may be, other parts of its log: of another day, or from before or after a clock step; NULL: none'
+  same_process_ids ARRAY<STRING>     COMMENT 'Logs that are, or may be, other parts of its log: of another day, or from before or after a clock
+    step; NULL: none'
 )
