@@ -34,6 +34,7 @@ from forensics.records.layouts import (
     without_frame,
 )
 from forensics.records.line_reader import (
+    KEY_A_ROW,
     Assembler,
     ObjectRows,
     PlacedRecord,
@@ -135,7 +136,7 @@ def profile_of(sample: bytes, layouts: Layouts, tail: bytes = b"", changed: date
     width = frame_width(lines)
     if width:
         lines = [u for t in lines if (u := without_frame(t))]
-    row = _row_of_json(lines)
+    row = _row_of_json(lines) or _key_a_row(lines, layouts.keys)
     if row:
         lines = list(_whole_objects(lines, row))
     entities = has_entities(lines)
@@ -301,6 +302,15 @@ def _row_of_json(lines: Sequence[str]) -> int:
         return 0
     mended = sum(len(text) > most and read_json(text) is not None for text in _whole_objects(lines, most))
     return most if mended >= _FEWEST_OBJECTS else 0
+
+
+def _key_a_row(lines: Sequence[str], keys: JsonKeys) -> int:
+    """Return `KEY_A_ROW` if several records are JSON objects with a key a row, among other text; else 0."""
+    if sum(text.strip() == "{" for text in lines) < _FEWEST_OBJECTS:
+        return 0
+    found = (read_json(text) for text in _whole_objects(lines, KEY_A_ROW) if text.lstrip().startswith("{"))
+    records = sum(bool(o and keys.get("message", o) and (keys.get("time", o) or keys.get("level", o))) for o in found)
+    return KEY_A_ROW if records >= _FEWEST_OBJECTS else 0
 
 
 def _whole_objects(lines: Iterable[str], row: int) -> Iterator[str]:

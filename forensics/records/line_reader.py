@@ -74,7 +74,7 @@ class Profile:
         learned_first: True if those are tried before the described ones.
         zero_runs: True if it contains zero bytes in place of text.
         document: path of the records if it is a JSON document; see `json_documents`.
-        folded: number of characters after which longer lines were broken and continue in the next line; 0 if they were not.
+        folded: number of characters after which longer lines were broken and continue in the next line; 0 if they were not; `KEY_A_ROW`: JSON objects have a key a row.
         cut: number of characters after which longer lines were cut off, so that the last word is a part of one; 0 if they were not.
         joined: True if lines contain several records, because the line breaks between them were lost.
         collected: True if its lines have no time, or no date, and get that of their collector.
@@ -438,11 +438,16 @@ class RecordReader:
 _JSON_MARK = re.compile(r'\\.?|["{}]', re.DOTALL)
 
 
+#: Instead of a width.
+KEY_A_ROW = -1
+_JSON_ROW = re.compile(r"[ \t]*(?:[\"{}\[\]0-9-]|true|false|null)")
+
+
 class ObjectRows:
-    """Join the rows of JSON objects that were broken at one width, in time that is linear in their length.
+    """Join the rows of JSON objects that were broken at one width, or have a key a row, in time that is linear in their length.
 
     Args:
-        width: number of characters of a row that goes on in the next one.
+        width: number of characters of a row that goes on in the next one; `KEY_A_ROW`: an object begins with a row of its own.
     """
 
     def __init__(self, width: int) -> None:
@@ -456,9 +461,11 @@ class ObjectRows:
     def add(self, row: str) -> str | None:
         """Return the text that ends with this row: the row, or all rows of an object. None: its object goes on in the next row."""
         self._rows.append(row)
-        if len(row) == self._width and self._rows[0].startswith('{"') and not self._is_whole(row):
-            return None
-        return self.rest()
+        if self._width == KEY_A_ROW:
+            goes_on = self._rows[0].strip() == "{" and bool(_JSON_ROW.match(row)) and not self._is_whole(row) and not self._has_ended
+        else:
+            goes_on = len(row) == self._width and self._rows[0].startswith('{"') and not self._is_whole(row)
+        return None if goes_on else self.rest()
 
     def rest(self) -> str:
         """Return the text of an object that has not ended; empty if there is none. The next row begins another text."""

@@ -239,6 +239,9 @@ class RecordRewriter:
                 self._may_be_known = number < len(known) and bool(known[number])
                 number += 1
                 done.update(zip((piece.offset for piece in found.lines.pieces), self.rewrite(found.lines), strict=True))
+            if self._reader.profile.json and self._reader.profile.folded:
+                pieces = [found] if isinstance(found, OutsideLine) else found.lines.pieces
+                done.update(dict.fromkeys((at for piece in pieces for at in _later_rows(piece.offset, piece.raw, waiting)), ""))
             while waiting and all(offset in done for offset, *_ in waiting[0].parts):
                 yield self._whole(waiting.popleft(), done)
         yield from (self._whole(line, done) for line in waiting)
@@ -627,3 +630,13 @@ class RecordRewriter:
         message = keys.get("message", found)
         ends = "\n" * (isinstance(message, str) and message.endswith("\n"))
         return self._before(raw[:at], line) + self._json(found, [text + ends])
+
+
+def _later_rows(offset: int, joined: bytes, lines: Iterable[TextLine]) -> Iterator[int]:
+    """Yield the positions of the rows after the first one of an object that was joined from rows: the first one gets its whole text, these become empty."""
+    left = len(joined)
+    for at, part, _ in (part for line in lines for part in line.parts):
+        if at >= offset and left > 0:
+            if at > offset:
+                yield at
+            left -= len(part)

@@ -250,18 +250,28 @@ def _advised(case: CaseLike) -> list[Row]:
     from forensics.catalogue.recogniser import Recogniser
 
     recogniser = Recogniser(patterns.load())
-    names = pa.array({e.name for e in recogniser.catalogue.events if e.advice})
+    telling = [e for e in recogniser.catalogue.events if e.advice]
+    names, texts = pa.array({e.name for e in telling}), ["error", "reason"]
     times: Counter[str] = Counter()
-    loggers: dict[str, str | None] = {}
+    first: dict[str, Row] = {}
     for path in case.table_paths("event_row"):
-        table = rows_in(path).to_table(columns=["event_id", "event", "logger"], filter=pc.field("event").isin(names))
-        grouped = table.group_by(["event", "logger"], use_threads=False).aggregate([("event_id", "first"), ("event_id", "count")])
+        table = rows_in(path).to_table(columns=["event_id", "event", "logger", *texts], filter=pc.field("event").isin(names))
+        grouped = table.group_by(["event", "logger"], use_threads=False).aggregate(
+            [("event_id", "first"), ("event_id", "count"), *((t, "first") for t in texts)]
+        )
         for row in grouped.to_pylist():
             times[row["event_id_first"]] += row["event_id_count"]
-            loggers[row["event_id_first"]] = row["logger"]
+            first[row["event_id_first"]] = row
     lines = witnesses(case, times)
-    found = {n: recogniser.recognise(loggers[n], lines[n]["text"]) for n, _ in times.most_common()}
-    advised = [lines[n] | {"known": r.pattern, "said": "", "times": times[n]} for n, r in found.items() if r and r.pattern.advice]
+    advised = []
+    for event_id, n in times.most_common():
+        row, line = first[event_id], lines[event_id]
+        found = recogniser.recognise(row["logger"], line["text"])
+        # Only the first line of a record of several lines is kept.
+        whole = [found.pattern] if found else [e for e in telling if e.name == row["event"] and e.multiline]
+        if len(whole) == 1 and whole[0].advice:
+            said = row["error_first"] or row["reason_first"] or ""
+            advised.append(line | {"known": whole[0], "said": said, "times": n})
     return advised or _quoted(case, recogniser)
 
 

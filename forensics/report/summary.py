@@ -484,7 +484,8 @@ def _errors(report: Report, clock: Clock) -> Iterator[tuple[str, str]]:
     """Yield what the most frequent errors of members mean, and what to do about the first."""
     for n, e in enumerate(report.errors[:_MERGED]):
         text = e["text"].splitlines()[0]
-        text += f": {e['said']}" * (e["said"] not in e["text"])
+        if e["said"] not in text:
+            text = f"{text.rstrip(': ')}: {e['said']}"
         at = f"{clock.second(e['ts'], None)}, " if e["ts"] is not None else ""
         where = f"{at}{e['path']}:{e['line']}" + f" and {count(e['times'] - 1, 'more line')}" * (e["times"] > 1)
         yield "Shown" if not n else "", f"{shorten(text, _LONGEST)} ({where})"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
@@ -96,6 +97,20 @@ def test_an_object_with_marks_of_its_surroundings_is_read(tmp_path):
     line = '{"severity":7,"fac":"CGRPCOORD","message":"[thrd:main]: Group \\"shop\\" coordinator is b-3:9092 id 3"}'
     for after in ("}] ", "}.", "}`", "},"):
         assert _messages(f"```\n{line[:-1]}{after}\n```\n", tmp_path) == [("coordinator_discovered", "shop", None)], after
+
+
+def test_objects_with_a_key_a_line_are_read_among_prose(tmp_path):
+    def row(second):
+        found = {
+            "level": "WARN",
+            "timestamp": f"2025-11-27T22:02:{second}.825Z",
+            "logger": "kafkajs",
+            "message": "[Runner] The group is rebalancing, re-joining",
+        }
+        return json.dumps(found | {"groupId": "shop", "error": "The group is rebalancing, so a rejoin is needed"}, indent=2)
+
+    text = f"# Log:\n\n```json\n{row(19)}\n```\n\nLater {{x}} this:\n{{\nno JSON\n}}\n\n```json\n{row(25)}\n```\n"
+    assert [(group, ts.second) for _, group, ts in _messages(text, tmp_path)] == [("shop", 19), ("shop", 25)]
 
 
 def test_an_object_that_the_poster_cut_is_read_without_a_whole_one(tmp_path):

@@ -96,3 +96,18 @@ def test_names_of_settings_stay_and_their_values_do_not(tmp_path: Path) -> None:
     assert f"'[{keys}]' were supplied".encode() in copy
     assert b"The configuration offset.flush.interval.ms = " in copy
     assert b"acmepay" not in copy
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_object_in_several_rows_is_copied_in_its_first_one(tmp_path, indent):
+    message = "[Consumer clientId=c-1, groupId=payments] (Re-)joining group"
+    record = {"level": "INFO", "timestamp": "", "logger_name": LOGGER, "message": message}
+    rows = [json.dumps(record | {"timestamp": f"2026-11-21T09:00:0{second}.250Z"}, indent=indent) for second in range(3)]
+    if indent is None:
+        rows = ["\n".join(row[at : at + 120] for at in range(0, len(row), 120)) for row in rows]
+    text = "the log\n" + "\n".join(rows) + "\n"
+    before, after, copy = copied(tmp_path, text)
+    assert len(before) == 3
+    assert after == before
+    assert copy.count(b"\n") == text.count("\n")
+    assert b"payments" not in copy
