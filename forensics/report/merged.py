@@ -111,9 +111,9 @@ def _gaps(near: Sequence[int]) -> set[int]:
     return {n for n in range(1, len(near)) if near[n] > near[n - 1] + 1}
 
 
-def _head(row: Row) -> str:
+def head(row: Row) -> str:
     """Return level, class and client of a line: `INFO NetworkClient connector-consumer-b-1:`."""
-    parts = (row["level"], simple_name(row["logger"] or ""), row["client_id"] or row["context"])
+    parts = (row.get("level"), simple_name(row.get("logger") or ""), row.get("client_id") or row.get("context"))
     text = " ".join(filter(None, parts))
     return f"{text}:" if text else ""
 
@@ -141,7 +141,7 @@ def _add_table(out: Document, lines: Sequence[tuple[float, Row]], requested: set
         marked = row["event_id"] in requested
         if not marked:
             dim[len(rows)] = "dim"
-        message = " ".join(filter(None, (_head(row), row["message"] or NO_TEXT)))
+        message = " ".join(filter(None, (head(row), row["message"] or NO_TEXT)))
         text = f"{message}\n{row['path']}:{row['line']}  {row['event_id']}" if marked else message
         rows.append((">" if marked else "", clock.at(times[n]) + (f" ±{bound} ms" if bound else ""), row["process_id"] or "?", text))
     out.add(Table(columns, tuple(rows), dim))  # type: ignore[arg-type]

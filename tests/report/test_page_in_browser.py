@@ -75,6 +75,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
         near = [
             LINES["e1"] | {"event_id": f"n{n}", "line": 100 + n, "ts": at(55 + n), "text": f"a line near the proof, number {n}"} for n in range(12)
         ]
+        near = [line | {"level": "INFO", "logger": "org.apache.kafka.clients.NetworkClient", "client_id": "c-1"} for line in near]
         shown = case_rows.of_report(report)
         file = tmp_path / "report.html"
         file.write_text(render.render(report, case_rows.CaseRows(lines=[*shown.lines, *near], total=len(near) + 2)), encoding="utf-8")
@@ -135,7 +136,8 @@ def place(page: Page, what: str, index: int, figure: str = "lanes") -> tuple[flo
 
 
 def marked(page: Page) -> list[str]:
-    return page.locator("#lines-list .witness .text").all_inner_texts()
+    """Return the texts of the marked lines, without level, class and client."""
+    return page.evaluate("[...document.querySelectorAll('#lines-list .witness .text')].map((text) => text.lastChild.textContent)")
 
 
 def test_what_is_drawn_is_what_the_rows_say(opened: Callable[..., Page]) -> None:
@@ -178,6 +180,13 @@ def test_a_click_on_an_overlap_opens_its_lines_in_context(opened: Callable[..., 
     assert page.evaluate("location.hash").startswith("#f-f-split-brain-task")
     page.keyboard.press("Escape")
     assert not page.locator("#lines").is_visible()
+
+
+def test_lines_have_their_level_class_and_client(opened: Callable[..., Page]) -> None:
+    page = opened()
+    page.evaluate("window.page.read('f-f-split-brain-task')")
+    near = page.locator("#lines-list li:not(.witness) .text").filter(has_text="near the proof").first
+    assert near.inner_text().startswith("INFO NetworkClient c-1: a line near the proof")
 
 
 def test_a_click_on_a_bar_and_on_a_generation_opens_their_lines(opened: Callable[..., Page]) -> None:

@@ -22,7 +22,7 @@ _NEAR = timedelta(seconds=2)
 _MAX_WITNESSES = 4_000
 #: Views that are read in addition to the report's.
 PROCESS_RUNS, PAUSES, EDGES, CAUSES, REMOVALS = VIEWS = ("process_life", "member_generation", "clock_edge", "root_cause", "removed_member")
-_COLUMNS = ("event_id", "process_id", "path", "line", "stream_pos", "ts", "level", "event", "message")
+_COLUMNS = ("event_id", "process_id", "path", "line", "stream_pos", "ts", "level", "logger", "client_id", "context", "event", "message")
 
 
 @dataclass(frozen=True)

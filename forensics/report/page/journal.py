@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from forensics.report.merged import head
 from forensics.report.reference import ms
 from forensics.wording.formats import NO_TEXT, printable, shorten, tolerance
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 #: Maximum number of characters of a line; `forensics show` prints whole lines.
 _LONGEST = 600
+_LONGEST_HEAD = 120
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Line:
         process: number of its writer's style.
         where: `path:line`.
         event: its kind of event, in words.
+        head: level, class and client, safe to print.
         text: its message, safe to print.
     """
 
@@ -40,6 +43,7 @@ class Line:
     process: int
     where: str
     event: str
+    head: str
     text: str
 
 
@@ -71,6 +75,7 @@ def write(rows: Iterable[Row], styles: ProcessStyles, reference: Reference) -> J
             process=styles.number(row["process_id"]),
             where=printable(f"{row['path']}:{row['line']}"),
             event=(row.get("event") or "").replace("_", " "),
+            head=printable(shorten(head(row), _LONGEST_HEAD)),
             text=printable(shorten(row["text"] or NO_TEXT, _LONGEST)),
         )
         placed.append(((line.at if line.at is not None else float("inf"), line.process, row.get("stream_pos") or row["line"] or 0), line))

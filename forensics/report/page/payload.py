@@ -45,9 +45,9 @@ def payload(
         complete: True if the journal has every recognised line of the case.
         zone: the reader's zone, in which the script prints times.
     """
-    whys, notes, places = _Texts(), _Texts(), _Texts()
+    whys, notes, places, heads = _Texts(), _Texts(), _Texts(), _Texts()
     arrays: dict[str, Array] = {}
-    arrays |= _bars(scene, journal) | _rounds(scene, journal, whys) | _states(scene, journal, notes) | _lines(scene, journal, places)
+    arrays |= _bars(scene, journal) | _rounds(scene, journal, whys) | _states(scene, journal, notes) | _lines(scene, journal, places, heads)
     plain = {
         "first": scene.first,
         "last": scene.last,
@@ -113,6 +113,7 @@ def payload(
         "line_texts": [x.text for x in journal.lines],
         "line_events": [x.event for x in journal.lines],
         "places": places.all,
+        "heads": heads.all,
         "cards": cards,
         "incidents": list(incidents),
         "complete": complete,
@@ -203,7 +204,7 @@ def _states(scene: Scene, journal: Journal, notes: _Texts) -> dict[str, Array]:
     }
 
 
-def _lines(scene: Scene, journal: Journal, places: _Texts) -> dict[str, Array]:
+def _lines(scene: Scene, journal: Journal, places: _Texts, heads: _Texts) -> dict[str, Array]:
     lines = journal.lines
     split = [x.where.rpartition(":") for x in lines]
     return {
@@ -212,6 +213,7 @@ def _lines(scene: Scene, journal: Journal, places: _Texts) -> dict[str, Array]:
         "line_timed": np.array([x.at is not None for x in lines], np.uint8),
         "line_bound": _int([round(x.bound * _PER_MS) for x in lines]),
         "line_process": _int([x.process for x in lines]),
+        "line_head": _int([heads.number(x.head) for x in lines]),
         "line_place": _int([places.number(path) for path, _, _ in split]),
         "line_number": _int([int(n) if n.isdecimal() else 0 for _, _, n in split]),
     }

@@ -119,10 +119,13 @@ class Lines {
     if (scene.line_timed[n] && Math.abs(own - scene.line_at[n]) >= 1000) item.title = `by its own clock ${scene.time(own)}`;
     const who = element("span", "who", look.name);
     who.prepend(swatch(look));
+    const text = element("span", "text", scene.line_texts[n]);
+    const head = scene.heads[scene.line_head[n]];
+    if (head) text.prepend(element("span", "line-head", head), " ");
     item.append(
       element("span", "time", time),
       who,
-      element("span", "text", scene.line_texts[n]),
+      text,
       element("span", "where", `${scene.places[scene.line_place[n]]}:${scene.line_number[n]}`),
       element("a", "id", scene.line_ids[n]),
     );
