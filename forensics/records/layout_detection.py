@@ -413,7 +413,9 @@ def _messages_only(profile: Profile, lines: Sequence[str], layouts: Layouts) -> 
     begins, words = kafka_words().sign("begins a message"), kafka_words().sign("client's words")
     found = [text for text in whole if begins.match(bare := text.lstrip("`*> \t")) or words.search(bare)]
     reader = RecordReader(layouts, profile)
-    explained = any(reader.start(reader.unwrap(text)) is not None for text in found)  # else the layout fits only the prose around them
+    explained = not profile.untimed or any(
+        reader.start(reader.unwrap(text)) is not None for text in found
+    )  # else the layout fits only the prose around them
     if explained and len(found) <= profile.fitting or len(found) <= _COMMON * len(whole):
         return profile
     return Profile(wrappers=("quote",) if indented else (), untimed=True, learned=_MESSAGES, fitting=len(found))
