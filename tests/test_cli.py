@@ -319,7 +319,7 @@ def test_a_report_in_every_form(case: str, tmp_path: Path) -> None:
     assert page.returncode == 0
     assert page.stdout == ""
     assert "<!doctype html>" in (tmp_path / "r.html").read_text()
-    assert run_here("report", "--case", case, "--format", "markdown").stdout.startswith("# Kafka group forensics")
+    assert run_here("report", "--case", case, "--format", "markdown").stdout.startswith("# SPLIT BRAIN PROVED")
     schema = json.loads(files("forensics").joinpath("report-schema.json").read_text(encoding="utf-8"))
     written = run_here("report", "--format", "json", FORENSICS_CASE=case).stdout
     jsonschema.Draft202012Validator(schema).validate(json.loads(written))

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from forensics.logs.clusters import Clusters
@@ -156,14 +158,15 @@ def _unknown(inputs: Inputs, members: Sequence[Row]) -> Iterator[Row]:
     if not named:
         return
     by_id = {(row["kafka_cluster"], row["group_id"], row["member_id"]) for row in members}
-    by_client = ByKey((row for row in members if row["process_id"] is not None), "kafka_cluster", "group_id", "client_id")
+    processes: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
+    for row in members:
+        if row["process_id"] is not None and row["client_id"] is not None:
+            processes[row["kafka_cluster"], row["group_id"], row["client_id"]].add(row["process_id"])
     logged = _logged(inputs)
-    generations = inputs.rows("member_generation", ["kafka_cluster", "group_id", "generation", "member_id", "client_id", "process_id"])
-    with_log = {_member(row) for row in generations if row["process_id"] is not None}
-    # Members that print no id.
-    anonymous: Counter[tuple[Generation, str | None]] = Counter(
-        (_generation(row), row["client_id"]) for row in generations if row["member_id"] is None
-    )
+    has_log = pc.field("process_id").is_valid() & one_of("member_id", (row["member_id"] for row in named))
+    columns = ["kafka_cluster", "group_id", "generation", "member_id"]
+    with_log = {_member(row) for row in inputs.rows("member_generation", columns, has_log)}
+    anonymous = _anonymous(inputs)
     clients: defaultdict[tuple[Generation, str], set[str]] = defaultdict(set)
     for row in named:
         clients[_generation(row), row["client"]].add(row["member_id"])
@@ -172,13 +175,26 @@ def _unknown(inputs: Inputs, members: Sequence[Row]) -> Iterator[Row]:
         group, generation = (row["kafka_cluster"], row["group_id"]), _generation(row)
         is_other_run = any(
             # A log that begins later or ends earlier may be that of another process run of the same client, unless it is the leader's own.
-            member["process_id"] != row["leader_process_id"] and not _covers(logged.get(member["process_id"]), row)
-            for member in by_client[(*group, row["client"])]
+            process_id != row["leader_process_id"] and not _covers(logged.get(process_id), row)
+            for process_id in processes[(*group, row["client"])]
         )
         # It may be one that prints no id. The log of such a member is also known from its assignment.
         is_anonymous = (generation, None) in anonymous or anonymous[generation, row["client"]] >= nth[generation, row["client"], row["member_id"]]
         if (*group, row["member_id"]) not in by_id and not is_other_run and not is_anonymous and _member(row) not in with_log:
             yield row
+
+
+def _anonymous(inputs: Inputs) -> Counter[tuple[Generation, str | None]]:
+    """Return the number of members of each generation that print no id, by client id."""
+    columns = ["kafka_cluster", "group_id", "generation", "client_id"]
+    rows = inputs.table("member_generation", columns, ~pc.field("member_id").is_valid())
+    counted = rows.append_column("one", pa.array(np.ones(rows.num_rows, np.int64))).group_by(columns).aggregate([("one", "sum")])
+    return Counter(
+        {
+            ((*key, generation), client): n
+            for *key, generation, client, n in zip(*(counted.column(name).to_pylist() for name in (*columns, "one_sum")), strict=True)
+        }
+    )
 
 
 def _named(inputs: Inputs) -> Iterator[Row]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from forensics.relations.inputs import Inputs
 
 #: The month in which each release could first be used.
-_MONTHS = dict(
+FIRST_MONTHS = dict(
     entry.split("=")
     for entry in [
         "0.9.0.0=2015-11",
@@ -172,7 +172,7 @@ def _fingerprint(hints: Iterable[str], end_ms: int) -> Fingerprint | None:
     month = datetime.fromtimestamp(end_ms / 1000, UTC).strftime("%Y-%m")
     votes = {
         release: sum(any(_allows(bounds, _number(release)) for bounds in its) for its in ranges)
-        for release, first_month in _MONTHS.items()
+        for release, first_month in FIRST_MONTHS.items()
         if first_month <= month
     }
     most = max(votes.values(), default=0)

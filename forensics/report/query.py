@@ -149,8 +149,8 @@ def _accepted(statement: Statement, guard: read_only.Guard) -> Statement:
     try:
         return replace(statement, text=guard.accept(statement.text), original=statement.text)
     except read_only.NoView as e:
-        found = re.search(rf"(?<!\w){re.escape(e.name)}(?!\w)", statement.text, re.IGNORECASE)
-        raise UsageError(f"There is no view `{e.name[:200]}`.", where=statement.place(found.start() if found else 0), fix=e.fix or _VIEWS) from e
+        at = next((word.start() for word in re.finditer(r"\w+", statement.text) if word[0].lower() == e.name.lower()), 0)
+        raise UsageError(f"There is no view `{e.name[:200]}`.", where=statement.place(at), fix=e.fix or _VIEWS) from e
     except read_only.Refused as e:
         where = statement.place(0 if e.at is None else e.at)
         raise UsageError(

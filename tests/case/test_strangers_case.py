@@ -337,7 +337,7 @@ def test_a_report_in_any_encoding_is_printed(sound: Path) -> None:
         done = subprocess.run(
             [sys.executable, "-m", "forensics", "report", "--full", "--case", str(sound)], capture_output=True, env=env, check=False
         )
-        assert (done.returncode, b"split brain" in done.stdout, b"error" in done.stderr) == (0, True, False)
+        assert (done.returncode, b"SPLIT BRAIN" in done.stdout, b"error" in done.stderr) == (0, True, False)
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,13 @@ SCHEMAS = {
     "filtered_log": pa.schema([("process_id", pa.string())]),
     "member": pa.schema([("group_id", pa.string()), ("process_id", pa.string())]),
     "clock_offset": pa.schema(
-        [("process_id", pa.string()), ("lo_ms", pa.int64()), ("hi_ms", pa.int64()), ("is_island_reference", pa.bool_()), ("is_steady", pa.bool_())]
+        [(name, pa.string()) for name in ("process_id", "reference_process_id", "step")]
+        + [(name, pa.int64()) for name in ("lo_ms", "hi_ms")]
+        + [(name, pa.bool_()) for name in ("is_island_reference", "is_steady", "stepped")]
     ),
 }
 #: The clock of w1 is 100 to 110 ms ahead.
-CLOCK = {"process_id": "w1", "lo_ms": 100, "hi_ms": 110, "is_island_reference": True, "is_steady": True}
+CLOCK = {"process_id": "w1", "lo_ms": 100, "hi_ms": 110, "reference_process_id": "w1", "is_island_reference": True, "is_steady": True}
 
 
 def doubt(**rows: list[dict[str, Any]]) -> Doubt:

@@ -287,7 +287,7 @@ def test_a_long_step_is_said_with_its_time(monkeypatch, capsys):
     with console.progress() as step:
         step("views: lost_membership", 100, 161)
         time.sleep(0.3)
-    assert capsys.readouterr().err == "Computing membership end (100 of 161): running for 0 s; 0 s since the command started.\n"
+    assert capsys.readouterr().err == "Computing lost membership (100 of 161): running for 0 s; 0 s since the command started.\n"
 
 
 def test_a_short_command_says_nothing_of_its_steps(capsys):
