@@ -14,7 +14,7 @@ import io
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from given_rows import GivenRows, sparse, stored
 from pyarrow.dataset import dataset
 
 from forensics.case import materialise, view_files
@@ -29,10 +30,10 @@ from forensics.case.open_sql import opening
 from forensics.case.query_parts import split
 from forensics.case.sql_types import arrow_type
 from forensics.engines.rows import may_be_null
-from forensics.relations.inputs import Inputs, _in_ms
+from forensics.relations.inputs import _in_ms
 from forensics.report.query import _needed
 from forensics.resources import sql_dir
-from forensics.schema import TABLES, table_columns
+from forensics.schema import TABLES
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -59,7 +60,7 @@ def examples() -> dict[str, tuple[Example, ...]]:
     return found
 
 
-class Given(Inputs):
+class Given(GivenRows):
     """Rows that an example gives of what a computed view reads.
 
     Args:
@@ -68,54 +69,13 @@ class Given(Inputs):
     """
 
     def __init__(self, view: view_files.View, given: Mapping[str, Sequence[Row]]) -> None:
-        super().__init__(lambda _: (), view_files.thresholds())
-        self._given = given
+        super().__init__(given)
         self._steps = {step.name: step for step in _steps(view, given) if step.computed}
 
-    def rows(self, view: str, columns: Sequence[str] | None = None, where: Any = None) -> list[Row]:  # noqa: ANN401
-        super().rows(view)  # whether it may be read
-        names = view_files.views()[view].columns if view in view_files.views() else [column.name for column in table_columns(view)]
-        assert not set(columns or ()) - set(names), f"{view} has no columns {set(columns or ()) - set(names)}"
+    def given(self, view: str) -> Sequence[Row]:
         if view in self._steps:
-            given: Sequence[Row] = _in_ms(computed(self._steps[view], {"given": self._given})).to_pylist()
-        else:
-            given = self._given.get(view, ())
-        unknown = {name for row in given for name in row} - set(names)
-        assert not unknown, f"{view} has no columns {unknown}"
-        rows = [{name: _sparse(row.get(name)) for name in names} for row in given]
-        if where is not None and rows:
-            plain = [name for name in names if not any(isinstance(row[name], list | dict) for row in rows)]
-            # Examples give times as milliseconds.
-            types = {name: pa.timestamp("ms", "UTC") for name in plain if name == "ts" or name.endswith("_ts")}
-            # A column without a value has a type, too.
-            empty = [name for name in plain if all(row[name] is None for row in rows) and name not in types and not name.endswith("_ms")]
-            types |= {name: pa.bool_() if name.startswith("is_") else pa.string() for name in empty}
-            table = pa.table({name: pa.array([row[name] for row in rows], types.get(name)) for name in plain}).append_column(
-                "nth", pa.array(range(len(rows)))
-            )
-            rows = [rows[nth] for nth in table.filter(where).column("nth").to_pylist()]
-        return rows if columns is None else [{name: row[name] for name in columns} for row in rows]
-
-    def table(self, view: str, columns: Sequence[str], where: Any = None) -> pa.Table:  # noqa: ANN401
-        if view in view_files.views():
-            rows = self.rows(view, columns, where)
-            return pa.table({name: pa.array([row[name] for row in rows]) for name in columns})
-        schema = pa.schema([pa.field(column.name, column.type) for column in table_columns(view)])
-        table = pa.Table.from_pylist([_row(view, row, schema) for row in self._given.get(view, ())], schema)
-        return _in_ms(table if where is None else table.filter(where)).select(columns)
-
-
-class _Sparse(dict[str, Any]):
-    """A struct of which an example names some fields; the others are NULL."""
-
-    def __missing__(self, key: str) -> None:
-        return None
-
-
-def _sparse(value: Any) -> Any:  # noqa: ANN401
-    if isinstance(value, list):
-        return [_sparse(item) for item in value]
-    return _Sparse({name: _sparse(item) for name, item in value.items()}) if isinstance(value, dict) else value
+            return _in_ms(computed(self._steps[view], {"given": self._given})).to_pylist()
+        return super().given(view)
 
 
 def computed(view: view_files.View, example: Example) -> pa.Table:
@@ -127,7 +87,7 @@ def computed(view: view_files.View, example: Example) -> pa.Table:
     inputs = Given(view, {name: rows for name, rows in example["given"].items() if name not in replaced})
     with ExitStack() as patches:
         for name in replaced:
-            patches.enter_context(patch.object(module, name, lambda _, name=name: [_sparse(row) for row in example["given"][name]]))
+            patches.enter_context(patch.object(module, name, lambda _, name=name: [sparse(row) for row in example["given"][name]]))
         if "part" in example:
             return pa.Table.from_pylist(getattr(module, example["part"])(inputs.of(view.reads)))
         return materialise.computed(view, inputs)
@@ -263,7 +223,7 @@ def give(runs: Engine, case: Case, reads: Iterable[str], given: Mapping[str, Seq
 def _register(runs: Engine, name: str, given: Sequence[Row], schema: pa.Schema) -> None:
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    rows = [_row(name, row, schema) for row in given]
+    rows = [stored(name, row, schema) for row in given]
     _know(runs, name, _stored(pa.Table.from_pylist(rows, schema)), from_arrow_schema(schema))
 
 
@@ -313,27 +273,6 @@ def _open(type_: pa.DataType) -> pa.DataType:
     if pa.types.is_map(type_):
         return pa.map_(type_.key_type, _open(type_.item_type))
     return type_
-
-
-def _row(name: str, row: Row, schema: pa.Schema) -> Row:
-    assert not row.keys() - set(schema.names), f"{name} has no columns {row.keys() - set(schema.names)}"
-    return {column: _value(value, schema.field(column).type) for column, value in row.items()}
-
-
-def _value(value: Any, type_: pa.DataType) -> Any:  # noqa: ANN401
-    """A value of a TOML file as the column's type wants it."""
-    if pa.types.is_timestamp(type_):
-        moment = datetime.fromtimestamp(value / 1000, UTC) if isinstance(value, int) else datetime.fromisoformat(value)
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    if pa.types.is_list(type_):
-        return [_value(v, type_.value_type) for v in value]
-    if pa.types.is_map(type_):
-        return [(key, _value(v, type_.item_type)) for key, v in value.items()]
-    if pa.types.is_struct(type_):
-        unknown = value.keys() - {f.name for f in type_}
-        assert not unknown, f"no such fields: {unknown}"
-        return {f.name: _value(value[f.name], f.type) for f in type_ if f.name in value}
-    return value
 
 
 def assert_rows(rows: Sequence[Row], expected: Sequence[Row]) -> None:
