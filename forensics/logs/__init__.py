@@ -11,6 +11,7 @@ A module is named as the view that it computes, and works as those of `forensics
     complete_logs      finds logs that show how their process began
     unread_lines       finds damage in lines
     missing_processes  finds processes that only other logs name
+    copied_log         the view `copied_log`
     damaged_line       the view `damaged_line`
     coverage           the view `coverage`
     last_memberships   finds the last membership of each client whose log ends without an end
