@@ -28,6 +28,7 @@ The packages and modules that turn bytes into a report, in reading order. Each i
     relations       reads rows of views, for the rooms that compute others
     clocks          compares the clocks of processes
     logs            finds what each log shows, repeats, mixes or lacks
+    runs            finds the runs of each process, and the Kafka cluster of each
     tasks           finds the failures of tasks, and who ran them afterwards
     coordinators    finds when members had no coordinator
     processes       describes each process

@@ -3,6 +3,8 @@
 A module is named as the view that it computes, and works as those of `forensics.causes` do.
 
     events             reads the rows of `event`, which is not stored
+    lines              reads the rows of `process_line`, which is not stored
+    instances          finds the run that printed a line
     clusters           finds runs and Kafka clusters of processes
     line_times         finds when a process printed anything
     member_ids         takes member ids apart

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from forensics.logs.instances import Instances
 from forensics.relations.by_key import InTime
 
 if TYPE_CHECKING:
@@ -20,11 +19,7 @@ class Clusters:
     """
 
     def __init__(self, inputs: Inputs) -> None:
-        self._starts: defaultdict[str, list[int]] = defaultdict(list)
-        for row in inputs.rows("process_start", ["process_id", "starts"]):
-            self._starts[row["process_id"]] += [start["stream_pos"] for start in row["starts"] or ()]
-        for starts in self._starts.values():
-            starts.sort()
+        self._instances = Instances(inputs)
         self._of = InTime(
             inputs.rows("process_cluster", ["process_id", "instance", "from_pos", "kafka_cluster"]), "from_pos", "process_id", "instance"
         )
@@ -41,4 +36,4 @@ class Clusters:
 
     def instance(self, process_id: str, stream_pos: int) -> int:
         """Return the run of a process at a position: 0 before its first start in the log."""
-        return bisect_right(self._starts.get(process_id, ()), stream_pos)
+        return self._instances.at(process_id, stream_pos)
