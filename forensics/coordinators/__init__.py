@@ -13,6 +13,15 @@ A module is named as the view that it computes, and works as those of `forensics
     served_processes     finds when a coordinator answered another client of a process
     group_outage         the view `group_outage`
     offsets_topic        the view `offsets_topic`
+    absent_brokers       finds whether the coordinator was down in an outage
+    failed_connections   finds the connection errors of members during their outages
+    failed_writes        finds the failed writes of coordinators
+    untroubled           finds who had a coordinator meanwhile
+    outage_evidence      the view `outage_evidence`
+    failed_starts        finds the workers that reached no broker
+    unreachable_brokers  finds the brokers that several processes could not reach
+    unanswered_groups    finds the groups without a coordinator by other lines than a member's
+    unreached            the view `unreached`
     open_requests        finds who prepares a rebalance, or waits for one, when the logs end
     open_rebalance       the view `open_rebalance`
 """
