@@ -5,7 +5,8 @@ A missing number is NaN, which is neither less than, equal to nor after anything
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -68,12 +69,12 @@ class InOrder:
         self.before_it = np.arange(len(place)) - np.repeat(self._begins, sizes)
         self.after_it = np.repeat(sizes, sizes) - 1 - self.before_it
 
-    def earlier(self, values: Sequence[float] | Numbers, nth: int = 1) -> Numbers:
+    def earlier(self, values: npt.NDArray[Any], nth: int = 1) -> Numbers:
         """Return, for values in this order, those of the nth line before in the same place; NaN if there is none."""
         shifted = np.concatenate((np.full(min(nth, len(values)), np.nan), np.asarray(values, np.float64)[:-nth]))
         return np.where(self.before_it >= nth, shifted, np.nan)
 
-    def later(self, values: Sequence[float] | Numbers, nth: int = 1) -> Numbers:
+    def later(self, values: npt.NDArray[Any], nth: int = 1) -> Numbers:
         """Return those of the nth line after in the same place; NaN if there is none."""
         shifted = np.concatenate((np.asarray(values, np.float64)[nth:], np.full(min(nth, len(values)), np.nan)))
         return np.where(self.after_it >= nth, shifted, np.nan)
