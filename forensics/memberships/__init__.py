@@ -14,4 +14,8 @@ A module of a view is named as the view, and works as those of `forensics.causes
     own_words        sessions that expired by the members' own logs
     expired_session  the view `expired_session`
     kinds            decides how a membership was lost
+    rounds           reads the generations of groups
+    storm_round      the view `storm_round`
+    storm_cost       adds up what rebalances cost
+    storm            the view `storm`
 """
