@@ -16,6 +16,7 @@ A module is named as the view that it computes, and works as those of `forensics
     copied_log         the view `copied_log`
     damaged_line       the view `damaged_line`
     filtered_log       the view `filtered_log`
+    quiet_log          the view `quiet_log`
     shared_log         the view `shared_log`
     coverage           the view `coverage`
     last_memberships   finds the last membership of each client whose log ends without an end
