@@ -30,6 +30,7 @@ The packages and modules that turn bytes into a report, in reading order. Each i
     logs            finds what each log shows, repeats, mixes or lacks
     runs            finds the runs of each process, and the Kafka cluster of each
     tasks           finds the failures of tasks, and who ran them afterwards
+    generations     describes the generations of groups, and where the time of rebalances went
     coordinators    finds when members had no coordinator
     processes       describes each process
     memberships     finds the memberships that were lost, and how
