@@ -16,6 +16,7 @@ CREATE OR REPLACE TEMPORARY VIEW process_cluster (
   is_life_last BOOLEAN  COMMENT 'True for the last stretch of its run',
   is_last BOOLEAN       COMMENT 'True for the last stretch of its process',
   resolution_ms INT COMMENT 'A printed time of the process may be earlier than the true one by nearly this, milliseconds',
-  worker_group_id STRING COMMENT 'Group of its Connect worker; NULL: it has none, or several (MirrorMaker 2), so the group of such a line is ambiguous',
+  worker_group_id STRING COMMENT 'Group of its Connect worker; NULL: it has none, or several (MirrorMaker 2), so the group of such a line is
+    ambiguous',
   worker_client_id STRING COMMENT 'Its client.id; NULL: no line has it'
 )
