@@ -2,9 +2,10 @@
 
 A module is named as the view that it computes, and works as those of `forensics.causes` do.
 
-    failures      groups the lines about one failure
-    owners        finds who ran a task or connector before and after a failure
-    restarts      finds why a task or connector was started
-    deletions     finds when its connector was deleted
-    task_failure  the view `task_failure`
+    failures           groups the lines about one failure
+    owners             finds who ran a task or connector before and after a failure
+    restarts           finds why a task or connector was started
+    deletions          finds when its connector was deleted
+    assigned_task_run  the view `assigned_task_run`
+    task_failure       the view `task_failure`
 """

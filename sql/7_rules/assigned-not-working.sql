@@ -1,5 +1,5 @@
 -- One row per worker whose assigned tasks do not work: tasks failed or never started, the herder died, or a sink task has no partitions.
--- Reads: task_failure, fact_line, placed_event, client_event, join_round, holding, process_life, clock_offset, log_hole
+-- Reads: task_failure, fact_line, placed_event, join_round, assigned_task_run, clock_offset, log_hole
 WITH clock_lead AS (
   -- How far each process's clock is ahead of its island's reference clock.
   SELECT process_id, (lo_ms + hi_ms) DIV 2 AS ahead_ms FROM clock_offset WHERE is_island_reference
@@ -41,41 +41,10 @@ WITH clock_lead AS (
       named_struct('role', 'starts again', 'event_id', x.next_start_id), named_struct('role', 'deleted', 'event_id',
       x.deleted_id)))), x -> x.event_id IS NOT NULL), 1, 12) AS proof
   FROM resource_failure GROUP BY kafka_cluster, group_id, process_id, connector
-), worker_assignment AS (
-  SELECT j.kafka_cluster, j.group_id, j.process_id, j.instance,
-    -- Tasks are recognised by their place in the line, because a connector may have the name of a task, `orders-1`.
-    e.assigned_tasks, j.worker_assigned_ms AS at_ms, j.worker_assigned_id AS event_id,
-    coalesce(lead(j.worker_assigned_ms) OVER (PARTITION BY j.process_id, j.instance, j.group_id, j.client ORDER BY j.round),
-      l.stopping_ms, l.last_ms) AS until_ms
-  FROM join_round j JOIN process_life l ON l.process_id = j.process_id AND l.instance = j.instance
-  JOIN client_event e ON e.event_id = j.worker_assigned_id
-  WHERE j.is_worker AND j.worker_assigned_ms IS NOT NULL
-), assigned_task AS (
-  SELECT kafka_cluster, group_id, process_id, instance, at_ms, until_ms, event_id, explode(assigned_tasks) AS task FROM worker_assignment
-), task_span AS (
-  SELECT process_id, resource, start_lo_ms, start_hi_ms, stop_asked_ms, stop_hi_ms AS stop_ms FROM holding WHERE resource_kind = 'task'
-), assigned_task_run AS (
-  -- The tasks that were assigned to a worker, and whether they ran there.
-  SELECT t.kafka_cluster, t.group_id, t.process_id, t.instance, t.task, t.at_ms AS assigned_ms, t.until_ms,
-    -- By a clock that was set back, a running task seems to have started after the end of its assignment.
-    CASE WHEN bool_or(coalesce(r.start_lo_ms, r.start_hi_ms) <= t.until_ms AND (r.stop_ms IS NULL OR r.stop_ms >= t.at_ms)
-        AND (r.stop_asked_ms IS NULL OR r.stop_asked_ms >= t.at_ms)) THEN true
-      WHEN max(s.process_id) IS NULL THEN false END AS started,
-    t.event_id
-  FROM assigned_task t LEFT JOIN task_span r ON r.process_id = t.process_id AND r.resource = t.task
-  LEFT JOIN clock_offset s ON s.process_id = t.process_id AND s.step.set_back IS NOT NULL
-  GROUP BY t.kafka_cluster, t.group_id, t.process_id, t.instance, t.task, t.at_ms, t.until_ms, t.event_id
 ), seen_task AS (
   -- A task that prints is there, even if the line says that it had nothing to commit.
   SELECT DISTINCT process_id, instance, task FROM placed_event
   WHERE task IS NOT NULL AND event IN ('task_commit_idle', 'task_committing', 'task_started', 'task_executing')
-), first_assignment AS (
-  -- An assignment of Connect's cooperative protocol also lists the tasks that the worker keeps, and does not start again. In a log that begins
-  -- later than its worker, those of the first assignment may be such tasks.
-  SELECT a.process_id, a.instance, min(a.at_ms) AS at_ms FROM worker_assignment a WHERE a.instance = 0 GROUP BY a.process_id, a.instance
-), kept_task AS (
-  SELECT DISTINCT t.process_id, t.instance, t.task FROM assigned_task t
-  JOIN first_assignment f ON f.process_id = t.process_id AND f.instance = t.instance AND f.at_ms = t.at_ms
 ), unstarted_tasks AS (
   SELECT d.kafka_cluster, d.group_id, d.process_id, array_sort(collect_set(d.task)) AS tasks, min(d.assigned_ms - k.ahead_ms) AS from_ms,
     max(d.until_ms - d.assigned_ms) AS waited_ms, slice(array_sort(collect_set(d.event_id)), 1, 4) AS event_ids
@@ -85,8 +54,8 @@ WITH clock_lead AS (
   -- If lines are missing, those of the start may be among them.
   LEFT ANTI JOIN log_hole o ON o.process_id = d.process_id AND o.instance = d.instance
   LEFT ANTI JOIN seen_task s ON s.process_id = d.process_id AND s.instance = d.instance AND s.task = d.task
-  LEFT ANTI JOIN kept_task q ON q.process_id = d.process_id AND q.instance = d.instance AND q.task = d.task
-  WHERE NOT d.started AND d.until_ms - d.assigned_ms >= not_started_ms GROUP BY d.kafka_cluster, d.group_id, d.process_id
+  -- An assignment of Connect's cooperative protocol also lists the tasks that the worker keeps, and does not start again.
+  WHERE NOT d.started AND NOT coalesce(d.is_kept, false) AND d.until_ms - d.assigned_ms >= not_started_ms GROUP BY d.kafka_cluster, d.group_id, d.process_id
 ), last_sink_assignment AS (
   -- The last assignment of a sink task's consumer.
   SELECT j.kafka_cluster, j.group_id, j.process_id, j.task, max_by(size(coalesce(j.assigned, j.given)), struct(j.round, j.synced_id)) AS partitions,
