@@ -55,7 +55,8 @@ WITH clock_lead AS (
   LEFT ANTI JOIN log_hole o ON o.process_id = d.process_id AND o.instance = d.instance
   LEFT ANTI JOIN seen_task s ON s.process_id = d.process_id AND s.instance = d.instance AND s.task = d.task
   -- An assignment of Connect's cooperative protocol also lists the tasks that the worker keeps, and does not start again.
-  WHERE NOT d.started AND NOT coalesce(d.is_kept, false) AND d.until_ms - d.assigned_ms >= not_started_ms GROUP BY d.kafka_cluster, d.group_id, d.process_id
+  WHERE NOT d.started AND NOT coalesce(d.is_kept, false) AND d.until_ms - d.assigned_ms >= not_started_ms
+  GROUP BY d.kafka_cluster, d.group_id, d.process_id
 ), last_sink_assignment AS (
   -- The last assignment of a sink task's consumer.
   SELECT j.kafka_cluster, j.group_id, j.process_id, j.task, max_by(size(coalesce(j.assigned, j.given)), struct(j.round, j.synced_id)) AS partitions,
