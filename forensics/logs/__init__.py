@@ -9,6 +9,7 @@ A module is named as the view that it computes, and works as those of `forensics
     line_times         finds when a process printed anything
     member_ids         takes member ids apart
     last_runs          finds the runs with which logs end
+    lost_range         the view `lost_range`
     lost_ranges        finds whether lines of a log are lost in a time
     complete_logs      finds logs that show how their process began
     unread_lines       finds damage in lines
