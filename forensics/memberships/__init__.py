@@ -13,6 +13,7 @@ A module of a view is named as the view, and works as those of `forensics.causes
     expiries         what is known about removals for missing heartbeats
     own_words        sessions that expired by the members' own logs
     expired_session  the view `expired_session`
+    member_heard     the view `member_heard`
     kinds            decides how a membership was lost
     rounds           reads the generations of groups
     storm_round      the view `storm_round`
