@@ -2,5 +2,8 @@
 
 A module of a view is named as the view, and works as those of `forensics.causes` do.
 
+    run_facts        what the events of each run show
+    setbacks         where clocks were set back
+    process_life     the view `process_life`
     process_cluster  the view `process_cluster`
 """

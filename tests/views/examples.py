@@ -112,7 +112,8 @@ def run(runs: Engine, case: Case, view: view_files.View, example: Example, empty
     made: dict[str, list[Row]] = {}
     for step in steps:
         if step.computed:
-            rows, types = _stored(computed(step, {"given": given | made})), _types(step)
+            read = {name: its for name, its in (given | made).items() if name in {*view_files.views(), *TABLES}}
+            rows, types = _stored(computed(step, {"given": read})), _types(step)
         else:
             rows, types = runs.collected(runs.query(_parts_first(runs, step, step.query)))
         made[step.name] = _in_ms(rows.rename_columns(step.columns) if step.columns else rows).to_pylist()

@@ -264,6 +264,10 @@ class WordSearch:
                 first, last = np.array(places, np.int64).T
                 part = np.minimum(np.searchsorted(stops, first, "right"), len(stops) - 1)
                 found[part[last > begins[part]]] = True
+                # A match that goes on in the next parts hides those that begin in it.
+                end = np.searchsorted(begins, last, "left") - 1
+                for at in np.flatnonzero(end > part):
+                    found[part[at] : end[at] + 1] = True
         # A match may be between two parts, or overlap the border of one.
         some = np.flatnonzero(found)
         if len(some):
