@@ -1,6 +1,6 @@
 # Start with these two commands:
 #   make report     install everything, read a sample incident, print the report
-#   make test       install everything, run the tests (about twenty minutes)
+#   make test       install everything, run the tests (about ten minutes)
 # LOGS=/path/to/your/logs make report    reads your own logs instead.
 
 LOGS ?= sample_logs/split-brain-frozen-worker-3.9.1/logs
