@@ -41,24 +41,29 @@ class GivenRows(Inputs):
         rows = [{name: sparse(row.get(name)) for name in names} for row in given]
         if where is not None and rows:
             plain = [name for name in names if not any(isinstance(row[name], list | dict) for row in rows)]
-            # Examples give times as milliseconds.
-            types = {name: pa.timestamp("ms", "UTC") for name in plain if name == "ts" or name.endswith("_ts")}
-            # A column without a value has a type, too.
-            empty = [name for name in plain if all(row[name] is None for row in rows) and name not in types and not name.endswith("_ms")]
-            types |= {name: pa.bool_() if name.startswith("is_") else pa.string() for name in empty}
-            table = pa.table({name: pa.array([row[name] for row in rows], types.get(name)) for name in plain}).append_column(
-                "nth", pa.array(range(len(rows)))
-            )
+            table = pa.table({name: _column(name, [row[name] for row in rows]) for name in plain}).append_column("nth", pa.array(range(len(rows))))
             rows = [rows[nth] for nth in table.filter(where).column("nth").to_pylist()]
         return rows if columns is None else [{name: row[name] for name in columns} for row in rows]
 
     def table(self, view: str, columns: Sequence[str], where: Any = None) -> pa.Table:  # noqa: ANN401
         if view in view_files.views():
             rows = self.rows(view, columns, where)
-            return pa.table({name: pa.array([row[name] for row in rows]) for name in columns})
+            return _in_ms(pa.table({name: _column(name, [row[name] for row in rows]) for name in columns}))
         schema = pa.schema([pa.field(column.name, column.type) for column in table_columns(view)])
         table = pa.Table.from_pylist([stored(view, row, schema) for row in self.given(view)], schema)
         return _in_ms(table if where is None else table.filter(where)).select(columns)
+
+
+def _column(name: str, values: list[Any]) -> pa.Array:
+    """Return the values of a column. Times are given as milliseconds, and a column without a value has a type, too."""
+    if name == "ts" or name.endswith("_ts"):
+        return pa.array(values, pa.timestamp("ms", "UTC"))
+    if any(value is not None for value in values):
+        return pa.array(values)
+    if name in ("assigned", "revoked"):
+        return pa.array(values, pa.list_(pa.string()))
+    is_number = name.endswith("_ms") or name in ("generation", "incarnation")
+    return pa.array(values, pa.int64() if is_number else pa.bool_() if name.startswith("is_") else pa.string())
 
 
 class _Sparse(dict[str, Any]):

@@ -136,7 +136,23 @@ def rows_in(folder: Path | str) -> ds.Dataset:
     if not names:
         fix = "Another command may have changed the case. Run this command again."
         raise CaseError("Rows of the case are missing.", where=str(folder), fix=fix)
-    return ds.dataset([f"{folder}/{name}" for name in names], format="parquet")
+    files = [f"{folder}/{name}" for name in names]
+    rows = ds.dataset(files, format="parquet")
+    plain = pa.schema([field.with_type(_plain(field.type)) for field in rows.schema])
+    return rows if plain == rows.schema else ds.dataset(files, plain, format="parquet")
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Return a type with `string` in place of `string_view`, as Sail writes texts of large cases: Arrow cannot filter rows that have one."""
+    if pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_plain(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_plain(field.type)) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_plain(kind.key_type), kind.item_field.with_type(_plain(kind.item_type)))
+    return kind
 
 
 def record(root: Path, below: Iterable[Path]) -> dict[str, dict[str, Any]]:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.compute as pc
+
 from forensics.causes.generations import BEGAN
 from forensics.causes.parts import Part, parts
 from forensics.relations.by_key import ByKey
@@ -204,8 +206,9 @@ _GENERATION = ["kafka_cluster", "group_id", "incarnation", "generation", "trigge
 def _unfinished(inputs: Inputs) -> set[tuple[Any, ...]]:
     """Return the generations after which another one has to follow: it delayed an assignment, or revoked something."""
     columns = ["kafka_cluster", "group_id", "incarnation", "generation", "delay_ms", "revoked"]
+    may_be = (pc.field("delay_ms") > 0) | pc.field("revoked").is_valid()
     return {
         (row["kafka_cluster"], row["group_id"], row["incarnation"], row["generation"])
-        for row in inputs.rows("member_generation", columns=columns)
+        for row in inputs.rows("member_generation", columns, may_be)
         if first(row["delay_ms"], 0) > 0 or row["revoked"]
     }

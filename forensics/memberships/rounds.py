@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 #: Kafka cluster and group.
 Group = tuple[str, str]
+#: Group, incarnation and number of a generation, and the columns that have them.
+Key = tuple[Group, int, int]
+KEY = ["kafka_cluster", "group_id", "incarnation", "generation"]
 
 _TOLD_BY_REASON = ("leader_rejoined", "member_rejoined", "member_metadata_changed", "other")
 
@@ -53,7 +56,7 @@ class GroupRounds:
     """
 
     def __init__(self, inputs: Inputs) -> None:
-        self.of: dict[tuple[Group, int, int], Round] = {
+        self.of: dict[Key, Round] = {
             ((row["kafka_cluster"], row["group_id"]), row["incarnation"], row["generation"]): _round(row) for row in inputs.rows("generation")
         }
 

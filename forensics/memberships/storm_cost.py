@@ -4,13 +4,33 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from forensics.memberships.rounds import KEY
 from forensics.relations.missing import greatest, minus, plus, there
 
 if TYPE_CHECKING:
-    from forensics.memberships.rounds import Group, GroupRounds, Round
+    from forensics.memberships.rounds import Group, GroupRounds, Key, Round
     from forensics.relations.inputs import Inputs, Row
+
+
+@dataclass(frozen=True)
+class _Costs:
+    """What a generation cost its members.
+
+    Attributes:
+        is_known: False if the pause of a member is unknown.
+        paused_ms: the longest known pause; None: none is known.
+        revoked: how much was revoked; None: unknown.
+    """
+
+    is_known: bool
+    paused_ms: int | None
+    revoked: int | None
 
 
 class StormCosts:
@@ -29,10 +49,7 @@ class StormCosts:
                 self._rounds[group].append((one.at_ms, incarnation, generation, one))
         for its in self._rounds.values():
             its.sort(key=lambda one: one[:3])
-        self._members: defaultdict[tuple[Group, int, int], list[Row]] = defaultdict(list)
-        columns = ["kafka_cluster", "group_id", "incarnation", "generation", "is_pause_known", "paused_ms", "revoked"]
-        for row in inputs.rows("member_generation", columns):
-            self._members[(row["kafka_cluster"], row["group_id"]), row["incarnation"], row["generation"]].append(row)
+        self._members = _costs(inputs)
 
     def of(self, group: Group, from_ms: int | None, to_ms: int | None) -> Row:
         """Return the costs of a storm."""
@@ -45,15 +62,29 @@ class StormCosts:
         durations = there(one.row["duration_ms"] for *_, one in its)
         triggers = Counter(there(one.row["trigger"] for *_, one in its))
         protocols = there(one.row["protocol_type"] for *_, one in its)
-        members = [row for _, incarnation, generation, _ in its for row in self._members.get((group, incarnation, generation), ())]
-        revoked = [len(row["revoked"]) for row in members if row["revoked"] is not None]
-        is_known = all(row["is_pause_known"] is not False for row in members)
+        members = [self._members[key] for key in ((group, *nth) for _, *nth, _ in its) if key in self._members]
+        revoked = there(cost.revoked for cost in members)
+        is_known = all(cost.is_known for cost in members)
         return {
             "generations": len(its) or None,
             "trigger": min(triggers, key=lambda trigger: (-triggers[trigger], trigger), default=None),
             "rounds_ms": sum(durations) if durations else None,
             "longest_ms": max(durations, default=None),
-            "paused_ms": greatest(*(row["paused_ms"] for row in members)) if is_known else None,
+            "paused_ms": greatest(*(cost.paused_ms for cost in members)) if is_known else None,
             "revoked": sum(revoked) if revoked else None,
             "is_connect": max(protocols, default=None) == "connect",
         }
+
+
+def _costs(inputs: Inputs) -> dict[Key, _Costs]:
+    """Return what each generation cost its members."""
+    rows = inputs.table("member_generation", [*KEY, "is_pause_known", "paused_ms", "revoked"])
+    its = rows.select([*KEY, "paused_ms"])
+    its = its.append_column("unknown", pc.cast(pc.equal(rows["is_pause_known"], False), pa.int64()))
+    its = its.append_column("revoked", pc.cast(pc.list_value_length(rows["revoked"]), pa.int64()))
+    its = its.group_by(KEY).aggregate([("unknown", "max"), ("paused_ms", "max"), ("revoked", "sum")])
+    columns = (its.column(name).to_pylist() for name in (*KEY, "unknown_max", "paused_ms_max", "revoked_sum"))
+    return {
+        ((kafka_cluster, group_id), incarnation, generation): _Costs(is_known=not unknown, paused_ms=paused_ms, revoked=revoked)
+        for kafka_cluster, group_id, incarnation, generation, unknown, paused_ms, revoked in zip(*columns, strict=True)
+    }

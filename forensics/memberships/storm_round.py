@@ -8,10 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from forensics.clocks.offsets import Clocks
-from forensics.memberships.rounds import Group, GroupRounds, Round
-from forensics.relations.conditions import one_of
-from forensics.relations.missing import first, greatest, minus, order, plus, there
+from forensics.memberships.rounds import KEY, Group, GroupRounds, Key, Round
+from forensics.relations.conditions import one_of, one_of_numbers
+from forensics.relations.missing import first, minus, order, plus, there
 
 if TYPE_CHECKING:
     from forensics.relations.inputs import Inputs, Row
@@ -81,16 +84,19 @@ def _returns(inputs: Inputs, rounds: GroupRounds, members: _Members) -> Iterator
 
 def _memberships(inputs: Inputs, rounds: GroupRounds) -> Iterator[tuple[Group, str, Round, int | None]]:
     """Yield each membership with its first round and the time of its last one."""
-    its: defaultdict[tuple[Group, str], list[Round]] = defaultdict(list)
+    members = inputs.table("member_generation", [*KEY, "member_id"], pc.field("member_id").is_valid())
     seen = set()
-    columns = ["kafka_cluster", "group_id", "member_id", "incarnation", "generation"]
-    for kafka_cluster, group_id, member_id, incarnation, generation in inputs.distinct("member_generation", columns):
+    # There may be millions of rows: of each membership only the first and the last round become objects.
+    in_order = sorted(rounds.of.items(), key=lambda one: order([one[1].at_ms, one[1].event_id]))
+    columns = {name: pa.array([one.row[name] for _, one in in_order], members.schema.field(name).type) for name in KEY}
+    columns |= {"nth": pa.array(range(len(in_order)), pa.int64()), "at_ms": pa.array([one.at_ms for _, one in in_order], pa.int64())}
+    places = pa.table(columns)
+    its = members.join(places, KEY, join_type="left outer").group_by([*KEY[:2], "member_id"]).aggregate([("nth", "min"), ("at_ms", "max")])
+    found = (its.column(name).to_pylist() for name in (*KEY[:2], "member_id", "nth_min", "at_ms_max"))
+    for kafka_cluster, group_id, member_id, nth, last_ms in zip(*found, strict=True):
         seen.add(((kafka_cluster, group_id), member_id))
-        one = rounds.of.get(((kafka_cluster, group_id), incarnation, generation))
-        if one is not None:
-            its[(kafka_cluster, group_id), member_id].append(one)
-    for (group, member_id), found in its.items():
-        yield group, member_id, min(found, key=lambda one: order([one.at_ms, one.event_id])), greatest(*(one.at_ms for one in found))
+        if nth is not None:
+            yield (kafka_cluster, group_id), member_id, in_order[nth][1], last_ms
     # Only the coordinator's log is available: the member that triggered the rebalance by joining.
     for (group, *_), one in rounds.of.items():
         if one.trigger == "member_joined" and one.trigger_member_id is not None and (group, one.trigger_member_id) not in seen:
@@ -123,22 +129,6 @@ def _half(value: int | None) -> int | None:
     return None if value is None else abs(value) // 2 * (-1 if value < 0 else 1)
 
 
-class _Signature:
-    """What the members of a generation were given."""
-
-    def __init__(self, group: Group, its: Sequence[Row], members: _Members) -> None:
-        self.seen = len(its)
-        self.is_whole = all(row["state"] == "synced" and row["assigned"] is not None for row in its)
-        self.revokes = any(row["revoked"] for row in its)
-        self.sign = sorted(
-            "|".join(there([first(members.place(group, row["member_id"]), row["member_id"]), _joined(row["assigned"])])) for row in its
-        )
-
-    def is_of_all(self, one: Round) -> bool:
-        """Return True if the generation had no other members: if no line prints their number, others may have come and gone."""
-        return self.is_whole and self.seen == one.member_count
-
-
 def _joined(assigned: Sequence[str] | None) -> str | None:
     return ",".join(sorted(there(assigned))) if assigned is not None else None
 
@@ -151,7 +141,7 @@ def _idle_rounds(inputs: Inputs, rounds: GroupRounds, members: _Members, changes
             times[change["kafka_cluster"], change["group_id"]].append(change["at_ms"])
     for its in times.values():
         its.sort()
-    for group, last, one in _unchanged(rounds, _signatures(inputs, members)):
+    for group, last, one in _unchanged(rounds, _signatures(inputs, rounds, members), _revoking(inputs)):
         from_ms = minus(last.at_ms, inputs.knobs.storm_change_ms)
         changed = times.get(group, [])
         at = bisect_left(changed, from_ms) if from_ms is not None else len(changed)
@@ -160,23 +150,42 @@ def _idle_rounds(inputs: Inputs, rounds: GroupRounds, members: _Members, changes
             yield _row(group, "idle", subject, one.at_ms, one.trigger, one.event_id)
 
 
-def _signatures(inputs: Inputs, members: _Members) -> dict[tuple[Group, int, int], _Signature]:
-    its = defaultdict(list)
-    columns = ["kafka_cluster", "group_id", "incarnation", "generation", "member_id", "state", "assigned", "revoked"]
-    for row in inputs.rows("member_generation", columns):
-        its[(row["kafka_cluster"], row["group_id"]), row["incarnation"], row["generation"]].append(row)
-    return {key: _Signature(key[0], found, members) for key, found in its.items()}
+def _signatures(inputs: Inputs, rounds: GroupRounds, members: _Members) -> dict[Key, list[str]]:
+    """Return what each member was given in each generation of which all members are shown, and were given something, or nothing.
 
-
-def _unchanged(rounds: GroupRounds, signatures: Mapping[tuple[Group, int, int], _Signature]) -> Iterator[tuple[Group, Round, Round]]:
-    """Yield the generations whose members have what they had in the one before, with that one.
-
-    Partitions that are revoked in one round are gone, or assigned to another member, in the next.
+    If no line prints the number of members, others may have come and gone.
     """
-    for (group, incarnation, generation), one in rounds.of.items():
-        sign, before = signatures.get((group, incarnation, generation)), signatures.get((group, incarnation, generation - 1))
-        last = rounds.of.get((group, incarnation, generation - 1))
-        if sign is None or before is None or last is None or before.revokes:
-            continue
-        if sign.is_of_all(one) and before.is_of_all(last) and sign.sign == before.sign:
-            yield group, last, one
+    whole = {key for key, (seen, given) in _sizes(inputs).items() if key in rounds.of and seen == given == rounds.of[key].member_count}
+    # Only a generation with the one before it is compared.
+    wanted = {key for key in whole if (key[0], key[1], key[2] - 1) in whole or (key[0], key[1], key[2] + 1) in whole}
+    found = defaultdict(list)
+    columns = [*KEY, "member_id", "assigned"]
+    of_wanted = one_of("group_id", (group[1] for group, *_ in wanted)) & one_of_numbers("generation", (generation for *_, generation in wanted))
+    for row in inputs.rows("member_generation", columns, of_wanted) if wanted else ():
+        key = (row["kafka_cluster"], row["group_id"]), row["incarnation"], row["generation"]
+        if key in wanted:
+            found[key].append("|".join(there([first(members.place(key[0], row["member_id"]), row["member_id"]), _joined(row["assigned"])])))
+    return {key: sorted(its) for key, its in found.items()}
+
+
+def _sizes(inputs: Inputs) -> dict[Key, tuple[int, int]]:
+    """Return the number of members that each generation shows, and how many of them were given something, or nothing."""
+    rows = inputs.table("member_generation", [*KEY, "state", "assigned"])
+    is_given = pc.and_(pc.fill_null(pc.equal(rows["state"], "synced"), False), rows["assigned"].is_valid())
+    counted = rows.select(KEY).append_column("given", pc.cast(is_given, pa.int64())).group_by(KEY).aggregate([("given", "count"), ("given", "sum")])
+    columns = (counted.column(name).to_pylist() for name in (*KEY, "given_count", "given_sum"))
+    return {((kafka_cluster, group_id), *nth): (seen, given) for kafka_cluster, group_id, *nth, seen, given in zip(*columns, strict=True)}
+
+
+def _revoking(inputs: Inputs) -> set[Key]:
+    """Return the generations in which members were asked to revoke something: it is gone, or assigned to another member, in the next."""
+    rows = inputs.rows("member_generation", [*KEY, "revoked"], pc.field("revoked").is_valid())
+    return {((row["kafka_cluster"], row["group_id"]), row["incarnation"], row["generation"]) for row in rows if row["revoked"]}
+
+
+def _unchanged(rounds: GroupRounds, signatures: Mapping[Key, list[str]], revoking: set[Key]) -> Iterator[tuple[Group, Round, Round]]:
+    """Yield the generations whose members have what they had in the one before, with that one."""
+    for (group, incarnation, generation), sign in signatures.items():
+        before = group, incarnation, generation - 1
+        if before not in revoking and signatures.get(before) == sign:
+            yield group, rounds.of[before], rounds.of[group, incarnation, generation]
