@@ -26,7 +26,9 @@ VIEW = pa.string_view()
     ],
     ids=str,
 )
-def test_rows_can_be_filtered_with_whatever_type_their_texts_were_written(tmp_path: Path, kind: pa.DataType, value: object, plain: pa.DataType) -> None:
+def test_rows_can_be_filtered_with_whatever_type_their_texts_were_written(
+    tmp_path: Path, kind: pa.DataType, value: object, plain: pa.DataType
+) -> None:
     for n in range(2):
         pq.write_table(pa.table({"n": [n, None], "text": pa.array([value, None], kind)}), tmp_path / f"{n}.parquet")
     rows = rows_in(tmp_path)
