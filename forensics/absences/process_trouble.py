@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from forensics.absences.episodes import episodes
 from forensics.absences.evidence import evidence
 from forensics.clocks.offsets import Clocks
-from forensics.logs.clusters import Clusters
 from forensics.logs.events import events
+from forensics.logs.instances import Instances
 from forensics.relations.by_key import ByKey
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import between, events_of, first, greatest, least, minus, names, plus, there
@@ -62,8 +62,8 @@ def _episodes(inputs: Inputs) -> Iterator[Row]:
 def _busy(inputs: Inputs) -> set[Run]:
     """Return the runs of clients that send heartbeats between records or batches only (kafkajs, ruby-kafka)."""
     rows = events(inputs, ["process_id", "stream_pos"], one_of("logger", ("kafkajs", "ruby.kafka")))
-    clusters = Clusters(inputs) if rows else None
-    return {(row["process_id"], clusters.instance(row["process_id"], row["stream_pos"])) for row in rows if clusters is not None}
+    instances = Instances(inputs)
+    return {(row["process_id"], instances.at(row["process_id"], row["stream_pos"])) for row in rows}
 
 
 def _ended(inputs: Inputs) -> Iterator[Row]:

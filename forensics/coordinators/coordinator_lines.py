@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 from forensics.coordinators.outages import Client
-from forensics.logs.clusters import Clusters
 from forensics.logs.events import event_table
+from forensics.logs.instances import Instances
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import first
 
@@ -159,11 +159,11 @@ def _heartbeats(inputs: Inputs, process_ids: Collection[str]) -> dict[Client, li
     found: defaultdict[Client, list[Line]] = defaultdict(list)
     if not process_ids:
         return found
-    clusters = Clusters(inputs)
+    instances = Instances(inputs)
     is_wanted = _IS_HEARTBEAT & one_of("process_id", process_ids)
     columns = ["process_id", "stream_pos", "group_id", "client_id", "task", "thread", "ts", "event"]
     for row in event_table(inputs, columns, is_wanted).to_pylist():
-        instance = clusters.instance(row["process_id"], row["stream_pos"])
+        instance = instances.at(row["process_id"], row["stream_pos"])
         its = found[Client(row["process_id"], instance, row["group_id"], first(row["client_id"], row["task"], row["thread"], "-"))]
         if row["event"] == "heartbeat_sent":
             its.append(Line(kind=Kind.BEATING, stream_pos=row["stream_pos"], at_ms=row["ts"]))

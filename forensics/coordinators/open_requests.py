@@ -106,9 +106,12 @@ def open_preparations(inputs: Inputs, runs: Mapping[str, LastRun], latest: Mappi
     for row in event_table(inputs, columns, is_last & pc.field("group_id").is_valid()).to_pylist():
         run = runs.get(row["process_id"])
         is_open = (row["process_id"], row["group_id"], row["stream_pos"]) in last
-        if clusters is None or run is None or run.is_ending or not is_open or clusters.instance(run.process_id, row["stream_pos"]) != run.instance:
+        if clusters is None or run is None or run.is_ending or not is_open:
             continue
-        group = clusters.at(row["process_id"], row["stream_pos"]), row["group_id"]
+        instance, kafka_cluster = clusters.place(row["process_id"], row["stream_pos"])
+        if instance != run.instance:
+            continue
+        group = kafka_cluster, row["group_id"]
         # Another log may show a generation that follows it.
         if group not in latest or not less(row["old_generation"], latest[group]["generation"]):
             said = [text for text in (row["reason"], row["client_reason"] or None) if text is not None]

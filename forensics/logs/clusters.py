@@ -26,14 +26,10 @@ class Clusters:
 
     def place(self, process_id: str, stream_pos: int) -> tuple[int, str]:
         """Return the run of a process at the position of one of its lines, and the cluster."""
-        instance = self.instance(process_id, stream_pos)
+        instance = self._instances.at(process_id, stream_pos)
         stretch = self._of.last_until((process_id, instance), stream_pos)
         return instance, str(stretch["kafka_cluster"]) if stretch is not None else "unknown"
 
     def at(self, process_id: str, stream_pos: int) -> str:
         """Return the cluster of a process at the position of one of its lines."""
         return self.place(process_id, stream_pos)[1]
-
-    def instance(self, process_id: str, stream_pos: int) -> int:
-        """Return the run of a process at a position: 0 before its first start in the log."""
-        return self._instances.at(process_id, stream_pos)

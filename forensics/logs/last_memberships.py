@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow.compute as pc
 
-from forensics.logs.clusters import Clusters
 from forensics.logs.events import event_table
+from forensics.logs.instances import Instances
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import first, greatest, less, order
 
@@ -171,7 +171,7 @@ def _epochs(inputs: Inputs, runs: Mapping[Run, Row]) -> Iterator[Membership]:
     epochs = [row for row in inputs.rows("epoch_member", columns, _of(runs)) if row["reached"] is not None]
     if not epochs:
         return
-    clusters = Clusters(inputs)
+    instances = Instances(inputs)
     is_reached = _of(runs) & one_of("event_id", [row["reached"]["event_id"] for row in epochs])
     lines = event_table(inputs, ["process_id", "stream_pos", "event_id", "client_id", "task", "thread"], is_reached).to_pylist()
     line_of = {(line["process_id"], line["event_id"]): line for line in lines}
@@ -179,7 +179,7 @@ def _epochs(inputs: Inputs, runs: Mapping[Run, Row]) -> Iterator[Membership]:
         line = line_of.get((row["process_id"], row["reached"]["event_id"]))
         if line is None:
             continue
-        instance = clusters.instance(line["process_id"], line["stream_pos"])
+        instance = instances.at(line["process_id"], line["stream_pos"])
         if (line["process_id"], instance) in runs:
             yield Membership(
                 of=Client(line["process_id"], instance, row["group_id"], first(line["client_id"], line["task"], line["thread"], "-")),

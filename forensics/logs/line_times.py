@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
+from forensics.logs.instances import Instances
+from forensics.logs.lines import line_table
 from forensics.relations.conditions import one_of
 
 if TYPE_CHECKING:
-    from forensics.logs.clusters import Clusters
     from forensics.relations.inputs import Inputs
 
 
@@ -20,21 +21,16 @@ class LineTimes:
     """The times of the lines of some processes, by their own clocks.
 
     Args:
-        inputs: rows of `event_row`, `counted_row` and `copied_log`.
+        inputs: rows of `event_row`, `counted_row`, `copied_log` and `process_start`.
         processes: the processes.
-        clusters: the runs of all processes.
     """
 
-    def __init__(self, inputs: Inputs, processes: Iterable[str | None], clusters: Clusters) -> None:
+    def __init__(self, inputs: Inputs, processes: Iterable[str | None]) -> None:
         self._times: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
-        copies = {row["process_id"] for row in inputs.rows("copied_log")}
-        wanted = one_of("process_id", set(processes) - copies) & pc.field("ts").is_valid()
-        columns = ["process_id", "stream_pos", "ts"]
-        # A collection begins and ends while the program does not run.
-        counted = inputs.table("counted_row", columns, wanted & (pc.field("event") != "gc_pause_began"))
-        for table in (inputs.table("event_row", columns, wanted & (pc.field("category") != "snapshot")), counted):
-            for process_id, stream_pos, at_ms in zip(*(table.column(name).to_pylist() for name in columns), strict=True):
-                self._times[process_id, clusters.instance(process_id, stream_pos)].append(at_ms)
+        wanted = one_of("process_id", processes) & pc.field("ts").is_valid()
+        lines = Instances(inputs).added(line_table(inputs, ["process_id", "stream_pos", "ts"], wanted))
+        for process_id, instance, at_ms in zip(*(lines[name].to_pylist() for name in ("process_id", "instance", "ts")), strict=True):
+            self._times[process_id, instance].append(at_ms)
         for times in self._times.values():
             times.sort()
 

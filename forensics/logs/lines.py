@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from forensics.relations.inputs import Inputs
 
 
-def line_table(inputs: Inputs, columns: Sequence[str]) -> pa.Table:
+def line_table(inputs: Inputs, columns: Sequence[str], where: pc.Expression | None = None) -> pa.Table:
     """Return columns of all recognised lines, of a case of any size, except those of copies.
 
     Any line that a process prints is a sign of life.
@@ -22,10 +22,11 @@ def line_table(inputs: Inputs, columns: Sequence[str]) -> pa.Table:
     Args:
         inputs: rows of `event_row`, `counted_row` and `copied_log`.
         columns: columns that both tables have.
+        where: a condition on such columns.
     """
-    not_copied = pc.scalar(True)
+    wanted = pc.scalar(True) if where is None else where
     if copies := inputs.rows("copied_log"):
-        not_copied = ~one_of("process_id", (row["process_id"] for row in copies))
+        wanted &= ~one_of("process_id", (row["process_id"] for row in copies))
     # A collection begins and ends while the program does not run.
-    counted = inputs.table("counted_row", columns, (pc.field("event") != "gc_pause_began") & not_copied)
-    return pa.concat_tables([inputs.table("event_row", columns, (pc.field("category") != "snapshot") & not_copied), counted])
+    counted = inputs.table("counted_row", columns, (pc.field("event") != "gc_pause_began") & wanted)
+    return pa.concat_tables([inputs.table("event_row", columns, (pc.field("category") != "snapshot") & wanted), counted])

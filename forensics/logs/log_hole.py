@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from forensics.logs.client_rounds import CLIENT, COLUMNS, Rounds, client_of
-from forensics.logs.clusters import Clusters
 from forensics.logs.events import events
 from forensics.logs.gaps import Gap
+from forensics.logs.instances import Instances
 from forensics.logs.membership_gaps import coordinated_generations, unexplained_rounds, unheard_generations
 from forensics.logs.unanswered_joins import UnansweredJoins
 from forensics.relations.conditions import one_of
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 def rows(inputs: Inputs) -> list[Row]:
     """Return the rows of the view `log_hole`: of several gaps that end at one place the widest, with the first of the reasons for it."""
-    clusters = Clusters(inputs)
+    instances = Instances(inputs)
     work = (Gap(**row) for row in inputs.rows("work_hole"))
     at_place = defaultdict(list)
-    for gap in (*_of_members(inputs, clusters), *work, *_lost(inputs), *_filtered(inputs, clusters)):
+    for gap in (*_of_members(inputs, instances), *work, *_lost(inputs), *_filtered(inputs, instances)):
         at_place[gap.process_id, gap.instance, gap.to_pos].append(gap)
     return [asdict(_joined(gaps)) for gaps in at_place.values()]
 
@@ -39,15 +39,15 @@ def _joined(gaps: list[Gap]) -> Gap:
     return Gap(best.process_id, best.instance, least(*(gap.from_pos for gap in gaps)), best.to_pos, best.is_wide, best.why, event_id)
 
 
-def _of_members(inputs: Inputs, clusters: Clusters) -> Iterator[Gap]:
+def _of_members(inputs: Inputs, instances: Instances) -> Iterator[Gap]:
     """Yield gaps that the memberships of clients show."""
-    rounds, joins, coordinated = Rounds(inputs), UnansweredJoins(inputs), coordinated_generations(inputs, clusters)
+    rounds, joins, coordinated = Rounds(inputs), UnansweredJoins(inputs), coordinated_generations(inputs, instances)
     for lines in grouped(inputs.table("client_event", [*COLUMNS, "is_worker", "at_ms"]), CLIENT, "stream_pos"):
         reached = rounds.reached(lines, client_of(lines[0]))
         yield from unexplained_rounds(reached, rounds)
         yield from unheard_generations(reached, coordinated)
         joins.add(lines)
-    yield from joins.gaps(clusters)
+    yield from joins.gaps(instances)
 
 
 def _lost(inputs: Inputs) -> Iterator[Gap]:
@@ -58,12 +58,12 @@ def _lost(inputs: Inputs) -> Iterator[Gap]:
                 yield Gap(row["process_id"], instance, row["from_pos"], row["to_pos"], is_wide=True, why="lost", event_id=None)
 
 
-def _filtered(inputs: Inputs, clusters: Clusters) -> Iterator[Gap]:
+def _filtered(inputs: Inputs, instances: Instances) -> Iterator[Gap]:
     """Yield the places between any two lines of a filtered log, and before the first and after the last of each run."""
     filtered = {row["process_id"] for row in inputs.rows("filtered_log", ["process_id"])}
     of_run = defaultdict(list)
     for line in events(inputs, ["process_id", "stream_pos", "event_id"], one_of("process_id", filtered)) if filtered else ():
-        run = line["process_id"], clusters.instance(line["process_id"], line["stream_pos"])
+        run = line["process_id"], instances.at(line["process_id"], line["stream_pos"])
         of_run[run].append((line["stream_pos"], line["event_id"]))
     for run, lines in of_run.items():
         lines.sort()

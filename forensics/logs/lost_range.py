@@ -32,7 +32,7 @@ def rows(inputs: Inputs) -> list[Row]:
     if not losses:
         return []
     files = _processes(inputs, losses)
-    lines = line_table(inputs, ["process_id", "stream_pos", "ts"]).filter(one_of("process_id", (process_id for _, process_id in files)))
+    lines = line_table(inputs, ["process_id", "stream_pos", "ts"], one_of("process_id", (process_id for _, process_id in files)))
     logs, instances = _logs(lines), Instances(inputs)
     between: defaultdict[tuple[str, int | None, int | None], list[Row]] = defaultdict(list)
     for path, process_id in sorted(files):

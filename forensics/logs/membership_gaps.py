@@ -17,7 +17,7 @@ from forensics.relations.missing import first, greatest, less, minus
 
 if TYPE_CHECKING:
     from forensics.logs.client_rounds import ReachedRound, Rounds
-    from forensics.logs.clusters import Clusters
+    from forensics.logs.instances import Instances
     from forensics.relations.inputs import Inputs, Row
 
 #: Group and member id.
@@ -99,7 +99,7 @@ def unheard_generations(reached: list[ReachedRound], coordinated: Mapping[Member
             yield gap_before(shown[-1 if end is None else end], row["from_pos"], "coordinator_ahead")
 
 
-def coordinated_generations(inputs: Inputs, clusters: Clusters) -> dict[Member, int]:
+def coordinated_generations(inputs: Inputs, instances: Instances) -> dict[Member, int]:
     """Return the last generation in which coordinators knew each member.
 
     A coordinator that reports a member as leaving, removed or joining again knows it in the group's current generation. Member ids are unique even if
@@ -107,7 +107,7 @@ def coordinated_generations(inputs: Inputs, clusters: Clusters) -> dict[Member, 
 
     Args:
         inputs: rows of events.
-        clusters: the runs of all processes.
+        instances: the runs of all processes.
     """
     columns = ["process_id", "stream_pos", "group_id", "member_id", "event", "reason", "old_generation"]
     is_report = one_of("event", ("rebalance_preparing", "member_expired", "member_left")) & pc.field("broker_id").is_valid()
@@ -115,7 +115,7 @@ def coordinated_generations(inputs: Inputs, clusters: Clusters) -> dict[Member, 
     found: dict[Member, int] = {}
     for line in sorted(events(inputs, columns, is_report), key=lambda line: (line["process_id"], line["stream_pos"])):
         # This is not the last stabilised generation: if a member leaves while others join, its departure is logged after the generation without it.
-        group = line["process_id"], clusters.instance(line["process_id"], line["stream_pos"]), line["group_id"]
+        group = line["process_id"], instances.at(line["process_id"], line["stream_pos"]), line["group_id"]
         current[group] = generation = first(line["old_generation"], current[group])
         if line["member_id"] is not None and generation is not None and _is_known(line):
             member = line["group_id"], line["member_id"]

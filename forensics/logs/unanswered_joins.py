@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -15,7 +13,7 @@ from forensics.relations.conditions import one_of, one_of_numbers
 from forensics.relations.missing import first, greatest, less, minus
 
 if TYPE_CHECKING:
-    from forensics.logs.clusters import Clusters
+    from forensics.logs.instances import Instances
     from forensics.relations.inputs import Inputs, Row
 
 #: A run of a process.
@@ -44,9 +42,9 @@ class UnansweredJoins:
             if line["event"] == "joining" and (following is None or following["event"] in _NO_ANSWERS):
                 self._asked.append((line, following))
 
-    def gaps(self, clusters: Clusters) -> Iterator[Gap]:
+    def gaps(self, instances: Instances) -> Iterator[Gap]:
         """Yield the gaps between the requests and the next line of the client, or the last one of its process run."""
-        ends = _last_lines(self._inputs, {_run(line) for line, after in self._asked if after is None or after["at_ms"] is None}, clusters)
+        ends = _last_lines(self._inputs, {_run(line) for line, after in self._asked if after is None or after["at_ms"] is None}, instances)
         for line, following in self._asked:
             end = ends.get(_run(line))
             next_ms = first(following["at_ms"] if following is not None else None, end["ts"] if end is not None else None)
@@ -79,24 +77,15 @@ def _timeouts(inputs: Inputs) -> dict[tuple[str, object], int | None]:
     return found
 
 
-def _last_lines(inputs: Inputs, runs: Iterable[Run], clusters: Clusters) -> dict[Run, Row]:
+def _last_lines(inputs: Inputs, runs: Iterable[Run], instances: Instances) -> dict[Run, Row]:
     """Return the last lines of runs."""
-    of_process = defaultdict(list)
-    for process_id, instance in runs:
-        of_process[process_id].append(instance)
-    if not of_process:
+    asked = set(runs)
+    if not asked:
         return {}
-    wanted = one_of("process_id", of_process)
-    positions = defaultdict(list)
-    for process_id, pos in zip(*event_table(inputs, ["process_id", "stream_pos"], wanted).to_pydict().values(), strict=True):
-        positions[process_id].append(pos)
-    last: dict[tuple[str, int], Run] = {}
-    for process_id, instances in of_process.items():
-        its = sorted(positions[process_id])
-        for instance in instances:
-            # The run of a position grows with it.
-            end = bisect_left(its, instance + 1, key=lambda pos, of=process_id: clusters.instance(of, pos))  # type: ignore[misc]
-            if end:
-                last[process_id, its[end - 1]] = process_id, instance
+    wanted = one_of("process_id", (process_id for process_id, _ in asked))
+    its = instances.added(event_table(inputs, ["process_id", "stream_pos"], wanted))
+    its = its.group_by(["process_id", "instance"]).aggregate([("stream_pos", "max")])
+    columns = (its.column(name).to_pylist() for name in ("process_id", "instance", "stream_pos_max"))
+    last = {(process_id, pos): (process_id, instance) for process_id, instance, pos in zip(*columns, strict=True) if (process_id, instance) in asked}
     lines = events(inputs, ["process_id", "stream_pos", "event_id", "ts"], wanted & one_of_numbers("stream_pos", (pos for _, pos in last)))
     return {last[place]: line for line in lines if (place := (line["process_id"], line["stream_pos"])) in last}

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from forensics.clocks.offsets import Clocks
 from forensics.logs.clusters import Clusters
 from forensics.logs.events import events
+from forensics.logs.instances import Instances
 from forensics.memberships.sessions import PrintedSessions
 from forensics.relations.by_key import ByKey
 from forensics.relations.conditions import one_of
@@ -175,10 +176,9 @@ def _lines(inputs: Inputs, groups: set[str]) -> dict[tuple[str, str, str], list[
     # Heartbeats at DEBUG.
     is_heartbeat = one_of("event", ("heartbeat_sent", "heartbeat_ok")) & one_of("group_id", groups) & pc.field("client_id").is_valid()
     columns = ["process_id", "group_id", "client_id", "event", "ts", "stream_pos", "event_id"]
-    clusters: Clusters | None = None
+    instances = Instances(inputs)
     for line in events(inputs, columns, is_heartbeat & pc.field("ts").is_valid()):
-        clusters = clusters or Clusters(inputs)
-        instance = clusters.instance(line["process_id"], line["stream_pos"])
+        instance = instances.at(line["process_id"], line["stream_pos"])
         found[line["process_id"], line["group_id"], line["client_id"]].append(line | {"at_ms": line["ts"], "instance": instance})
     return {
         key: sorted(its, key=lambda line: order([line[name] for name in ("at_ms", "stream_pos", "event", "event_id")])) for key, its in found.items()

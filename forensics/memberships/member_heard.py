@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow.compute as pc
 
 from forensics.logs.clusters import Clusters
 from forensics.logs.events import event_table, events
+from forensics.logs.instances import Instances
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import order
 
@@ -132,14 +132,12 @@ class _Awake:
     def __init__(self, inputs: Inputs, brokers: set[str]) -> None:
         columns = ["process_id", "stream_pos", "ts", "event_id"]
         lines = event_table(inputs, columns, one_of("process_id", brokers) & pc.field("ts").is_valid())
-        clusters = Clusters(inputs)
+        runs = Instances(inputs).added(lines).sort_by([("ts", "ascending"), ("stream_pos", "ascending")])
         self._of: dict[tuple[str, int], tuple[list[int], list[str]]] = {}
-        for process_id in brokers:
-            its = lines.filter(pc.equal(lines["process_id"], process_id)).sort_by([("ts", "ascending"), ("stream_pos", "ascending")])
-            runs = np.array([clusters.instance(process_id, pos) for pos in its["stream_pos"].to_pylist()], np.int64)
-            for instance in np.unique(runs):
-                of_run = its.take(np.flatnonzero(runs == instance))
-                self._of[process_id, int(instance)] = of_run["ts"].to_pylist(), of_run["event_id"].to_pylist()
+        for run in runs.group_by(["process_id", "instance"]).aggregate([]).to_pylist():
+            process_id, instance = run["process_id"], run["instance"]
+            its = runs.filter(pc.and_(pc.equal(runs["process_id"], process_id), pc.equal(runs["instance"], instance)))
+            self._of[process_id, instance] = its["ts"].to_pylist(), its["event_id"].to_pylist()
 
     def last(self, process_id: str, instance: int, until_ms: int) -> tuple[int, str] | None:
         """Return time and event of a broker's last line up to that time; None: there is none."""

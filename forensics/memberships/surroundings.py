@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 from forensics.clocks.offsets import Clocks
-from forensics.logs.clusters import Clusters
 from forensics.logs.events import events
+from forensics.logs.instances import Instances
 from forensics.logs.line_times import LineTimes
 from forensics.logs.member_ids import before_uuid, client_of, is_made
 from forensics.relations.by_key import ByKey
@@ -65,7 +65,7 @@ def surroundings(inputs: Inputs, losses: Sequence[Loss]) -> dict[str, Surroundin
         inputs: rows of `event_row`, `counted_row`, `fact_line`, `member_place` and `clock_offset`.
         losses: the losses.
     """
-    lines = LineTimes(inputs, (loss.process_id for loss in losses), Clusters(inputs))
+    lines = LineTimes(inputs, (loss.process_id for loss in losses))
     cancelled, closes = _late_cancellations(inputs, losses), _closes(inputs, losses)
     joins = _Joins(inputs, losses)
     found = {}
@@ -100,11 +100,10 @@ def _late_cancellations(inputs: Inputs, losses: Sequence[Loss]) -> dict[str, int
     """Return when the last of the requests was sent that several clients cancelled late when a loss was noticed."""
     columns = ["process_id", "stream_pos", "client_id", "ts", "duration_ms", "timeout_ms"]
     late: defaultdict[tuple[str | None, int | None], list[Row]] = defaultdict(list)
-    clusters: Clusters | None = None
+    instances = Instances(inputs)
     for row in events(inputs, columns, (pc.field("event") == "request_cancelled") & pc.field("ts").is_valid() & _of_processes(losses)):
         if None not in (row["duration_ms"], row["timeout_ms"]) and row["duration_ms"] > row["timeout_ms"] + inputs.knobs.heartbeat_late_ms:
-            clusters = clusters or Clusters(inputs)
-            late[row["process_id"], clusters.instance(row["process_id"], row["stream_pos"])].append(row)
+            late[row["process_id"], instances.at(row["process_id"], row["stream_pos"])].append(row)
     found = {}
     for loss in losses if late else ():
         if (noticed_ms := loss.noticed_ms) is not None:

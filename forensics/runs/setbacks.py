@@ -30,12 +30,9 @@ def setbacks(inputs: Inputs) -> dict[Run, list[Row]]:
     Args:
         inputs: rows of `event_row`, `counted_row`, `copied_log`, `process_start` and `shared_log`.
     """
-    lines = line_table(inputs, ["process_id", "stream_pos", "ts"])
     # In a log of several members or processes, times go back without a clock step.
-    mixed = sorted({row["process_id"] for row in inputs.rows("shared_log")})
-    lines = lines.filter(lines["ts"].is_valid()).filter(
-        pc.invert(pc.is_in(lines.filter(lines["ts"].is_valid())["process_id"], pa.array(mixed, pa.string())))
-    )
+    is_own = ~one_of("process_id", (row["process_id"] for row in inputs.rows("shared_log")))
+    lines = line_table(inputs, ["process_id", "stream_pos", "ts"], is_own & pc.field("ts").is_valid())
     if lines.num_rows == 0:
         return {}
     ordered = InOrder(codes(lines["process_id"]), lines["stream_pos"].to_numpy())

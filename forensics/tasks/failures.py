@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow.compute as pc
 
-from forensics.logs.clusters import Clusters
 from forensics.logs.events import event_table
+from forensics.logs.instances import Instances
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import first, less, minus, order
 
@@ -158,9 +158,9 @@ def _warnings(inputs: Inputs, process_ids: set[str]) -> dict[Resource, list[Row]
     is_trouble = pc.utf8_upper(pc.field("level")).isin(list(_TROUBLE_LEVELS)) & ~one_of("event", [*FAILED, "rest_request"])
     is_about = pc.field("task").is_valid() | pc.field("connector").is_valid()
     columns = ["process_id", "stream_pos", "ts", "event_id", "event", "task", "connector", "error", "cause", "reason", "message"]
-    clusters, found = Clusters(inputs), defaultdict(list)
+    instances, found = Instances(inputs), defaultdict(list)
     for row in event_table(inputs, columns, is_trouble & is_about & one_of("process_id", process_ids)).to_pylist():
-        instance = clusters.instance(row["process_id"], row["stream_pos"])
+        instance = instances.at(row["process_id"], row["stream_pos"])
         found[Resource(row["process_id"], instance, *resource_of(row["task"], row["connector"]))].append(row)
     for its in found.values():
         its.sort(key=lambda row: order([row["stream_pos"], row["event_id"]]))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
-from forensics.logs.clusters import Clusters
 from forensics.logs.events import events
+from forensics.logs.instances import Instances
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import minus, order, up_to
 from forensics.tasks.failures import Resource, connector_of
@@ -51,7 +51,7 @@ class Restarts:
         self._knobs = inputs.knobs
         self._starts = starts
         self._of_id = {start["event_id"]: (resource, nth) for resource, its in starts.items() for nth, start in enumerate(its)}
-        clusters = Clusters(inputs)
+        instances = Instances(inputs)
         #: Accepted requests to restart a task or connector.
         self._requests: defaultdict[Resource, list[Row]] = defaultdict(list)
         columns = ["process_id", "stream_pos", "ts", "url", "http_status", "client_host", "event_id"]
@@ -59,12 +59,12 @@ class Restarts:
             url = _REST_URL.match(row["url"] or "")
             if url is not None and row["http_status"] is not None and row["http_status"] < _HTTP_REFUSED:
                 kind, name = ("connector", url[1]) if url[2] is None else ("task", f"{url[1]}-{url[2]}")
-                self._requests[Resource(row["process_id"], clusters.instance(row["process_id"], row["stream_pos"]), kind, name)].append(row)
+                self._requests[Resource(row["process_id"], instances.at(row["process_id"], row["stream_pos"]), kind, name)].append(row)
         #: What the herder of each run of a process was doing.
         self._doing: defaultdict[tuple[str, int], list[Row]] = defaultdict(list)
         is_doing = one_of("event", ["work_starting", "work_started", "restart_executing"])
         for row in events(inputs, ["process_id", "stream_pos", "event", "connector", "event_id"], is_doing):
-            self._doing[row["process_id"], clusters.instance(row["process_id"], row["stream_pos"])].append(row)
+            self._doing[row["process_id"], instances.at(row["process_id"], row["stream_pos"])].append(row)
         for its in (*self._requests.values(), *self._doing.values()):
             its.sort(key=lambda row: order([row["stream_pos"], row["event_id"]]))
 

@@ -1,5 +1,5 @@
 -- One row per gap in a member's log where lines must be missing: rotated away, cut out, not copied, or lost one by one.
--- Reads: work_hole, filtered_log, lost_range, event_row, copied_log, damaged_line, process_start, process_cluster, join_round, client_event
+-- Reads: work_hole, filtered_log, lost_range, event_row, copied_log, damaged_line, process_start, join_round, client_event
 -- Reads: setting
 -- Computed: forensics.logs.log_hole
 -- Grain: process_id, instance, to_pos

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from given_rows import GivenRows
 
-from forensics.logs.clusters import Clusters
 from forensics.logs.line_times import LineTimes
 
 GIVEN = GivenRows(
@@ -28,13 +27,13 @@ GIVEN = GivenRows(
 
 
 def test_lines_of_one_run_are_those_strictly_before_and_after():
-    lines = LineTimes(GIVEN, ["w", "copy", None], Clusters(GIVEN))
+    lines = LineTimes(GIVEN, ["w", "copy", None])
     assert (lines.before("w", 0, 2_000), lines.before("w", 0, 2_001), lines.before("w", 0, 1_000)) == (1_000, 2_000, None)
     assert (lines.after("w", 0, 1_000), lines.after("w", 0, 2_000)) == (2_000, None)
     assert (lines.before("w", 1, 9_000), lines.after("w", 1, 0)) == (5_000, 5_000)
 
 
 def test_a_copy_and_a_process_that_was_not_asked_for_have_no_lines():
-    lines = LineTimes(GIVEN, ["copy"], Clusters(GIVEN))
+    lines = LineTimes(GIVEN, ["copy"])
     assert lines.after("copy", 0, 0) is None
     assert lines.after("w", 0, 0) is None
