@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from forensics.absences.connections import cut_offs
 from forensics.clocks.offsets import Clocks
-from forensics.relations.by_key import ByKey
+from forensics.logs.clusters import worker_groups
+from forensics.relations.by_key import ByKey, by_run
 from forensics.relations.missing import first, greatest, least, minus, plus, there, up_to
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def evidence(inputs: Inputs) -> Iterator[Evidence]:
 
 def _losses(inputs: Inputs) -> Iterator[Evidence]:
     clocks, knobs = Clocks(inputs), inputs.knobs
-    lives = {(row["process_id"], row["instance"]): row for row in inputs.rows("process_life")}
+    lives = by_run(inputs.rows("process_life"))
     for loss in inputs.rows("lost_membership"):
         if loss["kind"] not in _KINDS:
             continue
@@ -145,7 +146,7 @@ def _end(loss: Row, clock: Offset | None, late_ms: int) -> tuple[int | None, int
 
 
 def _cut_offs(inputs: Inputs) -> Iterator[Evidence]:
-    groups = {(row["process_id"], row["instance"]): row["worker_group_id"] for row in inputs.rows("process_cluster") if row["is_life_last"]}
+    groups = worker_groups(inputs)
     for cut in cut_offs(inputs):
         outage = cut.outage
         yield Evidence(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from forensics.absences.run_ends import Run, RunEnds
 from forensics.clocks.offsets import Clocks
+from forensics.relations.by_key import by_run
 from forensics.relations.missing import first, greatest, minus, order, there, up_to
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class _Places:
     """
 
     def __init__(self, inputs: Inputs) -> None:
-        self.of_run: dict[Run, Row] = {(row["process_id"], row["instance"]): row for row in inputs.rows("process_cluster") if row["is_life_last"]}
+        self.of_run = by_run(row for row in inputs.rows("process_cluster") if row["is_life_last"])
         self.of_broker: dict[str, str] = {}
         for row in inputs.rows("cluster_broker"):
             if None not in (row["process_id"], row["kafka_cluster"]):

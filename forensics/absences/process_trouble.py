@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from forensics.absences.episodes import episodes
 from forensics.absences.evidence import evidence
 from forensics.clocks.offsets import Clocks
+from forensics.logs.clusters import worker_groups
 from forensics.logs.events import events
 from forensics.logs.instances import Instances
-from forensics.relations.by_key import ByKey
+from forensics.relations.by_key import ByKey, by_run
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import between, events_of, first, greatest, least, minus, names, plus, there
 
@@ -70,8 +71,8 @@ def _ended(inputs: Inputs) -> Iterator[Row]:
     """Yield runs that ended, and did not print so."""
     over = [row for row in inputs.rows("lost_membership") if row["kind"] == "over"]
     lost = ByKey(over, "process_id", "instance")
-    lives = {(row["process_id"], row["instance"]): row for row in inputs.rows("process_life")}
-    groups = {(row["process_id"], row["instance"]): row["worker_group_id"] for row in inputs.rows("process_cluster") if row["is_life_last"]}
+    lives = by_run(inputs.rows("process_life"))
+    groups = worker_groups(inputs)
     heard = _last_heartbeats(inputs, over)
     for ending in inputs.rows("process_ending"):
         run = ending["process_id"], ending["instance"]
@@ -131,7 +132,7 @@ class _SessionStarts:
 
     def __init__(self, inputs: Inputs) -> None:
         self._clocks = Clocks(inputs)
-        self._endings = {(row["process_id"], row["instance"]): row for row in inputs.rows("process_ending")}
+        self._endings = by_run(inputs.rows("process_ending"))
         loads = one_of("event", ("coordinator_elected", "partition_loaded", "group_loaded"))
         self._loads = ByKey(inputs.rows("fact_line", ["process_id", "at_ms"], loads), "process_id")
         self._generations = ByKey(inputs.rows("generation"), "kafka_cluster", "group_id")

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from forensics.clocks.offsets import Clocks
 from forensics.logs.events import events
-from forensics.relations.by_key import ByKey
+from forensics.relations.by_key import ByKey, by_run
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import greatest, minus, order, there, up_to
 
@@ -85,7 +85,7 @@ def _departures(inputs: Inputs) -> Iterator[tuple[Run, tuple[int | None, str]]]:
     workers: defaultdict[tuple[str, str], bool] = defaultdict(bool)
     for row in inputs.rows("client_event", ["process_id", "client", "is_worker"]):
         workers[row["process_id"], row["client"]] |= row["is_worker"]
-    clocks, lives = Clocks(inputs), {_run(row): row for row in inputs.rows("process_life")}
+    clocks, lives = Clocks(inputs), by_run(inputs.rows("process_life"))
     found: defaultdict[Run, list[tuple[int | None, int | None, str]]] = defaultdict(list)
     for place in inputs.rows("member_place"):
         life = lives.get(_run(place))

@@ -14,6 +14,7 @@ from forensics.causes.doubt import Doubt
 from forensics.causes.states import Condition, End
 from forensics.clocks.offsets import Clocks
 from forensics.relations.by_key import ByKey, InTime
+from forensics.relations.conditions import one_of
 from forensics.relations.missing import between, first, greatest, least, minus, plus, there, up_to
 
 if TYPE_CHECKING:
@@ -235,8 +236,8 @@ def _joins_of(inputs: Inputs, process_ids: Collection[str]) -> ByKey:
     if not process_ids:
         return ByKey((), "process_id", "group_id")
     clocks, columns = Clocks(inputs), ["process_id", "group_id", "at_ms"]
-    is_joined = pc.field("event").isin(["joined", "synced", "worker_assigned", "partitions_assigned"])
-    lines = inputs.rows("client_event", columns=columns, where=is_joined & pc.field("process_id").isin(sorted(process_ids)))
+    is_joined = one_of("event", ("joined", "synced", "worker_assigned", "partitions_assigned"))
+    lines = inputs.rows("client_event", columns=columns, where=is_joined & one_of("process_id", process_ids))
     placed = ({**line, "hi_ms": hi_ms} for line in lines for _, hi_ms in clocks.bounds(line["process_id"], line["at_ms"]))
     return ByKey(placed, "process_id", "group_id")
 

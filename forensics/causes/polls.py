@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from forensics.causes.trouble import Trouble
 from forensics.relations.by_key import ByKey
+from forensics.relations.conditions import one_of
 from forensics.relations.missing import first, greatest, there, up_to
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _assigned_by_brokers(inputs: Inputs) -> dict[tuple[str | None, str | None], 
 
 def _exceeded_by(inputs: Inputs, event_ids: list[str]) -> dict[str | None, int]:
     """Return by how much a process exceeded its poll timeout, if its line prints it."""
-    is_one = (pc.field("event") == "poll_timeout") & pc.field("event_id").isin(event_ids)
+    is_one = (pc.field("event") == "poll_timeout") & one_of("event_id", event_ids)
     lines = inputs.rows("event_row", columns=["event_id", "message"], where=is_one) if event_ids else ()
     printed = ((line["event_id"], _EXCEEDED.search(line["message"] or "")) for line in lines)
     return {event_id: int(match[1]) for event_id, match in printed if match is not None}

@@ -13,6 +13,7 @@ import pyarrow.dataset as ds
 from forensics.causes.trouble import Trouble
 from forensics.clocks.offsets import Clocks
 from forensics.relations.by_key import ByKey
+from forensics.relations.conditions import one_of
 from forensics.relations.missing import first, greatest, minus, there
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class Witnesses:
             return set()
         brokers = {row["process_id"] for row in self._inputs.rows("cluster_broker")}
         workers = {row["process_id"] for row in self._inputs.rows("process_life") if row["is_worker"]}
-        clients = self._inputs.rows("client_event", columns=["process_id"], where=ds.field("process_id").isin(sorted(process_ids)))
+        clients = self._inputs.rows("client_event", columns=["process_id"], where=one_of("process_id", process_ids))
         return process_ids & (brokers | workers | {row["process_id"] for row in clients})
 
     def explained(self, troubles: Sequence[Trouble]) -> Iterator[Trouble]:

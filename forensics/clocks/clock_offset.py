@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.compute as pc
+from forensics.relations.conditions import one_of
 
 if TYPE_CHECKING:
     from forensics.relations.inputs import Inputs, Knobs, Row
@@ -184,5 +184,5 @@ def _positions(inputs: Inputs, events: set[str]) -> dict[tuple[str, str], int]:
     """Return the position of each of these events in its process's log."""
     if not events:
         return {}
-    lines = inputs.rows("event_row", ["event_id", "process_id", "stream_pos"], pc.field("event_id").isin(sorted(events)))
+    lines = inputs.rows("event_row", ["event_id", "process_id", "stream_pos"], one_of("event_id", events))
     return {(line["process_id"], line["event_id"]): line["stream_pos"] for line in lines}

@@ -13,6 +13,7 @@ from forensics.coordinators.lost_coordinators import outages_of
 from forensics.coordinators.never_found import never_found
 from forensics.coordinators.outages import Outage
 from forensics.logs.lost_ranges import LostRanges
+from forensics.relations.by_key import by_run
 from forensics.relations.missing import first, less, minus
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _NO_COLUMNS = ("of", "lost_pos", "found_pos", "is_unsure")
 
 def rows(inputs: Inputs) -> list[Row]:
     """Return the rows of the view `coordinator_outage`."""
-    lives = {(row["process_id"], row["instance"]): row for row in inputs.rows("process_life", ["process_id", "instance", "stopping_ms", "last_ms"])}
+    lives = by_run(inputs.rows("process_life", ["process_id", "instance", "stopping_ms", "last_ms"]))
     clocks, doubt = Clocks(inputs), _Doubt(inputs)
     found = []
     for outage in _outages(inputs):

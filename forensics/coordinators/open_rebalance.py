@@ -58,7 +58,7 @@ def _times(its: Sequence[Evidence]) -> Row:
     comparable = [evidence for evidence in lasting if evidence.run.clock.reference_process_id == clock.reference_process_id]
     to_ms = greatest(from_ms, *(evidence.run.clock.earliest(evidence.last_ms) for evidence in comparable))
     lengths = [_length_ms(began, evidence) for evidence in comparable]
-    is_stepped = any(evidence.run.stepped for evidence in its)
+    is_stepped = any(evidence.run.clock.has_stepped for evidence in its)
     return {
         "began_ts": began.at_ms,
         "began_ms": began.at_ms,

@@ -3,6 +3,7 @@
 A module is named as the view that it computes, and works as those of `forensics.causes` do.
 
     events             reads the rows of `event`, which is not stored
+    member_rounds      reads the rounds of members
     lines              reads the rows of `process_line`, which is not stored
     instances          finds the run that printed a line
     clusters           finds runs and Kafka clusters of processes

@@ -33,3 +33,9 @@ class Clusters:
     def at(self, process_id: str, stream_pos: int) -> str:
         """Return the cluster of a process at the position of one of its lines."""
         return self.place(process_id, stream_pos)[1]
+
+
+def worker_groups(inputs: Inputs) -> dict[tuple[str, int], str | None]:
+    """Return the group of the Connect worker of each process run, at its end; None: it has none, or several."""
+    rows = inputs.rows("process_cluster", ["process_id", "instance", "worker_group_id", "is_life_last"])
+    return {(row["process_id"], row["instance"]): row["worker_group_id"] for row in rows if row["is_life_last"]}

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from forensics.logs.events import event_table
 from forensics.logs.instances import Instances
+from forensics.logs.member_rounds import member_rounds
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import first, greatest, less, order
 
@@ -140,23 +141,17 @@ def _of(runs: Mapping[Run, Row]) -> pc.Expression:
     return one_of("process_id", {process_id for process_id, _ in runs})
 
 
-_ROUND = ("process_id", "group_id", "client", "round")
-
-
 def _rounds(inputs: Inputs, runs: Mapping[Run, Row]) -> Iterator[Membership]:
     """Yield the memberships of the classic protocol."""
-    columns = [*_ROUND, "kafka_cluster", "incarnation", "generation", "member_id"]
-    generations = {tuple(row[name] for name in _ROUND): row for row in inputs.table("member_round", columns, _of(runs)).to_pylist()}
-    columns = [*_ROUND, "instance", "is_worker", "group_instance_id", "from_pos", "worker_assigned_id", "synced_id", "joined_id"]
-    for row in inputs.table("join_round", columns, _of(runs)).to_pylist():
-        its = generations.get(tuple(row[name] for name in _ROUND))
-        if its is not None and (row["process_id"], row["instance"]) in runs:
+    own = ["instance", "is_worker", "group_instance_id", "from_pos", "worker_assigned_id", "synced_id", "joined_id"]
+    for row in member_rounds(inputs, own, ["kafka_cluster", "incarnation", "generation", "member_id"], _of(runs)):
+        if (row["process_id"], row["instance"]) in runs:
             yield Membership(
                 of=Client(row["process_id"], row["instance"], row["group_id"], row["client"]),
-                kafka_cluster=its["kafka_cluster"],
-                incarnation=its["incarnation"],
-                generation=its["generation"],
-                member_id=its["member_id"],
+                kafka_cluster=row["kafka_cluster"],
+                incarnation=row["incarnation"],
+                generation=row["generation"],
+                member_id=row["member_id"],
                 is_worker=bool(row["is_worker"]),
                 is_static=row["group_instance_id"] is not None,
                 from_pos=row["from_pos"],

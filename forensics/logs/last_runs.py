@@ -23,7 +23,6 @@ class LastRun:
         last_ms: the first line about its end, or the last line, by its own clock.
         is_ending: True if there is a line about its end.
         clock: its clock.
-        stepped: True if its clock stepped.
     """
 
     process_id: str
@@ -31,7 +30,6 @@ class LastRun:
     last_ms: int | None
     is_ending: bool
     clock: Offset
-    stepped: bool
 
 
 def last_runs(inputs: Inputs) -> Iterator[LastRun]:
@@ -42,11 +40,10 @@ def last_runs(inputs: Inputs) -> Iterator[LastRun]:
     """
     filtered = {row["process_id"] for row in inputs.rows("filtered_log", ["process_id"])}
     lost = {(row["process_id"], row["instance"]) for row in inputs.rows("lost_range", ["process_id", "instance"])}
-    stepped = {row["process_id"] for row in inputs.rows("clock_offset") if row["is_island_reference"] and row["stepped"]}
     clocks = Clocks(inputs)
     for row in inputs.rows("process_life", ["process_id", "instance", "last_ms", "ending_ms", "ending_id", "next_start_ms"]):
         process_id, clock = row["process_id"], clocks.of(row["process_id"])
         is_lost = process_id in filtered or not lost.isdisjoint([(process_id, row["instance"]), (process_id, None)])
         if clock is not None and row["next_start_ms"] is None and not is_lost:
             last_ms = first(row["ending_ms"], row["last_ms"])
-            yield LastRun(process_id, row["instance"], last_ms, row["ending_id"] is not None, clock, process_id in stepped)
+            yield LastRun(process_id, row["instance"], last_ms, row["ending_id"] is not None, clock)

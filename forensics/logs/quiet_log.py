@@ -7,7 +7,6 @@ closed or that logs a warning is named too. One that prints only its settings ma
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from forensics.logs.events import event_table, events
+from forensics.logs.member_ids import client_of
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import greatest, least
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _ABOVE_INFO = ("WARN", "WARNING", "ERROR", "SEVERE", "FATAL", "CRITICAL")
 _OF_SINK = "connector-consumer-"
-_UUID = re.compile("-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
 def rows(inputs: Inputs) -> list[Row]:
@@ -108,7 +107,7 @@ def _named_by_coordinator(inputs: Inputs, processes: set[str]) -> list[tuple[str
     """Return consumers that print only their settings, and that a coordinator names as members: process, client and time."""
     of_broker = pc.field("broker_id").is_valid() & pc.field("group_id").is_valid() & pc.field("member_id").is_valid()
     pairs = event_table(inputs, ["group_id", "member_id"], of_broker).group_by(["group_id", "member_id"]).aggregate([]).to_pylist()
-    members = {(row["group_id"], _UUID.sub("", row["member_id"])) for row in pairs}
+    members = {(row["group_id"], client_of(row["member_id"])) for row in pairs}
     if not members or not processes:
         return []
     where = one_of("process_id", processes) & (pc.field("event") == "config_dumped") & (pc.field("component") == "ConsumerConfig")

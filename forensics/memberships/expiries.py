@@ -14,8 +14,9 @@ from forensics.clocks.offsets import Clocks
 from forensics.logs.clusters import Clusters
 from forensics.logs.events import events
 from forensics.logs.instances import Instances
+from forensics.logs.lost_ranges import LostRanges
 from forensics.memberships.sessions import PrintedSessions
-from forensics.relations.by_key import ByKey
+from forensics.relations.by_key import ByKey, by_run
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import between, first, order, up_to
 
@@ -191,17 +192,15 @@ def _ends(inputs: Inputs) -> dict[str, tuple[bool, tuple[int | None, str | None]
     A filtered log may lack the first line of the next run, and so may a lost range.
     """
     filtered = {row["process_id"] for row in inputs.rows("filtered_log")}
-    lost = ByKey(inputs.rows("lost_range"), "process_id")
-    lives = {(row["process_id"], row["instance"]): row for row in inputs.rows("process_life")}
+    lost = LostRanges(inputs)
+    lives = by_run(inputs.rows("process_life"))
     found: dict[str, tuple[bool, tuple[int | None, str | None]]] = {}
     for row in inputs.rows("removed_member"):
         life = lives.get((row["process_id"], row["instance"]))
         if life is None or row["removed_id"] is None:
             continue
         ran_on, ending = found.get(row["removed_id"], (False, (None, None)))
-        lacks_lines = row["process_id"] in filtered or any(
-            None in (part["to_ms"], row["own_lo_ms"]) or part["to_ms"] >= row["own_lo_ms"] for part in lost[row["process_id"]]
-        )
+        lacks_lines = row["process_id"] in filtered or lost.in_time(row["process_id"], row["own_lo_ms"], None)
         is_later = row["own_hi_ms"] is not None and life["last_ms"] is not None and life["last_ms"] > row["own_hi_ms"]
         if up_to(life["ending_ms"], row["own_lo_ms"]):
             own = life["ending_ms"], life["ending_id"]

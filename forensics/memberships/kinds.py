@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from forensics.clocks.offsets import Clocks
 from forensics.logs.events import events
-from forensics.relations.by_key import ByKey
+from forensics.logs.lost_ranges import LostRanges
+from forensics.relations.by_key import ByKey, by_run
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import between, first, greatest, least, minus, plus, up_to
 
@@ -39,10 +40,10 @@ class Kinds:
         self._paused_coordinator = set(_of_paused_coordinators(inputs, losses))
         self._coordinator_trouble = set(_of_coordinators_in_trouble(inputs, losses))
         self._ended = {(row["process_id"], row["instance"]) for row in inputs.rows("process_ending")}
-        self._lives = {(row["process_id"], row["instance"]): row for row in inputs.rows("process_life")}
+        self._lives = by_run(inputs.rows("process_life"))
         self._partly_read = {row["process_id"] for row in inputs.rows("evidence_file") if row["status"] == "read" and row["note"] is not None}
         self._filtered = {row["process_id"] for row in inputs.rows("filtered_log")}
-        self._lost_lines = ByKey(inputs.rows("lost_range"), "process_id")
+        self._lost_lines = LostRanges(inputs)
 
     def of(self, loss: Loss) -> str:
         """Return how a membership was lost: one of the kinds that `lost_membership` lists."""
@@ -80,10 +81,7 @@ class Kinds:
         """Return True if lines may be missing between the last one before the loss and the first one after it."""
         from_ms = first(around.before_ms, loss.own_lo_ms, loss.noticed_ms)
         to_ms = greatest(around.after_ms, loss.noticed_ms, loss.seat.found_ms if loss.seat is not None else None)
-        return loss.process_id in self._filtered or any(
-            (None in (lost["to_ms"], from_ms) or lost["to_ms"] >= from_ms) and (None in (lost["from_ms"], to_ms) or lost["from_ms"] <= to_ms)
-            for lost in self._lost_lines[loss.process_id]
-        )
+        return loss.process_id in self._filtered or (loss.process_id is not None and self._lost_lines.in_time(loss.process_id, from_ms, to_ms))
 
     def _of_running(self, loss: Loss, around: Surroundings) -> str:
         """Return the kind for a process that printed lines after the loss, or was refused."""
@@ -230,7 +228,7 @@ class _Untroubled:
         self._together_ms: int = inputs.knobs.coordinator_together_ms
         self._outages = outages
         clocks = Clocks(inputs)
-        lives = {(row["process_id"], row["instance"]): row for row in inputs.rows("process_life")}
+        lives = by_run(inputs.rows("process_life"))
         self._spans: defaultdict[tuple[str, str], list[tuple[str, int | None, int | None]]] = defaultdict(list)
         runs = {(row["group_id"], row["process_id"], row["instance"]) for row in inputs.rows("client_event", ["group_id", "process_id", "instance"])}
         for group_id, process_id, instance in sorted(runs):

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from forensics.clocks.offsets import Clocks
 from forensics.logs.clusters import Clusters
 from forensics.logs.events import events
+from forensics.logs.member_rounds import member_rounds
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import first, greatest, least, plus, there, up_to
 
@@ -331,20 +332,18 @@ class _Rounds:
         }
 
     def _entries(self) -> Iterator[tuple[Seat, _Round]]:
-        key = ("process_id", "group_id", "client", "round")
         times = ["synced_ms", "joined_ms", "worker_assigned_ms"]
-        own = {tuple(row[name] for name in key): row for row in self.inputs.rows("join_round", [*key, "instance", *times])}
-        for row in self.inputs.rows("member_round", [*key, "kafka_cluster", "incarnation", "generation"]):
-            its, clock = own.get(tuple(row[name] for name in key)), self._clocks.of(row["process_id"])
-            if its is None or clock is None:
+        for row in member_rounds(self.inputs, ["instance", *times], ["kafka_cluster", "incarnation", "generation"]):
+            clock = self._clocks.of(row["process_id"])
+            if clock is None:
                 continue
             # An uncertain clock gives no usable time.
             is_close = clock.hi_ms - clock.lo_ms <= self._together_ms
-            joined_ms = first(its["joined_ms"], its["synced_ms"], its["worker_assigned_ms"])
+            joined_ms = first(row["joined_ms"], row["synced_ms"], row["worker_assigned_ms"])
             yield (
-                (row["group_id"], row["process_id"], its["instance"], row["client"]),
+                (row["group_id"], row["process_id"], row["instance"], row["client"]),
                 _Round(
-                    first(*(its[name] for name in times)),
+                    first(*(row[name] for name in times)),
                     (row["kafka_cluster"], row["group_id"], row["incarnation"], row["generation"]),
                     clock.latest(joined_ms) if is_close else None,
                     clock.reference_process_id,

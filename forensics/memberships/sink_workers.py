@@ -11,8 +11,9 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from forensics.logs.member_rounds import member_rounds
 from forensics.relations.by_key import ByKey
 from forensics.relations.missing import order
 
@@ -97,17 +98,20 @@ def _removed_workers(inputs: Inputs, removals: Iterable[Removal], places: Mappin
     if not mine:
         return
     generations = ByKey(inputs.rows("broker_generation"), "kafka_cluster", "group_id", "process_id")
-    in_order = sorted(_shares(inputs), key=lambda share: order([share["generation"], share["assigned"]]))
+    # What each worker was assigned, and asked to revoke, in each generation.
+    placed = ["kafka_cluster", "incarnation", "generation", "member_id"]
+    rounds = (row for row in member_rounds(inputs, ["is_worker", "assigned", "revoked"], placed) if row["is_worker"])
+    in_order = sorted(rounds, key=lambda share: order([share["generation"], share["assigned"]]))
     shares = ByKey(in_order, "kafka_cluster", "group_id", "incarnation")
     for removal in mine:
-        its = [
+        completed = [
             (row["stabilized_ms"], row["incarnation"], row["generation"], row["member_count"])
             for row in generations[removal.kafka_cluster, removal.group_id, removal.broker]
             if row["stabilized_ms"] is not None and row["stabilized_ms"] < removal.at_ms
         ]
-        if not its:
+        if not completed:
             continue
-        _, incarnation, generation, members = max(its, key=lambda last: order(list(last)))
+        _, incarnation, generation, members = max(completed, key=lambda last: order(list(last)))
         process_id = places[removal.group_id, removal.member_id]["process_id"] if (removal.group_id, removal.member_id) in places else None
         in_life = shares[removal.kafka_cluster, removal.group_id, incarnation]
         until = bisect_right(in_life, generation, key=lambda share: share["generation"])
@@ -141,14 +145,3 @@ def _single_connect_groups(inputs: Inputs) -> dict[str, str]:
         if row["is_worker"]:
             groups[row["kafka_cluster"]].add(row["group_id"])
     return {cluster: min(its) for cluster, its in groups.items() if len(its) == 1}
-
-
-def _shares(inputs: Inputs) -> Iterator[dict[str, Any]]:
-    """Yield what each worker was assigned, and asked to revoke, in each generation."""
-    key = ("process_id", "group_id", "client", "round")
-    rounds = {
-        tuple(row[column] for column in key): row for row in inputs.rows("join_round", [*key, "is_worker", "assigned", "revoked"]) if row["is_worker"]
-    }
-    for row in inputs.rows("member_round", [*key, "kafka_cluster", "incarnation", "generation", "member_id"]):
-        if (its := rounds.get(tuple(row[column] for column in key))) is not None:
-            yield row | {"assigned": its["assigned"], "revoked": its["revoked"]}

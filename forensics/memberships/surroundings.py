@@ -15,7 +15,7 @@ from forensics.logs.events import events
 from forensics.logs.instances import Instances
 from forensics.logs.line_times import LineTimes
 from forensics.logs.member_ids import before_uuid, client_of, is_made
-from forensics.relations.by_key import ByKey
+from forensics.relations.by_key import ByKey, by_run
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import first, order, there
 
@@ -221,7 +221,7 @@ class _Client:
 def _unknown_clients(inputs: Inputs, names: set[str]) -> defaultdict[tuple[str | None, str, str], list[_Client]]:
     """Return the clients of these names that did not leave, and whose member ids are unknown. A client with a known id is another member."""
     known = {(row["group_id"], row["process_id"], row["instance"], row["client"]) for row in inputs.rows("member_place")}
-    lives = {(row["process_id"], row["instance"]): row for row in inputs.rows("process_life")}
+    lives = by_run(inputs.rows("process_life"))
     columns = ["kafka_cluster", "group_id", "client_id", "process_id", "instance", "client", "event", "at_ms", "stream_pos"]
     lines = defaultdict(list)
     for row in inputs.rows("client_event", columns, one_of("client_id", names)):

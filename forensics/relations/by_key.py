@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forensics.relations.missing import order
 
@@ -33,6 +33,11 @@ class ByKey:
 
     def __contains__(self, key: object) -> bool:
         return bool(self[key])
+
+
+def by_run(rows: Iterable[Row]) -> dict[tuple[Any, Any], Row]:
+    """Return rows by the run of a process that each is about: its process and number."""
+    return {(row["process_id"], row["instance"]): row for row in rows}
 
 
 class InTime:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow.compute as pc
 
+from forensics.relations.by_key import by_run
 from forensics.relations.missing import first, least
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def _assigned(inputs: Inputs) -> Iterator[_Assigned]:
     """Yield the tasks of each assignment. They are recognised by their place in the line: a connector may have the name of a task, `orders-1`."""
     columns = ["event_id", "assigned_tasks"]
     tasks = {row["event_id"]: row["assigned_tasks"] for row in inputs.rows("client_event", columns, pc.field("assigned_tasks").is_valid())}
-    lives = {(row["process_id"], row["instance"]): row for row in inputs.rows("process_life", ["process_id", "instance", "stopping_ms", "last_ms"])}
+    lives = by_run(inputs.rows("process_life", ["process_id", "instance", "stopping_ms", "last_ms"]))
     of_client = defaultdict(list)
     for row in _assignments(inputs):
         if (row["process_id"], row["instance"]) in lives:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from forensics.logs.events import event_table
 from forensics.logs.instances import Instances
+from forensics.relations.by_key import by_run
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import first, less, minus, order
 
@@ -94,7 +95,7 @@ def failures(inputs: Inputs, starts: dict[Resource, list[Row]]) -> Iterator[Fail
         inputs: rows of `fact_line`, `process_life`, and of events.
         starts: the starts of each task and connector, in the order of their positions.
     """
-    lives = {(row["process_id"], row["instance"]): row for row in inputs.rows("process_life", ["process_id", "instance", "stopping_ms", "last_ms"])}
+    lives = by_run(inputs.rows("process_life", ["process_id", "instance", "stopping_ms", "last_ms"]))
     lines: defaultdict[Resource, list[Row]] = defaultdict(list)
     for row in inputs.rows("fact_line", _COLUMNS, one_of("event", FAILED)):
         life = lives.get((row["process_id"], row["instance"]))
