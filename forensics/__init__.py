@@ -26,8 +26,8 @@ The packages and modules that turn bytes into a report, in reading order. Each i
     engines         runs queries on Spark or Sail (import_guard, interrupts, pandas_import, scratch: what they need on an unknown machine)
     wording         converts facts to sentences
     relations       reads rows of views, for the rooms that compute others
-    clocks          compares the clocks of processes
     logs            finds what each log shows, repeats, mixes or lacks
+    clocks          compares the clocks of processes
     runs            finds the runs of each process, and the Kafka cluster of each
     tasks           finds the failures of tasks, and who ran them afterwards
     generations     describes the generations of groups, and where the time of rebalances went

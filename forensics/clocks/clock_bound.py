@@ -10,6 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from forensics.clocks.clock_edge import rows as clock_edge
+from forensics.relations.inputs import once
+
 if TYPE_CHECKING:
     from forensics.relations.inputs import Inputs
 
@@ -42,6 +45,7 @@ _NO_LINK = _Chain(0, 0, "", [])
 Chains = dict[Pair, _Chain]
 
 
+@once
 def rows(inputs: Inputs) -> list[dict[str, Any]]:
     """Return the rows of the view `clock_bound`."""
     tightest, constraints = _direct(inputs)
@@ -72,7 +76,7 @@ def rows(inputs: Inputs) -> list[dict[str, Any]]:
 
 def _direct(inputs: Inputs) -> tuple[Chains, Mapping[Pair, int]]:
     """Return the tightest pair of lines of each two processes, and how many they have."""
-    edges = inputs.rows("clock_edge", ["from_process_id", "to_process_id", "from_event_id", "to_event_id", "hi_ms"])
+    edges = clock_edge(inputs)
     tightest: dict[Pair, tuple[int, str, str]] = {}
     for edge in edges:
         pair, bound = (edge["from_process_id"], edge["to_process_id"]), (edge["hi_ms"], edge["from_event_id"], edge["to_event_id"])

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from forensics.clocks.clock_bound import rows as clock_bound
 from forensics.relations.conditions import one_of
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _NO_BOUND: Mapping[str, Any] = {"hi_ms": None, "constraints": None, "impossible"
 
 def rows(inputs: Inputs) -> list[dict[str, Any]]:
     """Return the rows of the view `clock_offset`."""
-    bounds = {(row["from_process_id"], row["to_process_id"]): row for row in inputs.rows("clock_bound")}
+    bounds = {(row["from_process_id"], row["to_process_id"]): row for row in clock_bound(inputs)}
     life = inputs.rows("process_life", ["process_id", "is_broker", "setbacks"])
     reference = _references(bounds, {row["process_id"] for row in life if row["is_broker"]})
     islands = {(process, reference.get(process, process)) for process in {row["process_id"] for row in life} | reference.keys()}

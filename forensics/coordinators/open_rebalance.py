@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from forensics.coordinators.open_requests import join_requests, latest_generations, open_preparations
-from forensics.logs.last_runs import last_runs
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import first, greatest, minus, names, order, there, up_to
+from forensics.runs.last_runs import last_runs
 
 if TYPE_CHECKING:
     from forensics.coordinators.open_requests import Evidence, Group
-    from forensics.logs.last_runs import LastRun
     from forensics.relations.inputs import Inputs, Row
+    from forensics.runs.last_runs import LastRun
 
 _WITNESS_MOST = 16
 

@@ -16,8 +16,8 @@ from forensics.relations.missing import first, greatest, least, less, order
 
 if TYPE_CHECKING:
     from forensics.clocks.offsets import Offset
-    from forensics.logs.last_runs import LastRun
     from forensics.relations.inputs import Inputs, Row
+    from forensics.runs.last_runs import LastRun
 
 Group = tuple[str | None, str | None]
 #: A client of a group in a process.

@@ -9,7 +9,6 @@ A module is named as the view that it computes, and works as those of `forensics
     clusters           finds runs and Kafka clusters of processes
     line_times         finds when a process printed anything
     member_ids         takes member ids apart
-    last_runs          finds the runs with which logs end
     lost_range         the view `lost_range`
     lost_ranges        finds whether lines of a log are lost in a time
     complete_logs      finds logs that show how their process began
@@ -21,9 +20,6 @@ A module is named as the view that it computes, and works as those of `forensics
     quiet_log          the view `quiet_log`
     shared_log         the view `shared_log`
     coverage           the view `coverage`
-    last_memberships   finds the last membership of each client whose log ends without an end
-    later_generations  finds how groups went on after a membership
-    silent_member      the view `silent_member`
     gaps               describes gaps that the order of lines shows
     task_order         finds lines about a task that cannot follow one another
     partition_order    finds lists of partitions that contradict earlier lines

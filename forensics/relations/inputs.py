@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
+from functools import wraps
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -14,6 +16,7 @@ from forensics.errors import ForensicsError
 from forensics.schema import table_columns
 
 Row = dict[str, Any]
+T = TypeVar("T")
 
 
 class Knobs:
@@ -48,6 +51,8 @@ class Inputs:
         self._dataset = dataset
         self._rows: dict[tuple[str, tuple[str, ...] | None, str], list[Row]] = {}
         self._lock = Lock()
+        self._made: dict[object, Any] = {}
+        self._making: defaultdict[object, Lock] = defaultdict(Lock)
         self._only: frozenset[str] | None = None
 
     def of(self, reads: Iterable[str]) -> Inputs:
@@ -90,9 +95,29 @@ class Inputs:
         found = self.table(view, columns, where).group_by(list(columns)).aggregate([])
         return set(zip(*(found.column(name).to_pylist() for name in columns), strict=True))
 
+    def made_by(self, function: Callable[[Inputs], T]) -> T:
+        """Return what a function of these inputs returns. It is called once, also if several threads ask at the same time."""
+        with self._lock:
+            making = self._making[function]
+        with making:
+            if function not in self._made:
+                self._made[function] = function(self)
+            made: T = self._made[function]
+            return made
+
     def _may_read(self, view: str) -> None:
         if self._only is not None and view not in self._only:
             raise ForensicsError(f"A computed view reads {view}, which the header of its SQL file does not name.", fix="Add it to `-- Reads:`.")
+
+
+def once(function: Callable[[Inputs], T]) -> Callable[[Inputs], T]:
+    """Let a function that several views need be called once for the same inputs. Its callers must not change what it returns."""
+
+    @wraps(function)
+    def found(inputs: Inputs) -> T:
+        return inputs.made_by(function)
+
+    return found
 
 
 def _rows_of(part: ds.Dataset, columns: Sequence[str] | None, where: ds.Expression | None) -> list[Row]:

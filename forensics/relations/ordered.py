@@ -1,4 +1,4 @@
-"""Read rows of large views in an order, without keeping them all."""
+"""Read rows of large views, without keeping them all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 def in_order(table: pa.Table, *by: str) -> Iterator[Row]:
     """Yield rows in the order of the values of some columns, which distinguish all rows."""
-    for batch in table.sort_by([(column, "ascending") for column in by]).to_batches(max_chunksize=10_000):
+    yield from one_by_one(table.sort_by([(column, "ascending") for column in by]))
+
+
+def one_by_one(table: pa.Table) -> Iterator[Row]:
+    """Yield rows in their order."""
+    for batch in table.to_batches(max_chunksize=10_000):
         yield from batch.to_pylist()
 
 

@@ -1,6 +1,7 @@
 -- One row per ordered pair of processes connected by lines, or by a chain of up to four such pairs: how far the second clock can be ahead
 -- of the first.
--- Reads: clock_edge, process_life
+-- Reads: member_round, epoch_member, epoch_generation, client_event, filtered_log, process_cluster, event_row, copied_log, damaged_line
+-- Reads: process_start, process_life
 -- Computed: forensics.clocks.clock_bound
 -- Grain: from_process_id, to_process_id
 -- If no constant offset satisfies all lines of a pair, a clock stepped. A clock that stepped, or was set back, is compared with no other.

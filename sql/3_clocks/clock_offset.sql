@@ -1,5 +1,6 @@
 -- One row per process and the reference of its island, and per pair of processes with direct evidence: the offset between their clocks.
--- Reads: clock_bound, process_life, event_row
+-- Reads: member_round, epoch_member, epoch_generation, client_event, filtered_log, process_cluster, event_row, copied_log, damaged_line
+-- Reads: process_start, process_life
 -- Computed: forensics.clocks.clock_offset
 -- Grain: process_id, reference_process_id
 -- Public: yes

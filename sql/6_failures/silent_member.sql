@@ -1,7 +1,7 @@
 -- One row per member whose log ends although it had not left, while its group continued.
 -- Reads: member_round, join_round, epoch_member, event_row, copied_log, damaged_line, process_start, process_cluster, client_event, fact_line
 -- Reads: process_life, process, member, member_generation, generation, broker_generation, clock_offset, shared_log, filtered_log
--- Computed: forensics.logs.silent_member
+-- Computed: forensics.memberships.silent_member
 -- Grain: process_id, instance, kafka_cluster, group_id, client
 -- Other members in a later generation prove nothing about it, because its log may have been copied before. It was in that generation if another log
 -- names it there, or if its coordinator removed no member that it may be before: a generation has all members that were not removed. It was not in it

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from time import sleep
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
 from forensics.errors import ForensicsError
-from forensics.relations.inputs import Inputs
+from forensics.relations.inputs import Inputs, once
 
 MOMENT = pa.timestamp("us", "UTC")
 AT, AT_MS = datetime(2026, 11, 21, 10, 0, 0, 123_456, UTC), 1_795_255_200_123
@@ -50,6 +52,22 @@ def test_a_view_reads_only_what_it_declares() -> None:
     assert len(limited.rows("v", columns=["name"])) == 3
     with pytest.raises(ForensicsError, match="reads w, which the header"):
         limited.rows("w")
+
+
+def test_what_several_views_need_is_computed_once() -> None:
+    asked: list[str] = []
+
+    @once
+    def names(given: Inputs) -> list[str]:
+        asked.append("names")
+        sleep(0.01)  # the others ask meanwhile
+        return [row["name"] for row in given.rows("v", columns=["name"])]
+
+    one, other = inputs(v=[TABLE]), inputs(v=[TABLE.slice(0, 1)])
+    with ThreadPoolExecutor() as pool:
+        assert list(pool.map(names, [one.of(["v"]), one, one])) == [["a", "b", None]] * 3
+    assert asked == ["names"]
+    assert names(other) == ["a"]
 
 
 def test_thresholds_are_attributes() -> None:

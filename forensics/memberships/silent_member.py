@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forensics.clocks.offsets import Clocks
-from forensics.logs.last_memberships import last_memberships
-from forensics.logs.later_generations import Generations, Removals
+from forensics.memberships.last_memberships import last_memberships
+from forensics.memberships.later_generations import Generations, Removals
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import first, greatest, least, less, there, up_to
 
 if TYPE_CHECKING:
     from forensics.clocks.offsets import Offset
-    from forensics.logs.last_memberships import LastMembership
-    from forensics.logs.later_generations import Generation, Group, Nth
+    from forensics.memberships.last_memberships import LastMembership
+    from forensics.memberships.later_generations import Generation, Group, Nth
     from forensics.relations.inputs import Inputs, Row
 
 
