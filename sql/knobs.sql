@@ -199,6 +199,8 @@ DECLARE OR REPLACE VARIABLE gap_generations_most BIGINT DEFAULT 1000;
 DECLARE OR REPLACE VARIABLE pause_least_ms BIGINT DEFAULT 5000;
 -- Two time zones differ by at least this, milliseconds.
 DECLARE OR REPLACE VARIABLE zone_step_ms BIGINT DEFAULT 900000;
+-- Where the time zone of a log is only assumed, its first line must follow the start of its container within this time, milliseconds.
+DECLARE OR REPLACE VARIABLE container_start_ms BIGINT DEFAULT 120000;
 -- A pause of a collector that is as long as this is a row of its own, milliseconds.
 DECLARE OR REPLACE VARIABLE long_pause_ms BIGINT DEFAULT 1000;
 -- The clients of a process that was paused notice it within this time of its first line, milliseconds.

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from forensics.records.line_reader import decode
 from forensics.redact.text import Rewriter
 from forensics.snapshots.collected import HEAD, STATES
-from forensics.snapshots.detection import COLLECTED, DOCKER, GC_LOG, HOST_LOG, JVM_CRASH, KUBERNETES
+from forensics.snapshots.detection import COLLECTED, DOCKER, ECS, GC_LOG, HOST_LOG, JVM_CRASH, KUBERNETES
 from forensics.snapshots.docker import EVENT
+from forensics.snapshots.ecs import UNHEALTHY
 from forensics.snapshots.gc_log import CPU, DATED, REAL, STAMPED, UNIFIED
 from forensics.snapshots.host_log import KERNEL, TEXT, UNIT
 from forensics.snapshots.jvm_crash import HEADS, MEMORY, TIME, WHAT, ZONE
@@ -19,16 +20,31 @@ from forensics.snapshots.machine import patterns
 from forensics.snapshots.yaml_text import Builder
 
 #: Kinds of files that this module rewrites.
-KINDS = (GC_LOG, KUBERNETES, DOCKER, HOST_LOG, COLLECTED, JVM_CRASH)
+KINDS = (GC_LOG, KUBERNETES, DOCKER, HOST_LOG, COLLECTED, JVM_CRASH, ECS)
 #: What of a row names something, or quotes a text; the rest must stay the same.
 NAMES = ("pod", "container", "container_id", "host")
-_TEXTS = ("how",)
+_TEXTS = ("how", "namespace", "pod_id")
 _WITHHELD = "[withheld]"
 #: Decorations of unified logging that name nothing: times, levels, numbers and tags. `hostname` names the host.
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _DECORATION = re.compile(r"[\d.,:TZ+\-]{1,40}(?:ns|ms|s)?|(?:trace|debug|info|warning|error) *|(?:gc|safepoint)[\w,+]* *")
 _TIMES = re.compile(r"\[Times: [^\[\]]*\]")
-_NAMED = {"_HOSTNAME", "_BOOT_ID", "Id", "ID", "id", "Hostname", "name", "nodeName", "hostname", "host", "containerID", "Name", "Container ID"}
+_NAMED = {
+    "_HOSTNAME",
+    "_BOOT_ID",
+    "Id",
+    "ID",
+    "id",
+    "Hostname",
+    "name",
+    "nodeName",
+    "hostname",
+    "host",
+    "containerID",
+    "Name",
+    "Container ID",
+    "runtimeId",
+}
 _MESSAGES = {"message", "note"}
 _KEYS = {
     *("items", "metadata", "spec", "containers", "initContainers", "env", "value", "valueFrom", "resources", "limits", "requests", "conditions", "containerStatuses"),
@@ -36,10 +52,12 @@ _KEYS = {
     *("namespace", "labels", "annotations", "fieldPath", "image", "imageID", "command", "args", "volumes", "volumeMounts", "ports", "uid", "resourceVersion"),
     *("Containers", "Init Containers", "Limits", "Requests", "Environment", "Mounts", "Conditions", "Volumes", "Events", "Namespace", "Node", "Labels", "Annotations"),
     *("OOMKilled", "ExitCode", "Running", "HostConfig", "Config", "Memory", "RestartCount", "Env", "Actor", "Attributes", "timeNano", "time", "from", "MESSAGE"),
+    *("tasks", "taskArn", "containerArn", "stoppedReason", "failures", "overrides", "containerOverrides", "environment"),
     *("IP", "IPs", "Image", "Image ID", "Port", "Host Port", "Command", "Args", "Controlled By", "Service Account", "Priority", "QoS Class", "Tolerations"),
 }  # fmt: skip
 _DOCKER_FACT = re.compile(r"(exitCode|signal|name)=([^,)]{1,255})")
 _PLAIN = re.compile(r"[\w .,:+\-/]{0,60}")
+_FIRST_WORD = re.compile(r"[A-Z]\w{1,60}")
 _FIELD_PATH = re.compile(r"(spec\.\w+)\{([^{}]*)\}")
 _LITERAL = re.compile(r'"(?P<text>(?:[^"\\]|\\.)*+)"(?P<colon>\s*:)?')
 _YAML = re.compile(r"(?P<before>\s*(?:- +)*)(?P<key>\"(?:[^\"\\]|\\.)*+\"|'(?:[^']|'')*+'|[^\s\"'#-][^\s:]*+(?::[^\s:]++)*+):(?: +(?P<value>\S.*))?")
@@ -77,7 +95,7 @@ class MachineRewriter:
             new = [self._collected(text) for text in lines]
         elif kind == DOCKER and any(EVENT.fullmatch(text.rstrip()) for text in lines):
             new = [self._docker_event(text) for text in lines]
-        elif kind in (DOCKER, HOST_LOG) and any(text.lstrip().startswith(("{", "[{", "[\n")) or text.strip() == "[" for text in lines):
+        elif kind in (DOCKER, HOST_LOG, ECS) and any(text.lstrip().startswith(("{", "[{", "[\n")) or text.strip() == "[" for text in lines):
             new = self._json(lines)
         elif kind == HOST_LOG:
             new = [self._host_line(text) for text in lines]
@@ -233,11 +251,19 @@ class MachineRewriter:
     def _value(self, key: str, value: str) -> str:
         if key == "MESSAGE":
             return self._host_message(value)
+        if key == "reason" and " " in value:
+            return f"{found[0]}: {_WITHHELD}" if (found := _FIRST_WORD.match(value)) else _WITHHELD
         if key in SAFE and _PLAIN.fullmatch(value):
             return value
+        if key == "taskArn":
+            return f"arn:aws:ecs:{_WITHHELD}:task/{self._name(value.rpartition('/')[2])}"
+        if key == "stoppedReason":
+            return found[0] if (found := UNHEALTHY.match(value)) else _WITHHELD
         if key in _NAMED:
             runtime, slashes, name = value.rpartition("//" if "//" in value else "/")
             return f"{runtime}{slashes}{self._name(name)}"
+        if key in ("namespace", "Namespace"):
+            return self._name(value)
         if key == "fieldPath":
             return _FIELD_PATH.sub(lambda m: f"{m[1]}{{{self._name(m[2])}}}", value) if _FIELD_PATH.fullmatch(value) else _WITHHELD
         if key in _MESSAGES:

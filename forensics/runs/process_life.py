@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from forensics.logs.instances import Instances
 from forensics.logs.lines import line_table
-from forensics.relations.missing import between, first, greatest, least, minus, order
+from forensics.relations.missing import between, first, greatest, least, minus, order, up_to
 from forensics.runs.run_facts import Run, RunFacts, run_facts
 from forensics.runs.setbacks import setbacks
 
@@ -17,17 +17,19 @@ if TYPE_CHECKING:
     from forensics.relations.inputs import Inputs, Row
 
 _KILLS = ("oom_killed", "killed", "exited")
+#: When a container was started, and the first line of the run that it began.
+_STARTS = (("started_ts", "start_ms"), ("restarted_ts", "next_start_ms"))
 _NONE = RunFacts()
 
 
 def rows(inputs: Inputs) -> list[Row]:
     """Return the rows of the view `process_life`."""
     spans, facts, starts = _spans(inputs), run_facts(inputs), _Starts(inputs)
-    ranges, set_back, ends = _ranges(inputs), setbacks(inputs), _container_ends(inputs)
+    ranges, set_back, ends = _ranges(inputs), setbacks(inputs), _ContainerEnds(inputs)
     brokers = {process_id for (process_id, _), its in facts.items() if its.is_broker}
     workers = {process_id for (process_id, _), its in facts.items() if its.is_worker}
     begun: set[str] = set()
-    found = []
+    found: list[Row] = []
     for run in sorted(spans):
         process_id, instance = run
         own, (first_ms, last_ms) = facts.get(run, _NONE), spans[run]
@@ -39,9 +41,9 @@ def rows(inputs: Inputs) -> list[Row]:
         else:
             # The detected start is not always the first line of a new JVM. Only lines of its clients and tasks certainly belong to the old one. A broker's start
             # begins with its first line: the line before it is from the old run, and so was the broker.
-            before_ms = starts.silent_since(process_id, next_ms) if own.is_broker else None
-            last_ms = greatest(first(own.last_work_ms, last_ms), before_ms)
-        end = _container_end(ends[process_id], last_ms, next_ms, inputs.knobs.zone_step_ms)
+            before_ms = starts.silent_since(process_id, next_ms)
+            printed_ms = greatest(last_ms, before_ms)
+            last_ms = greatest(first(own.last_work_ms, last_ms), before_ms if own.is_broker else None)
         found.append(
             {
                 "process_id": process_id,
@@ -61,11 +63,15 @@ def rows(inputs: Inputs) -> list[Row]:
                 "is_worker": process_id in workers,
                 "has_started": own.has_started,
                 "setbacks": set_back.get(run),
-                "end_ms": end[0],
-                "end_id": end[1],
+                "end_ms": None,
+                "end_id": None,
             }
         )
+        if next_ms is not None:
+            ends.see(found[-1], printed_ms)
         begun.add(process_id)
+    for row in found:
+        row["end_ms"], row["end_id"] = ends.of(row)
     return found
 
 
@@ -118,22 +124,71 @@ class _Starts:
         return self._silences.get((process_id, at_ms))
 
 
-def _container_ends(inputs: Inputs) -> defaultdict[str, list[tuple[int, str]]]:
-    """Return when containers ended at the latest, by their only process."""
-    found: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-    is_end = (pc.field("of_what") == "container") & (pc.field("clock") == "host") & pc.field("to_by_ts").is_valid()
-    for row in inputs.rows("machine_event", ["what", "process_ids", "to_by_ts", "event_id"], is_end):
-        if row["what"] in _KILLS and len(row["process_ids"]) == 1:
-            found[row["process_ids"][0]].append((row["to_by_ts"], row["event_id"]))
-    return found
+class _ContainerEnds:
+    """The ends of containers, each with its only process, and the runs of processes that another one follows.
 
-
-def _container_end(ends: list[tuple[int, str]], last_ms: int | None, next_ms: int | None, apart_ms: int) -> tuple[int | None, str | None]:
-    """Return the first end between a run and the next one, which is that of the first, or of one after it without lines.
-
-    If the two are as far apart as time zones, it may be another end.
+    Args:
+        inputs: rows of `machine_event` and `evidence_file`.
     """
-    length_ms = minus(next_ms, last_ms)
-    if length_ms is None or length_ms >= apart_ms:
-        return None, None
-    return min((end for end in ends if between(last_ms, end[0], next_ms)), default=(None, None))
+
+    def __init__(self, inputs: Inputs) -> None:
+        self._step_ms = inputs.knobs.zone_step_ms
+        self._start_ms = inputs.knobs.container_start_ms
+        self._ends: defaultdict[str, list[Row]] = defaultdict(list)
+        is_end = (pc.field("of_what") == "container") & (pc.field("clock") == "host") & pc.field("to_by_ts").is_valid()
+        columns = ["what", "process_ids", "to_ts", "to_by_ts", "started_ts", "restarted_ts", "event_id"]
+        for row in inputs.rows("machine_event", columns, is_end):
+            if row["what"] in _KILLS and len(row["process_ids"]) == 1:
+                self._ends[row["process_ids"][0]].append(row)
+        zones = inputs.rows("evidence_file", ["process_id", "time_zone_how"]) if self._ends else []
+        self._unsure_zone = {row["process_id"] for row in zones if row["time_zone_how"] == "assumed"}
+        self._runs: defaultdict[str, list[tuple[Row, int | None]]] = defaultdict(list)
+
+    def see(self, run: Row, printed_ms: int | None) -> None:
+        """Note a run of a process, and the time of the last line before the next one."""
+        self._runs[run["process_id"]].append((run, printed_ms))
+
+    def of(self, run: Row) -> tuple[int | None, str | None]:
+        """Return when the container of a run had ended at the latest, before the next run began, and the row that shows it."""
+        process_id = run["process_id"]
+        printed_ms = next((at_ms for it, at_ms in self._runs[process_id] if it is run), None)
+        found = [end for end in self._ends[process_id] if self._is_of(end, run, printed_ms, 0) and self._is_in_zone(end, run)]
+        return min(((end["to_by_ts"], end["event_id"]) for end in found), default=(None, None))
+
+    def _is_of(self, end: Row, run: Row, printed_ms: int | None, ahead_ms: int) -> bool:
+        """Return True if a container, by a clock that is ahead by this, ended between the last line of a run and the first one of the next.
+
+        A line after its end, or one before it had been started, is that of another container. If the two lines are as far apart as time zones, it may be
+        another end.
+        """
+        last_ms, next_ms, end_ms = run["last_ms"], run["next_start_ms"], end["to_by_ts"] + ahead_ms
+        length_ms = minus(next_ms, last_ms)
+        if length_ms is None or length_ms >= self._step_ms or not between(greatest(last_ms, printed_ms), end_ms, next_ms):
+            return False
+        return all(end[start] is None or up_to(end[start] + ahead_ms, run[line]) for start, line in (("started_ts", "first_ms"), _STARTS[1]))
+
+    def _is_in_zone(self, end: Row, run: Row) -> bool:
+        """Return True if the clock of a container is that of the log of a run.
+
+        If the time zone of the log is only assumed, the container must have been started right before the first line of this run, or of the next. With
+        another zone, no other run may fit as well.
+        """
+        if run["process_id"] not in self._unsure_zone:
+            return True
+        if not any(self._begins(end[start], run[line], 0) for start, line in _STARTS):
+            return False
+        for other, printed_ms in self._runs[run["process_id"]]:
+            for start, line in _STARTS:
+                ahead_ms = round((minus(other[line], end[start]) or 0) / self._step_ms) * self._step_ms
+                if (
+                    other is not run
+                    and ahead_ms
+                    and self._begins(end[start], other[line], ahead_ms)
+                    and self._is_of(end, other, printed_ms, ahead_ms)
+                ):
+                    return False
+        return True
+
+    def _begins(self, started_ms: int | None, line_ms: int | None, ahead_ms: int) -> bool:
+        late_ms = minus(line_ms, started_ms)
+        return late_ms is not None and 0 <= late_ms - ahead_ms <= self._start_ms

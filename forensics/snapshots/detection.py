@@ -12,6 +12,7 @@ from forensics.snapshots.command_output import read_tools
 from forensics.snapshots.connect import KEY, is_answer, read_rest, read_topic
 from forensics.snapshots.consumer_groups import is_header, is_notice
 from forensics.snapshots.docker import is_docker, read_docker
+from forensics.snapshots.ecs import is_ecs, read_ecs
 from forensics.snapshots.gc_log import is_gc_log, read_gc_log
 from forensics.snapshots.host_log import is_host_log, read_host_log
 from forensics.snapshots.json_text import Documents
@@ -21,7 +22,7 @@ from forensics.snapshots.observation import Line, Reader
 from forensics.snapshots.offsets_dump import read_dump
 from forensics.snapshots.properties import is_properties, read_properties
 
-TOPICS, GROUPS, DUMP, STATUS_TOPIC, REST, PROPERTIES, GC_LOG, KUBERNETES, DOCKER, HOST_LOG, COLLECTED, JVM_CRASH = (
+TOPICS, GROUPS, DUMP, STATUS_TOPIC, REST, PROPERTIES, GC_LOG, KUBERNETES, DOCKER, HOST_LOG, COLLECTED, JVM_CRASH, ECS = (
     "topics_described",
     "groups_described",
     "offsets_dump",
@@ -34,11 +35,13 @@ TOPICS, GROUPS, DUMP, STATUS_TOPIC, REST, PROPERTIES, GC_LOG, KUBERNETES, DOCKER
     "host_log",
     "collected",
     "jvm_crash",
+    "ecs",
 )
 
 READERS: dict[str, Reader] = {
     TOPICS: read_tools, GROUPS: read_tools, DUMP: read_dump, STATUS_TOPIC: read_topic, REST: read_rest, PROPERTIES: read_properties,
     GC_LOG: read_gc_log, KUBERNETES: read_kubernetes, DOCKER: read_docker, HOST_LOG: read_host_log, COLLECTED: read_collected, JVM_CRASH: read_jvm_crash,
+    ECS: read_ecs,
 }  # fmt: skip
 _TOPIC_LINE = re.compile(r"\s*Topic: ?\S+\s+(?:TopicId: ?\S*\s+)?(?:PartitionCount: ?\d+|Partition: ?\d+\s+Leader:)")
 _DUMP_LINE = re.compile(
@@ -72,6 +75,8 @@ def kind_of(sample: bytes, *, fitting: int, lines: int) -> str | None:
         return KUBERNETES
     if is_docker(texts):
         return DOCKER
+    if is_ecs(texts):
+        return ECS
     if is_host_log(texts, is_whole=len(sample) < SAMPLE_BYTES and len(texts) < _FIRST_LINES):
         return HOST_LOG
     if fitting * _RARE > lines:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from forensics.snapshots.json_text import Documents, Placed, Places
 from forensics.snapshots.machine import HAPPENED, SIGKILL, end_of_container, fact, times
@@ -37,19 +37,51 @@ def is_docker(texts: Iterable[str]) -> bool:
 def read_docker(lines: Iterable[Line]) -> Iterator[Item]:
     """Yield the ends of containers, and who asked for them."""
     held: list[Line] = []
+    events: list[_Event] = []
     for line in lines:
         if held or line.text.lstrip().startswith("["):
             held.append(line)
         elif found := EVENT.fullmatch(line.text.rstrip()):
             facts = {m["key"]: m["value"] for m in _FACT.finditer(found["facts"] or "")}
-            yield from _event(line, moment_of(_short(found["time"])), found["action"], found["id"], facts)
+            events.append(_Event(line, moment_of(_short(found["time"])), found["action"], found["id"], facts))
         elif line.text.startswith("{"):
-            yield from _json_event(line)
+            for item in _json_event(line):
+                if isinstance(item, _Event):
+                    events.append(item)
+                else:
+                    yield item
+    yield from _shown(events)
     if held:
         yield from _inspected(held)
 
 
-def _json_event(line: Line) -> Iterator[Item]:
+class _Event(NamedTuple):
+    """An event of a container; `ts` is in microseconds UTC."""
+
+    line: Line
+    ts: int | None
+    action: str
+    container_id: str
+    facts: Mapping[str, Any]
+
+
+def _shown(events: Sequence[_Event]) -> Iterator[Item]:
+    """Yield what events show; an end with the start before it and the one after it."""
+    again: dict[str, int | None] = {}
+    restarted: list[int | None] = []
+    for event in reversed(events):
+        restarted.append(again.get(event.container_id))
+        if event.action == "start":
+            again[event.container_id] = event.ts
+    started: dict[str, int | None] = {}
+    for event, after in zip(events, reversed(restarted), strict=True):
+        starts = (started.get(event.container_id), after) if event.action == "die" else (None, None)
+        if event.action == "start":
+            started[event.container_id] = event.ts
+        yield from _event(*event, *starts)
+
+
+def _json_event(line: Line) -> Iterator[_Event | Broken]:
     try:
         record = json.loads(line.text)
     except (ValueError, RecursionError):
@@ -61,10 +93,12 @@ def _json_event(line: Line) -> Iterator[Item]:
     facts = actor.get("Attributes")
     nanos = record.get("timeNano")
     ts = nanos // 1_000 if isinstance(nanos, int) else None
-    yield from _event(line, ts, str(record.get("Action")), str(actor.get("ID")), facts if isinstance(facts, dict) else {})
+    yield _Event(line, ts, str(record.get("Action")), str(actor.get("ID")), facts if isinstance(facts, dict) else {})
 
 
-def _event(line: Line, ts: int | None, action: str, container_id: str, facts: Mapping[str, Any]) -> Iterator[Item]:
+def _event(
+    line: Line, ts: int | None, action: str, container_id: str, facts: Mapping[str, Any], started_us: int | None, restarted_us: int | None
+) -> Iterator[Item]:
     what = _ACTIONS.get(action)
     if what is None:
         return
@@ -75,7 +109,7 @@ def _event(line: Line, ts: int | None, action: str, container_id: str, facts: Ma
     at_ms = None if ts is None else ts // 1_000
     yield fact(
         line, HAPPENED, how, ts=ts, what=what, of="container", container=facts.get("name"), container_id=container_id, clock="host", how=how, exit_code=code,
-        **times(at_ms, at_ms),
+        started_ms=_ms(started_us), restarted_ms=_ms(restarted_us), **times(at_ms, at_ms),
     )  # fmt: skip
 
 
@@ -100,10 +134,12 @@ def _ended(it: Placed, state: Placed, places: Places) -> Iterator[Item]:
         ts = None
     if ts is None and state.get("Running") is True:
         return
-    code = number_of(state.get("ExitCode"))
-    killed = state.get("OOMKilled") is True
-    # A container that was started again has the end of the run before, and the exit code of the present one, which is 0.
-    code = None if state.get("Running") is True else code
+    # A container that was started again has the end of the run before, but start, exit code and lack of memory are those of the present one.
+    is_present = state.get("Running") is True
+    code = None if is_present else number_of(state.get("ExitCode"))
+    killed = state.get("OOMKilled") is True and not is_present
+    start_us = moment_of(_short(str(state.get("StartedAt"))))
+    start = {"restarted_ms" if is_present else "started_ms": _ms(start_us) if start_us is not None and start_us > 0 else None}
     what = end_of_container(code, is_oom=killed)
     how = ", ".join(filter(None, ("OOMKilled" if killed else "", f"exit code {code}" if code is not None else ""))) or "ended"
     host = it.get("HostConfig")
@@ -112,8 +148,12 @@ def _ended(it: Placed, state: Placed, places: Places) -> Iterator[Item]:
     yield fact(
         places.of(state), HAPPENED, f"container ended: {how}", ts=ts, what=what, of="container", container=str(it.get("Name") or "").lstrip("/"),
         container_id=it.get("Id"), clock="host", how=how, exit_code=code, restarts=number_of(it.get("RestartCount")),
-        memory_limit=f"{limit // (1 << 20)}Mi" if limit else None, **times(at_ms, at_ms),
+        memory_limit=f"{limit // (1 << 20)}Mi" if limit else None, **start, **times(at_ms, at_ms),
     )  # fmt: skip
+
+
+def _ms(at_us: int | None) -> int | None:
+    return None if at_us is None else at_us // 1_000
 
 
 def _short(time: str) -> str:

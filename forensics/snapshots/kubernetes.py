@@ -32,6 +32,7 @@ DESCRIBED = re.compile(r"(?P<indent> *)(?P<key>[A-Z][\w -]{0,40}|[a-z0-9][-a-z0-
 _PROBE_KILLS = re.compile(r"Container \S{1,80} failed (?:liveness|startup) probe")
 _PROBE_FAILS = re.compile(r"(?:Liveness|Startup) probe")
 _STOPS = re.compile(r"Stopping container")
+_UNSEEN = "ContainerStatusUnknown"
 #: What events show, by their reason; if it depends on the message, by its beginning.
 _REASONS: Mapping[str, str | tuple[tuple[re.Pattern[str], str], ...]] = {
     "Killing": ((_PROBE_KILLS, "probe_failed"), (_STOPS, "stopped")),
@@ -51,10 +52,10 @@ SAFE = {
     *("deprecatedFirstTimestamp", "deprecatedLastTimestamp", "component", "reportingComponent", "reportingController", "memory", "cpu", "restartPolicy", "qosClass"),
     *("StartedAt", "FinishedAt", "exitCode", "signal", "Action", "Type", "scope", "__REALTIME_TIMESTAMP", "__MONOTONIC_TIMESTAMP", "_TRANSPORT"),
     *("SYSLOG_IDENTIFIER", "_COMM", "PRIORITY", "State", "Last State", "Reason", "Exit Code", "Started", "Finished", "Ready", "Restart Count", "Status", "Start Time"),
+    *("lastStatus", "stopCode", "stoppedAt", "stoppingAt", "executionStoppedAt"),
 }  # fmt: skip
 _NAMES = {"name", "nodeName", "containerID", "message", "note", "Name", "Node", "fieldPath"}
 _LINE = re.compile(r"(?P<before>\s*(?:- +)*)\"?(?P<key>[\w .-]{1,60}?)\"?:(?: +(?P<value>\S.*))?")
-#: Signals of exit codes of a shell or a container runtime.
 #: Why a pod is disrupted (condition DisruptionTarget).
 _DRAINED = {"EvictionByEvictionAPI": "drained"}
 
@@ -143,20 +144,31 @@ def _items(value: Any, places: Places) -> Iterator[Item]:  # noqa: ANN401  (what
 
 def _pod(value: Placed, places: Places) -> Iterator[Item]:
     meta, spec, status = (_mapping(value.get(key)) for key in ("metadata", "spec", "status"))
-    names: dict[str, Any] = {"pod": _text(meta.get("name")), "host": _text(spec.get("nodeName"))}
+    names: dict[str, Any] = {
+        "pod": _text(meta.get("name")),
+        "namespace": _text(meta.get("namespace")),
+        "pod_id": _text(meta.get("uid")),
+        "host": _text(spec.get("nodeName")),
+    }
     limits = {}
     for container in _list(spec.get("containers")):
         limit = _mapping(_mapping(container.get("resources")).get("limits")).get("memory")
         limits[_text(container.get("name"))] = _text(limit)
     # Only the logs of a pod's single container may bear the name of the pod alone.
-    beside = str(len(limits) - 1) if len(limits) > 1 else None
-    for state in _list(status.get("containerStatuses")):
+    states = _list(status.get("containerStatuses"))
+    together = len(limits.keys() | {_text(state.get("name")) for state in states})
+    beside = str(together - 1) if together > 1 else None
+    # A container in a virtual machine of its own has another clock than its node.
+    clock = "control_plane" if spec.get("runtimeClassName") else "host"
+    for state in states:
+        present = _mapping(state.get("state"))
+        again = (_mapping(present.get("running")) or _mapping(present.get("terminated"))).get("startedAt")
         for when in ("lastState", "state"):
             ended = _mapping(state.get(when)).get("terminated")
             if isinstance(ended, Placed):
                 name = _text(state.get("name"))
                 of = {**names, "container": name, "container_id": _id(ended.get("containerID") or state.get("containerID")), "beside": beside}
-                yield _ended(places.of(ended), of, ended, state.get("restartCount"), limits.get(name))
+                yield _ended(places.of(ended), of, ended, state.get("restartCount"), limits.get(name), again if when == "lastState" else None, clock)
     if _text(status.get("reason")) == "Evicted":
         yield fact(
             places.of(value), HAPPENED, "pod evicted", what="evicted", of="pod", clock="host", how=_reason("Evicted", status.get("message")), **names
@@ -169,12 +181,23 @@ def _pod(value: Placed, places: Places) -> Iterator[Item]:
             yield fact(places.of(condition), HAPPENED, f"pod: {reason}", what=_DRAINED.get(reason, "evicted"), of="pod", how=how, **names, **at)
 
 
-def _ended(line: Line, of: Mapping[str, str | None], ended: Mapping[str, Any], restarts: Any, limit: str | None) -> Item:  # noqa: ANN401  (what JSON gives)
+def _ended(
+    line: Line,
+    of: Mapping[str, str | None],
+    ended: Mapping[str, Any],
+    restarts: Any,  # noqa: ANN401  (what JSON gives)
+    limit: str | None,
+    again: Any = None,  # noqa: ANN401
+    clock: str = "host",
+) -> Item:
     """Return the end of a container."""
-    reason, code = _text(ended.get("reason")), number_of(ended.get("exitCode"))
+    reason = _text(ended.get("reason"))
+    # The kubelet did not see that end, and makes up exit code 137.
+    code = None if reason == _UNSEEN else number_of(ended.get("exitCode"))
     what = end_of_container(code, is_oom=reason == "OOMKilled")
     how = ", ".join(filter(None, (reason, f"exit code {code}" if code is not None else "")))
-    at = _bounds(ended.get("finishedAt"), "host")
+    at = _bounds(ended.get("finishedAt"), clock)
+    starts = {"started_ms": _bounds(ended.get("startedAt"), clock).get("from_ms"), "restarted_ms": _bounds(again, clock).get("from_ms")}
     ts = int(at["from_ms"]) * 1_000 if "from_ms" in at else None
     return fact(
         line,
@@ -189,6 +212,7 @@ def _ended(line: Line, of: Mapping[str, str | None], ended: Mapping[str, Any], r
         memory_limit=limit,
         **of,
         **at,
+        **starts,
     )
 
 
@@ -213,7 +237,7 @@ def _event(value: Placed, places: Places) -> Iterator[Item]:
         _text(about.get("name")),
         _text(about.get("fieldPath")),
         source.get("host"),
-        at,
+        at | {"namespace": _text(about.get("namespace"))},
     )
 
 
@@ -307,6 +331,7 @@ def _described(text: str, first: Line) -> Iterator[Item]:
     limit = limits = None
     restarts: str | None = None
     found: list[tuple[Line, dict[str, str | None], dict[str, str]]] = []
+    present: dict[str, dict[str, str]] = {}
     containers = set[str]()
     for number, line in enumerate(text.split("\n")):
         here = Line(first.number + number, at, line.encode("utf-8", "replace"), line)
@@ -319,15 +344,19 @@ def _described(text: str, first: Line) -> Iterator[Item]:
             section, state = key, None
             if key == "Name":
                 of = {"pod": value}
+            elif key == "Namespace":
+                of["namespace"] = value
             elif key == "Node":
                 of["host"] = value.partition("/")[0]
         elif section == "Containers" and depth == 2:
             container, state, limit = key, None, None
             containers.add(key)
         elif section == "Containers" and depth == 4:
-            state = (here, {}) if key in ("State", "Last State") and value == "Terminated" else None
+            state = (here, {}) if key in ("State", "Last State") else None
             limits = key == "Limits"
-            if state is not None:
+            if key == "State" and state is not None:
+                present[container] = state[1]
+            if state is not None and value == "Terminated":
                 found.append((here, {**of, "container": container}, state[1]))
             elif key == "Restart Count":
                 restarts = value
@@ -345,8 +374,14 @@ def _described(text: str, first: Line) -> Iterator[Item]:
     beside = str(len(containers) - 1) if len(containers) > 1 else None
     for here, its, ended in found:
         its["beside"] = beside
-        told = {"reason": ended.get("Reason"), "exitCode": ended.get("Exit Code"), "finishedAt": ended.get("Finished")}
-        yield _ended(here, its, told, ended.get("restarts"), ended.get("limit"))
+        told = {
+            "reason": ended.get("Reason"),
+            "exitCode": ended.get("Exit Code"),
+            "startedAt": ended.get("Started"),
+            "finishedAt": ended.get("Finished"),
+        }
+        now = present.get(its["container"] or "", {})
+        yield _ended(here, its, told, ended.get("restarts"), ended.get("limit"), None if now is ended else now.get("Started"))
 
 
 def _bounds(value: Any, clock: str) -> dict[str, Any]:  # noqa: ANN401  (what JSON gives)

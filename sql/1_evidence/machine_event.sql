@@ -19,6 +19,8 @@ CREATE OR REPLACE TEMPORARY VIEW machine_event (
   from_by_ts    COMMENT 'It began at this time at the latest',
   to_ts         COMMENT 'It ended at this time at the earliest; NULL: not said',
   to_by_ts      COMMENT 'It ended at this time at the latest',
+  started_ts    COMMENT 'The container that ended had been started at this time; NULL: not said',
+  restarted_ts  COMMENT 'It was started again at this time; NULL: not said',
   clock         COMMENT 'Whose clock that is: host (also that of the process''s own log) or control_plane',
   how           COMMENT 'Reason, as printed',
   length_ms     COMMENT 'Length of the pause, milliseconds; of a file, the length of its longest pause; of a step of the clock, by how much it was
@@ -52,15 +54,16 @@ WITH log_line AS (
   SELECT event_id, path, line, regexp_replace(path, '/?[^/]*$', '') AS folder, event = 'machine_watched' AS is_watched, columns['what'] AS what,
     columns['of'] AS of_what, columns['pod'] AS pod, columns['container'] AS container, columns['container_id'] AS container_id,
     columns['host'] AS host, try_cast(columns['from_ms'] AS BIGINT) AS from_ms, try_cast(columns['from_by_ms'] AS BIGINT) AS from_by_ms,
-    try_cast(columns['to_ms'] AS BIGINT) AS to_ms, try_cast(columns['to_by_ms'] AS BIGINT) AS to_by_ms, columns['clock'] AS clock,
+    try_cast(columns['to_ms'] AS BIGINT) AS to_ms, try_cast(columns['to_by_ms'] AS BIGINT) AS to_by_ms,
+    try_cast(columns['started_ms'] AS BIGINT) AS started_ms, try_cast(columns['restarted_ms'] AS BIGINT) AS restarted_ms, columns['clock'] AS clock,
     columns['how'] AS how, try_cast(coalesce(columns['length_ms'], columns['longest_ms']) AS BIGINT) AS length_ms,
     try_cast(columns['cpu_ms'] AS BIGINT) AS cpu_ms, try_cast(columns['count'] AS BIGINT) AS pauses, columns['lacks'] IS NULL AS is_complete,
     try_cast(columns['exit_code'] AS INT) AS exit_code, try_cast(columns['restarts'] AS BIGINT) AS restarts, columns['memory_limit'] AS memory_limit,
-    columns['beside'] AS beside, false AS is_logged
+    columns['beside'] AS beside, columns['namespace'] AS namespace, columns['pod_id'] AS pod_id, false AS is_logged
   FROM snapshot WHERE event IN ('machine_event', 'machine_watched')
   UNION ALL
   SELECT event_id, path, line, NULL, is_watched, what, CASE WHEN pod IS NULL THEN 'process' ELSE 'pod' END, pod, NULL, NULL, NULL, from_ms, from_ms,
-    to_ms, to_ms, clock, how, pause_ms, NULL, pauses, true, NULL, NULL, NULL, NULL, true
+    to_ms, to_ms, NULL, NULL, clock, how, pause_ms, NULL, pauses, true, NULL, NULL, NULL, NULL, NULL, NULL, true
   FROM log_line
 ), log_file AS (
   SELECT DISTINCT process_id, lower(host) AS host, lower(regexp_replace(path, '([.](log|txt|out|gz|json|[0-9]+)|-previous)+$', '')) AS path,
@@ -70,20 +73,23 @@ WITH log_line AS (
   -- Kubernetes names a log after pod and container, or after namespace_pod_uid; Docker after the container's id.
   SELECT DISTINCT process_id, name
   FROM (SELECT process_id, explode(concat(split(path, '/'), split(path, '[/_]'), array(host))) AS name FROM log_file) WHERE name <> ''
+), name_of_several AS (
+  -- Pods of two namespaces may have one name, and then it identifies neither.
+  SELECT pod FROM machine_row WHERE pod IS NOT NULL GROUP BY pod HAVING count(DISTINCT namespace) > 1
 ), row_name AS (
   SELECT event_id, lower(name) AS name
   FROM (
-    SELECT event_id, explode(CASE WHEN pod IS NOT NULL THEN array(CASE WHEN beside IS NULL THEN pod END,
-        concat(pod, '-', container), left(container_id, 12))
+    SELECT r.event_id, explode(CASE WHEN n.pod IS NOT NULL THEN array(left(container_id, 12), CASE WHEN beside IS NULL THEN pod_id END)
+      WHEN r.pod IS NOT NULL THEN array(CASE WHEN beside IS NULL THEN r.pod END, concat(r.pod, '-', container), left(container_id, 12))
       ELSE array(container, container_id, left(container_id, 12), CASE WHEN of_what IN ('process', 'host', 'node') THEN host END) END) AS name
-    FROM machine_row
+    FROM machine_row r LEFT JOIN name_of_several n ON n.pod = r.pod
   )
   WHERE name IS NOT NULL
 ), tied_by_name AS (
   SELECT DISTINCT r.event_id, p.process_id FROM row_name r JOIN process_name p ON p.name = r.name
 ), one_subject AS (
   -- A file about several pods says nothing of the folder in which it lies.
-  SELECT path FROM machine_row GROUP BY path HAVING count(DISTINCT coalesce(pod, container, host)) <= 1
+  SELECT path FROM machine_row GROUP BY path HAVING count(DISTINCT coalesce(pod, container, host)) <= 1 AND count(DISTINCT namespace) <= 1
 ), tied_by_folder AS (
   SELECT DISTINCT r.event_id, f.process_id FROM machine_row r JOIN log_file f ON f.folder = r.folder
   LEFT SEMI JOIN one_subject o ON o.path = r.path
@@ -100,6 +106,7 @@ SELECT CASE WHEN r.is_watched THEN 'watched' ELSE r.what END AS what, r.of_what,
   coalesce(r.pod, CASE WHEN r.of_what <> 'process' THEN coalesce(r.container, r.host) ELSE r.host END) AS name,
   CASE WHEN r.pod IS NOT NULL THEN r.container END AS container, coalesce(t.process_ids, CAST(array() AS ARRAY<STRING>)) AS process_ids, t.tied_by,
   timestamp_millis(r.from_ms) AS from_ts, timestamp_millis(r.from_by_ms) AS from_by_ts, timestamp_millis(r.to_ms) AS to_ts,
-  timestamp_millis(r.to_by_ms) AS to_by_ts, r.clock, r.how, r.length_ms, r.cpu_ms, r.pauses, r.is_complete, r.exit_code, r.restarts, r.memory_limit,
-  r.path, r.line, r.event_id
+  timestamp_millis(r.to_by_ms) AS to_by_ts, timestamp_millis(r.started_ms) AS started_ts,
+  timestamp_millis(r.restarted_ms) AS restarted_ts, r.clock, r.how, r.length_ms, r.cpu_ms, r.pauses, r.is_complete, r.exit_code, r.restarts,
+  r.memory_limit, r.path, r.line, r.event_id
 FROM machine_row r LEFT JOIN tied t ON t.event_id = r.event_id

@@ -1,5 +1,5 @@
 -- One row per process run: from its first to its last line in the log, and how it ended.
--- Reads: event_row, counted_row, copied_log, damaged_line, range_row, process_start, shared_log, machine_event
+-- Reads: event_row, counted_row, copied_log, damaged_line, range_row, process_start, shared_log, machine_event, evidence_file
 -- Computed: forensics.runs.process_life
 -- Grain: process_id, instance
 -- A log that simply ends does not show that the process died; a later start in the same log does. Threads print slightly out of order, so only a jump

@@ -1,5 +1,5 @@
 -- One row per ownership of a task, a connector or a partition, by its process's own clock, and with its bounds on the reference clock of its island.
--- Reads: task_holding, partition_holding, event_row, member_heard, clock_offset, process_cluster
+-- Reads: task_holding, partition_holding, event_row, member_heard, clock_offset, process_cluster, process_life
 -- Grain: ownership_id
 -- A certain statement must follow from lines that can be cited: `until_ms` is the last line before the certain end, or the last request
 -- that the coordinator received from a member that it removed later. Printed times are truncated to the layout's resolution, so the true one may be
@@ -31,7 +31,8 @@ CREATE OR REPLACE TEMPORARY VIEW holding (
   not_before_id  COMMENT 'Event before which it was not owned; NULL: owned when the log began',
   stop_asked_id  COMMENT 'Event of the stop request',
   last_sign_id   COMMENT 'Event of the last sign of life',
-  stop_id        COMMENT 'Event that ends it',
+  stop_id        COMMENT 'Event that ends it; its place in the log is known',
+  end_id         COMMENT 'Row of machine_event that shows that it had ended before that event; NULL: none does',
   until_ms       COMMENT 'Last line of its process, or of its coordinator, that shows it owned; NULL: none after its start',
   until_id       COMMENT 'Its event, or the removal if its coordinator heard from it last',
   heard_witness  COMMENT 'The other lines that show that the coordinator heard from it; NULL: a line of its own shows it',
@@ -50,7 +51,7 @@ AS
 WITH any_holding AS (
   SELECT left(sha2(concat_ws('|', start_id, start_sign_id, stop_id, resource_kind, resource, process_id, process_instance, life), 256),
       16) AS ownership_id,
-    kafka_cluster, group_id, resource_kind, resource, process_id, concat_ws('/', process_instance, life) AS owner, member_id,
+    kafka_cluster, group_id, resource_kind, resource, process_id, process_instance, concat_ws('/', process_instance, life) AS owner, member_id,
     row_number() OVER (PARTITION BY process_id, resource_kind, resource ORDER BY process_instance, life) AS instance, generation, start_lo_ms,
     start_hi_ms, start_how, before_generation, stop_asked_ms, first_sign_ms, last_sign_ms,
     -- Lines that a thread prints while it is closed show that it exists, but not that it works.
@@ -60,7 +61,8 @@ WITH any_holding AS (
   FROM task_holding WHERE start_id IS NOT NULL OR start_sign_id IS NOT NULL OR stop_asked_id IS NOT NULL
   UNION ALL
   SELECT left(sha2(concat_ws('|', coalesce(start_id, shown_id), resource, process_id, client), 256), 16), kafka_cluster, group_id, 'partition',
-    resource, process_id, client, member_id, row_number() OVER (PARTITION BY process_id, group_id, client, resource ORDER BY from_pos), generation,
+    resource, process_id, process_instance, client, member_id,
+    row_number() OVER (PARTITION BY process_id, group_id, client, resource ORDER BY from_pos), generation,
     CASE WHEN start_how = 'seen' THEN start_ms END, start_hi_ms, start_how, before_generation, NULL, start_hi_ms, NULL, NULL, stop_hi_ms, stop_lo_ms,
     stop_lo_ms, stop_hi_ms, CASE WHEN stop_how = 'process_restarted' THEN 'gone' WHEN stop_how IS NULL THEN 'running' ELSE 'stopping' END, stop_how,
     is_stop_lost, start_id, start_sign_id,
@@ -89,10 +91,12 @@ WITH any_holding AS (
 SELECT h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource, h.process_id, h.owner, h.member_id, h.instance, h.generation,
   h.start_lo_ms, h.start_hi_ms, h.start_how, h.before_generation, h.stop_asked_ms, h.first_sign_ms, h.last_sign_ms, h.work_stop_lo_ms,
   h.work_stop_hi_ms, h.stop_lo_ms, h.seen_ms, h.stop_hi_ms, h.phase_end, h.stop_how, h.is_stop_lost, h.start_id, h.start_sign_id, h.start_witness,
-  h.not_before_id, h.stop_asked_id, h.last_sign_id, h.stop_id, l.until_ms, l.until_id, l.heard_witness, h.is_overdue,
+  h.not_before_id, h.stop_asked_id, h.last_sign_id, h.stop_id,
+  CASE WHEN h.stop_how = 'process_restarted' THEN p.end_id END AS end_id, l.until_ms, l.until_id, l.heard_witness, h.is_overdue,
   o.reference_process_id, o.stepped, o.lo_ms AS ahead_lo_ms, o.hi_ms AS ahead_hi_ms, r.resolution_ms, h.start_lo_ms - o.hi_ms AS from_lo_ms,
   h.start_hi_ms + r.resolution_ms - o.lo_ms AS from_hi_ms, h.stop_lo_ms - o.hi_ms AS to_lo_ms,
   h.stop_hi_ms + r.resolution_ms - o.lo_ms AS to_hi_ms, h.work_stop_hi_ms + r.resolution_ms - o.lo_ms AS work_to_hi_ms
 FROM any_holding h LEFT JOIN last_line l ON l.ownership_id = h.ownership_id
 JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
 JOIN process_cluster r ON r.process_id = h.process_id AND r.is_last
+LEFT JOIN process_life p ON p.process_id = h.process_id AND p.instance = h.process_instance

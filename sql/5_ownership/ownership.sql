@@ -29,5 +29,6 @@ SELECT h.ownership_id, h.kafka_cluster, h.group_id, h.resource_kind, h.resource,
   timestamp_millis(h.from_lo_ms) AS start_lo, timestamp_millis(h.from_hi_ms) AS start_hi, timestamp_millis(h.stop_asked_ms) AS stop_asked_ts,
   timestamp_millis(h.work_stop_lo_ms - h.ahead_hi_ms) AS work_stop_lo, timestamp_millis(h.work_to_hi_ms) AS work_stop_hi,
   timestamp_millis(h.to_lo_ms) AS stop_lo, timestamp_millis(h.to_hi_ms) AS stop_hi, h.phase_end, h.stop_how, h.reference_process_id,
-  filter(array_distinct(array(h.start_id, h.start_sign_id, h.stop_asked_id, h.last_sign_id, h.stop_id)), e -> e IS NOT NULL) AS witness
+  filter(array_distinct(array(h.start_id, h.start_sign_id, h.stop_asked_id, h.last_sign_id, coalesce(h.end_id, h.stop_id))), e -> e IS NOT NULL)
+    AS witness
 FROM holding h

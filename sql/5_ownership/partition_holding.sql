@@ -242,7 +242,7 @@ WITH last_open_line AS (
   WHERE is_given AND (next_list IS NOT NULL OR next_revocation IS NOT NULL)
 ), holding_end AS (
   -- The earliest line that reports the end.
-  SELECT c.*, coalesce(p.end_ms, p.next_start_ms) AS next_start_ms, coalesce(p.end_id, p.next_start_id) AS next_start_id,
+  SELECT c.*, coalesce(p.end_ms, p.next_start_ms) AS next_start_ms, p.next_start_id,
     l.next_list, l.next_revocation, d.stream_pos AS doubt_pos,
     -- Sail needs a `how` that may be NULL in every struct of the array.
     array_min(filter(array(struct(c.next.pos AS pos, c.next.is_own AS is_own, c.next.at_ms AS at_ms, c.next.how AS how, c.next.event_id AS event_id),

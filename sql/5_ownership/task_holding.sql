@@ -232,8 +232,9 @@ WITH consumer_identity AS (
       struct(0 AS rank, f.herder_stopped IS NOT NULL AND f.failed_stop_pos IS NULL AND f.gap_pos IS NULL
         AND (f.is_seen_ending OR f.herder_stopped.at_ms - f.stop.at_ms < f.graceful_ms) AS is_end,
         f.herder_stopped.at_ms, 'worker_stopped' AS how, f.herder_stopped.event_id),
+      -- A file about its container may show when it had ended; the order of lines shows it only at the next start.
       struct(0 AS rank, p.next_start_ms IS NOT NULL AS is_end, coalesce(p.end_ms, p.next_start_ms) AS at_ms, 'process_restarted' AS how,
-        coalesce(p.end_id, p.next_start_id) AS event_id),
+        p.next_start_id AS event_id),
       -- In a log without times the order of lines decides.
       struct(1 AS rank, f.next_start.event_id IS NOT NULL AND f.next_start.at_ms IS NULL AND f.failed_stop_pos IS NULL
         AND f.gap_pos IS NULL AS is_end, f.next_start.at_ms, 'started_again' AS how, f.next_start.event_id),

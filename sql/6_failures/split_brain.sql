@@ -148,11 +148,11 @@ WITH pair AS (
     ELSE array(
       array(CASE WHEN p.a.start_how <> 'seen' THEN 'A is already active' ELSE 'A starts' END, p.a.start_sign_id),
       array('A is processing', p.a_work.event_id), array('A is asked to stop', p.a.stop_asked_id),
-      array(CASE WHEN p.a.stop_id IS NOT NULL THEN 'A ends' ELSE 'last activity of A' END, coalesce(p.a.stop_id, p.a.last_sign_id)),
+      array(CASE WHEN p.a.stop_id IS NOT NULL THEN 'A ends' ELSE 'last activity of A' END, coalesce(p.a.end_id, p.a.stop_id, p.a.last_sign_id)),
       array('B is asked to start', p.b.start_id),
       array(CASE WHEN p.b.start_how <> 'seen' THEN 'B is already active' ELSE 'B starts' END, p.b.start_sign_id),
       array('B is processing', p.b_work.event_id),
-      array(CASE WHEN p.b.stop_id IS NOT NULL THEN 'B ends' ELSE 'last activity of B' END, coalesce(p.b.stop_id, p.b.last_sign_id)),
+      array(CASE WHEN p.b.stop_id IS NOT NULL THEN 'B ends' ELSE 'last activity of B' END, coalesce(p.b.end_id, p.b.stop_id, p.b.last_sign_id)),
       array('A is still active', CASE WHEN p.verdict = 'proved' THEN p.a.until_id END),
       array('B is still active', CASE WHEN p.verdict = 'proved' THEN p.b.until_id END), array('A reports a group error', t.event_id),
       array('A is not active yet', CASE WHEN p.verdict = 'refuted' AND p.a.start_how <> 'seen' THEN p.a.not_before_id END),

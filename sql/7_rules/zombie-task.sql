@@ -28,7 +28,8 @@ SELECT CASE WHEN NOT f.is_orphan AND h.work_stop_hi_ms <= f.failed_ms THEN 'note
     regexp_replace(coalesce(e.root_error, e.said), '^([a-z0-9_]+[.])+', '') AS error) AS facts,
   array(named_struct('role', 'asked to stop', 'event_id', h.stop_asked_id), named_struct('role',
     CASE WHEN f.is_orphan THEN 'the abandoned task ends' ELSE 'the worker gives up on it' END, 'event_id', f.failed_id),
-    named_struct('role', 'last sign of life', 'event_id', h.last_sign_id), named_struct('role', 'ended', 'event_id', h.stop_id)) AS proof
+    named_struct('role', 'last sign of life', 'event_id', h.last_sign_id),
+    named_struct('role', 'ended', 'event_id', coalesce(h.end_id, h.stop_id))) AS proof
 FROM failed_stop f
 LEFT JOIN holding h ON h.process_id = f.process_id AND h.resource_kind = 'task' AND h.resource = f.resource
   AND h.owner = concat_ws('/', f.instance, f.life)

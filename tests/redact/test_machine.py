@@ -17,6 +17,7 @@ from forensics.redact.snapshots import observations
 sys.path.append(str(TESTS / "snapshots"))
 from test_docker import EVENTS as DOCKER_EVENTS
 from test_docker import INSPECTED
+from test_ecs import NO_MEMORY, TASK, described
 from test_gc_log import UNIFIED
 from test_host_log import AT as AT_MS
 from test_host_log import JOURNAL, TEXT, journal
@@ -33,6 +34,12 @@ FILES = {
     **{f"gc {n}.log": ("gc_log", text + "\n") for n, text in enumerate(UNIFIED.values())},
     "inspect.json": ("docker", INSPECTED),
     "docker events": ("docker", DOCKER_EVENTS),
+    "tasks.json": (
+        "ecs",
+        described({"exitCode": 137, "reason": NO_MEMORY, "memory": "2048"}, stopCode="SpotInterruption", stoppedReason="hunter3").replace(
+            TASK, "my-connect-0"
+        ),
+    ),
     "journal.json": ("host_log", JOURNAL),
     "messages": ("host_log", TEXT),
     "gc host.log": ("gc_log", HOSTNAME),

@@ -41,6 +41,8 @@ EVENTS = f"""\
         ({"OOMKilled": False, "ExitCode": 143}, "exited", "exit code 143"),
         # Started again: the exit code is not that of the run before.
         ({"OOMKilled": False, "ExitCode": 0, "Running": True}, "exited", "ended"),
+        # Another process of the container that runs now was killed.
+        ({"ExitCode": 0, "Running": True}, "exited", "ended"),
     ],
 )
 def test_how_a_container_ended(state: dict[str, Any], what: str, how: str) -> None:
@@ -55,6 +57,16 @@ def test_a_running_container_that_never_ended_and_a_time_that_is_none() -> None:
     assert read(inspected(Running=True, FinishedAt="0001-01-01T00:00:00Z"), DOCKER) == []
     (row,) = read(inspected(FinishedAt="0001-01-01T00:00:00Z"), DOCKER)
     assert row.ts is None
+
+
+def test_when_a_container_was_started_and_started_again() -> None:
+    text = EVENTS.splitlines(keepends=True)
+    row = read("".join([text[3].replace("07:51:59", "07:01:00"), *text]), DOCKER)[-1].captures["columns"]
+    assert (row["what"], int(row["started_ms"]), int(row["restarted_ms"])) == ("killed", AT - 3_047_900, AT + 11_100)
+    (ended,) = read(inspected(StartedAt="2026-11-21T07:51:00Z"), DOCKER)
+    assert int(ended.captures["columns"]["started_ms"]) == AT - 48_123
+    (again,) = read(inspected(StartedAt="2026-11-21T07:52:00Z", Running=True), DOCKER)
+    assert (int(again.captures["columns"]["restarted_ms"]), again.captures["columns"].get("started_ms")) == (AT + 11_877, None)
 
 
 def test_events_as_text_and_as_json() -> None:

@@ -128,6 +128,34 @@ def test_a_container_that_was_killed_in_every_form(form: str) -> None:
     assert (int(found["from_ms"]), int(found["to_by_ms"]), found["clock"]) == (ENDED, ENDED + 999, "host")
 
 
+@pytest.mark.parametrize("form", ["yaml", "describe"])
+def test_when_a_container_was_started_and_started_again(form: str) -> None:
+    (found,) = rows(FORMS[form])
+    assert (int(found["started_ms"]), int(found["restarted_ms"]), found["namespace"]) == (ENDED - 3_048_000, ENDED + 2_000, "kafka")
+
+
+def test_a_container_that_the_kubelet_lost_was_not_killed() -> None:
+    """Reason and code are those of kubernetes/kubernetes#104107: the kubelet makes them up."""
+    lost = {"exitCode": 137, "reason": "ContainerStatusUnknown", "startedAt": None, "finishedAt": None}
+    text = DESCRIBED.replace("OOMKilled", "ContainerStatusUnknown").replace("Sat, 21 Nov 2026 07:51:48 +0000", "Mon, 01 Jan 0001 00:00:00 +0000")
+    for found in (*rows(json.dumps(pod(lost))), *rows(text)):
+        assert (found["what"], found["how"], found.get("exit_code"), found.get("from_ms")) == ("exited", "ContainerStatusUnknown", None, None)
+
+
+def test_containers_beside_each_other_are_counted_without_their_specification() -> None:
+    its = pod(KILLED)
+    its["status"]["containerStatuses"].append({"name": "tls-sidecar", "state": {"terminated": KILLED}})
+    for spec in (its["spec"], {}):
+        assert [found["beside"] for found in rows(json.dumps({**its, "spec": spec}))] == ["1", "1"]
+
+
+def test_a_container_in_a_virtual_machine_has_a_clock_of_its_own() -> None:
+    its = pod(KILLED)
+    its["spec"]["runtimeClassName"] = "kata"
+    (found,) = rows(json.dumps(its))
+    assert found["clock"] == "control_plane"
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_no_value_of_an_environment_is_kept_or_shown(form: str) -> None:
     items = read(FORMS[form], KUBERNETES)

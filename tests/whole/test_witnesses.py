@@ -115,14 +115,17 @@ def test_the_zone_of_a_log_whose_gc_lines_print_theirs(tmp_path: Path) -> None:
     assert (file["time_zone"], file["time_zone_how"]) == ("UTC", "assumed")
 
 
-def killed(reason: str, at: datetime) -> dict[str, Any]:
-    ended = {"exitCode": 137, "reason": reason, "finishedAt": at.strftime("%Y-%m-%dT%H:%M:%SZ")}
+def killed(reason: str, at_ms: int, started_ms: int, again_ms: int) -> dict[str, Any]:
+    at, started, again = (f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%dT%H:%M:%SZ}" for ms in (at_ms, started_ms, again_ms))
+    ended = {"exitCode": 137, "reason": reason, "startedAt": started, "finishedAt": at}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": "connect-1"},
         "spec": {"containers": [{"name": "c", "resources": {"limits": {"memory": "2Gi"}}}]},
-        "status": {"containerStatuses": [{"name": "c", "restartCount": 1, "lastState": {"terminated": ended}}]},
+        "status": {
+            "containerStatuses": [{"name": "c", "restartCount": 1, "lastState": {"terminated": ended}, "state": {"running": {"startedAt": again}}}]
+        },
     }
 
 
@@ -131,15 +134,22 @@ def test_a_pod_that_was_killed_for_lack_of_memory(tmp_path: Path) -> None:
     recording = Path(RECORDINGS) / "2.6.2-worker_killed-0"
     deeds = json.loads((recording / "truth.json").read_text())["deeds"]
     at = next(deed["t_ms"] for deed in deeds if deed["did"] == "worker killed")
+    started, again = (deed["t_ms"] for deed in deeds if deed["did"] == "worker started" and deed["worker"] == "w2")
     logs = {path: text for path, text in logs_of(recording / "logs").items() if "zookeeper" not in path}
-    pod = json.dumps(killed("OOMKilled", datetime.fromtimestamp(at / 1000, UTC)), indent=4)
+    pod = json.dumps(killed("OOMKilled", at, started, again), indent=4)
     case = case_of({**logs, "w2/pod.json": pod}, tmp_path, VIEWS)
     (incident,) = (row for row in rows(case, "incident") if row["cause"] == "process_killed")
     assert incident["headline"].startswith("w2/connect.log was killed for lack of memory (OOMKilled, exit code 137, memory limit 2Gi)")
     assert "2Gi" in incident["next"]
-    assert rows(case, "machine_event")[0]["event_id"] == incident["witness"][0]
-    # It had given up its work by then, so others did not have it at the same time.
-    assert not [row for row in rows(case, "split_brain") if row["verdict"] == "undecided"]
+    (end,) = rows(case, "machine_event")
+    assert end["event_id"] == incident["witness"][0]
+    # It had given up its work by then, so others did not have it at the same time. The end is in no log, so it has no place among its lines.
+    pairs = rows(case, "split_brain")
+    assert not [row for row in pairs if row["verdict"] == "undecided"]
+    assert not [row for row in pairs if row["code"] == "ended_before_by_messages" and end["event_id"] in row["witness"]]
+    after = [row for row in pairs if end["event_id"] in row["witness"]]
+    assert {(row["process_a"], row["process_b"]) for row in after} >= {("w2/connect.log", "w3/connect.log")}
+    assert {row["witness_role"][row["witness"].index(end["event_id"])] for row in after} == {"A ends"}
 
 
 @pytest.mark.skipif(not RECORDINGS, reason="FORENSICS_RECORDINGS is not set")
