@@ -213,3 +213,5 @@ DECLARE OR REPLACE VARIABLE pause_periods INT DEFAULT 6;
 DECLARE OR REPLACE VARIABLE pause_silent_ms BIGINT DEFAULT 60000;
 -- A coordinator that a member loses this often within seconds of finding it is a finding, even if it was never away for long.
 DECLARE OR REPLACE VARIABLE flaps_many INT DEFAULT 10;
+-- A committed offset that stands still for this long between outputs of a tool is a finding, milliseconds: Connect commits every minute.
+DECLARE OR REPLACE VARIABLE commit_stands_ms BIGINT DEFAULT 120000;

@@ -346,7 +346,7 @@ class _Task:
     def _chunks(self, stream: Readable, place: int, line: int, behind: bytes) -> Iterator[Chunk]:
         split = self._split
         if split.format.kind != LOG:
-            return SnapshotReader(split.format.kind).read(stream)
+            return SnapshotReader(split.format.kind, split.path, split.zone).read(stream)
         columns = self._tools.reader(split)
         reader, zone = columns.reader, columns.zone
         if split.format.profile.plain:

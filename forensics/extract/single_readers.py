@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,10 @@ from forensics.records.line_reader import MAX_RECORD_BYTES, ZERO_RUN, Assembler,
 from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer
 from forensics.records.vectorized.line_fields import NO_TIME
-from forensics.snapshots.detection import READERS
+from forensics.snapshots.detection import GROUPS, READERS, TOPICS
 from forensics.snapshots.observation import COMMIT_VALUES, Broken, CommitEvent, Observation, Strange
 from forensics.snapshots.observation import Line as SnapshotLine
+from forensics.snapshots.output_times import time_in_name
 
 #: Maximum number of records (or observations) in a chunk, and of their bytes.
 _MAX_RECORDS = 4_096
@@ -250,10 +251,13 @@ class SnapshotReader(_SingleReader):
 
     Args:
         kind: kind of snapshot; see `snapshots.detection`.
+        path: its path, whose name may have the time of a tool's output.
+        zone: time zone of times without an offset.
     """
 
-    def __init__(self, kind: str) -> None:
-        self._kind = kind
+    def __init__(self, kind: str, path: str = "", zone: str = "UTC") -> None:
+        self._kind, self._zone = kind, Zone(zone)
+        self._named = time_in_name(path) if kind in (GROUPS, TOPICS) else None
         super().__init__(in_order=False)
         self._seen_at = (-1, 0)
 
@@ -263,7 +267,11 @@ class SnapshotReader(_SingleReader):
             if isinstance(item, CommitEvent):
                 yield item.commit.observation(item.event)
             elif isinstance(item, Observation):
-                yield item
+                yield replace(item, ts=self._time(item), moment=None)
+
+    def _time(self, item: Observation) -> int | None:
+        moment = item.moment or (self._named if item.output == 0 else None)
+        return item.ts if item.ts is not None or moment is None else self._zone.utc(moment)
 
     def read(self, stream: Readable) -> Iterator[Chunk]:
         """Yield chunks of all observations."""
@@ -289,7 +297,7 @@ class SnapshotReader(_SingleReader):
         number = self._seen_at[1] + 1 if self._seen_at[0] == item.offset else 0
         self._seen_at = item.offset, number
         raw = item.raw.rstrip(b"\r\n") + (b"\0%d" % number if number else b"")
-        self._add(_content(item.event, item.captures, item.message), raw, item.offset, item.line, item.ts)
+        self._add(_content(item.event, item.captures, item.message), raw, item.offset, item.line, self._time(item))
         self._chunk.layouts[self._kind] += 1
 
     def _take_commit(self, item: CommitEvent) -> None:

@@ -19,7 +19,7 @@ from forensics.inventory.same_content import without_repeats
 from forensics.inventory.source_options import SourceOptions
 from forensics.inventory.walk import FileFound, walk
 from forensics.records.timestamps import SECOND, Zone, offset_name
-from forensics.snapshots.detection import GC_LOG
+from forensics.snapshots.detection import GC_LOG, GROUPS, TOPICS
 
 _THREADS = 2
 #: Names that Kafka's scripts and others give GC logs, whose times include the time zone.
@@ -76,11 +76,18 @@ def find_evidence(
     evidence = [e for number in range(len(found)) for e in groups[number]]
     evidence = without_repeats(with_paths(evidence, known), known, options, again)
     gone = {e.fingerprint.sha256 for e in evidence if e.status == SUPERSEDED}
-    evidence = _with_zones_of_gc_logs([_with_zone(e, options) if e.is_live or e.format.kind == GC_LOG else e for e in evidence])
+    evidence = _with_zones_of_gc_logs([_with_zone(e, options) if _has_zone(e, options) else e for e in evidence])
     now = renamed(known, evidence)
     changed = {k.origin.process_id: n.origin.process_id for k, n in zip(known, now, strict=True) if k.origin.process_id != n.origin.process_id}
     evidence = [e.of(changed.get(e.origin.process_id, e.origin.process_id), e.origin.ordinal) if e.is_live else e for e in evidence]
     return with_hosts(with_processes(evidence, options, now, gone))
+
+
+def _has_zone(evidence: Evidence, options: SourceOptions) -> bool:
+    """Return True if times of this file may need a time zone: of a tool's output, only if the user gives one."""
+    if evidence.format.kind in (GROUPS, TOPICS):
+        return options.time_zone(evidence.path, evidence.place.location) is not None
+    return evidence.is_live or evidence.format.kind == GC_LOG
 
 
 def _with_zone(evidence: Evidence, options: SourceOptions) -> Evidence:

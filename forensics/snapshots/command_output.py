@@ -4,29 +4,51 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from forensics.snapshots.consumer_groups import GroupTables
-from forensics.snapshots.observation import Item, Line, Strange, moment_of
+from forensics.snapshots.observation import Item, Line, Strange
+from forensics.snapshots.output_times import time_in_line, watched_command
 from forensics.snapshots.topics import read_topic_line
+
+if TYPE_CHECKING:
+    from forensics.records.timestamps import Moment
 
 #: Prompts, notes of the tools, warnings of a JVM or of log4j: not part of the output proper.
 _TALK = re.compile(
     r"\s*(?:[$#>%] ?.*|\S*[$#>] \S.*|Note: .*|WARN\w*[: ].*|OpenJDK .*|Picked up .*|SLF4J.*|log4j.*|\[\d{4}-.*|[=*~_+-]{3,}.*|Error: .*|Error while .*|"
     r"(?:\S*/)?kafka-[\w-]+(?:\.sh|\.bat)?(?: .*)?)"
 )
+#: Captures that identify a row of an output.
+_ROW = ("group_id", "topic", "partition", "member_id")
 
 
 def read_tools(lines: Iterable[Line]) -> Iterator[Item]:
-    """Yield topics, partitions, groups and members from such output."""
-    tables, ts = GroupTables(), None
+    """Yield topics, partitions, groups and members from such output.
+
+    A time belongs to the output that follows it. An output that repeats a row is another one, whose time is unknown until a line shows it.
+    """
+    tables = GroupTables()
+    moment: Moment | None = None
+    output, seen = 0, set[tuple[object, ...]]()
     for line in lines:
-        topic = read_topic_line(line, ts)
-        found = topic or tables.read(line, ts)
-        if found is True or not line.text.strip():
+        if (shown := time_in_line(line.text)) is not None:
+            moment, output = shown, output + bool(seen)
+            seen.clear()
+            tables.see(watched_command(line.text))
+            continue
+        if tables.see(line.text) or not line.text.strip():
+            continue
+        found = read_topic_line(line) or tables.read(line)
+        if found is True:
             continue
         if found is not False:
-            yield found
-        elif (moment := moment_of(line.text)) is not None:
-            ts = moment
+            key = found.event, *(found.captures.get(name) for name in _ROW)
+            if key in seen:
+                moment, output = None, output + 1
+                seen.clear()
+            seen.add(key)
+            yield replace(found, moment=moment, output=output)
         elif not _TALK.fullmatch(line.text):
             yield Strange(line.number, line.text)

@@ -19,6 +19,8 @@ _COORDINATOR = re.compile(r"(\S+:\d+)\s+\((-?\d+)\)")
 _NOTICE = re.compile(r"(?:Warning: )?(?:Consumer|Share|Streams) group ['`](?P<group>.+?)['`] (?P<what>has no active members|is rebalancing)\.?")
 _MISSING = re.compile(r"(?:Error: )?(?:The c|C)onsumer group ['`](?P<group>.+?)['`] does not exist(?: or is rebalancing)?\.?")
 _ASSIGNED = re.compile(r"([^\s,;()]*)\(([\d,\s]*)\)|([^\s,;:()]+):([\d,]+)")
+_COMMAND = re.compile(r"\bkafka-(?:consumer|share|streams)-groups(?:\.sh|\.bat)?\s+-")
+_OPTION = re.compile(r"\s--group[ =]+['\"]?([^\s'\"]+)")
 _TOKEN = re.compile(r"\S+")
 _NOTHING = {"-", "unknown", "none", "", "N/A"}
 #: Columns that are captured separately.
@@ -33,8 +35,18 @@ class GroupTables:
     def __init__(self) -> None:
         self._columns: list[tuple[str, int]] = []
         self._commas = False
+        self._group: str | None = None
 
-    def read(self, line: Line, ts: int | None) -> Observation | bool:
+    def see(self, line: str) -> bool:
+        """Take note of a command and return True; return False for any other line. Up to 2.3, only its option shows the group of a table."""
+        if _COMMAND.search(line) is None:
+            return False
+        groups = set(_OPTION.findall(line))
+        group = groups.pop() if len(groups) == 1 else "..."
+        self._group = None if group.endswith("...") else group  # `watch` shortens a command
+        return True
+
+    def read(self, line: Line) -> Observation | bool:
         """Return the group, member or partition in a line; True for a header, False for any other line."""
         text = line.text.rstrip()
         if is_header(text):
@@ -45,15 +57,15 @@ class GroupTables:
         stripped = text.strip()
         if notice := _NOTICE.fullmatch(stripped):
             state = "Empty" if "no active" in notice["what"] else "Rebalancing"  # the tool prints this for two states
-            return Observation.of(line, "group_described", {"group_id": notice["group"], "group_state": state}, ts)
+            return Observation.of(line, "group_described", {"group_id": notice["group"], "group_state": state})
         if missing := _MISSING.fullmatch(stripped):
             return Observation.of(
-                line, "group_described", {"group_id": missing["group"], "group_state": None if "rebalancing" in stripped else "Dead"}, ts
+                line, "group_described", {"group_id": missing["group"], "group_state": None if "rebalancing" in stripped else "Dead"}
             )
         if not stripped:
             return False  # an empty line separates groups, and some releases print one between the rows of a table
         row = self._row(text)
-        return self._observed(line, row, ts) if row else False
+        return self._observed(line, row) if row else False
 
     def _row(self, text: str) -> dict[str, str]:
         """Return values by column; none if the line cannot be a row of the table."""
@@ -67,8 +79,8 @@ class GroupTables:
         row = dict(zip(names, (t for t, _ in tokens), strict=True)) if len(tokens) == len(names) else _by_place(self._columns, tokens)
         return row if _plausible(row) else {}
 
-    def _observed(self, line: Line, row: dict[str, str], ts: int | None) -> Observation:
-        captures: dict[str, Any] = {"group_id": _value(row, "GROUP"), "client_id": _value(row, "CLIENT-ID")}
+    def _observed(self, line: Line, row: dict[str, str]) -> Observation:
+        captures: dict[str, Any] = {"group_id": _value(row, "GROUP") if "GROUP" in row else self._group, "client_id": _value(row, "CLIENT-ID")}
         captures["member_id"] = _value(row, "CONSUMER-ID") or _value(row, "MEMBER")
         captures["group_instance_id"] = _value(row, "GROUP-INSTANCE-ID")
         host = _value(row, "HOST")
@@ -82,7 +94,7 @@ class GroupTables:
                 "offset": int(offset) if offset and offset.lstrip("-").isdigit() else None,
                 "columns": {k: v for k, v in row.items() if k not in _OFFSETS | _MEMBER | {"GROUP"}},
             }
-            return Observation.of(line, "group_offset_described", captures, ts)
+            return Observation.of(line, "group_offset_described", captures)
         if "CONSUMER-ID" in row or "MEMBER" in row:
             assigned = next((row[c] for c in _ASSIGNMENTS if c in row), None)
             epoch = _value(row, "CURRENT-EPOCH") or _value(row, "MEMBER-EPOCH")
@@ -91,7 +103,7 @@ class GroupTables:
                 "member_epoch": int(epoch) if epoch and epoch.lstrip("-").isdigit() else None,
                 "columns": {k: v for k, v in row.items() if k not in _MEMBER | {"GROUP"}},
             }
-            return Observation.of(line, "member_described", captures, ts)
+            return Observation.of(line, "member_described", captures)
         place = _COORDINATOR.fullmatch(row.get("COORDINATOR (ID)", "").strip())
         count, generation = row.get("#MEMBERS", ""), row.get("GROUP-EPOCH", "")
         captures |= {
@@ -103,7 +115,7 @@ class GroupTables:
             "generation": int(generation) if generation.isdigit() else None,
             "columns": {k: v for k, v in row.items() if k in ("TARGET-ASSIGNMENT-EPOCH", "TYPE", "PROTOCOL")},
         }
-        return Observation.of(line, "group_described", captures, ts)
+        return Observation.of(line, "group_described", captures)
 
 
 def is_header(text: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import islice
+from math import ceil
 
 from forensics.records.layout_detection import SAMPLE_BYTES
 from forensics.snapshots.collected import is_collected, read_collected
@@ -20,6 +21,7 @@ from forensics.snapshots.jvm_crash import is_jvm_crash, read_jvm_crash
 from forensics.snapshots.kubernetes import is_kubernetes, read_kubernetes
 from forensics.snapshots.observation import Line, Reader
 from forensics.snapshots.offsets_dump import read_dump
+from forensics.snapshots.output_times import time_in_line
 from forensics.snapshots.properties import is_properties, read_properties
 
 TOPICS, GROUPS, DUMP, STATUS_TOPIC, REST, PROPERTIES, GC_LOG, KUBERNETES, DOCKER, HOST_LOG, COLLECTED, JVM_CRASH, ECS = (
@@ -79,7 +81,9 @@ def kind_of(sample: bytes, *, fitting: int, lines: int) -> str | None:
         return ECS
     if is_host_log(texts, is_whole=len(sample) < SAMPLE_BYTES and len(texts) < _FIRST_LINES):
         return HOST_LOG
-    if fitting * _RARE > lines:
+    # A time above the output of a tool is no record.
+    times = ceil(sum(time_in_line(t) is not None for t in texts) * lines / max(len(texts), 1))
+    if (fitting - times) * _RARE > lines:
         return None
     if any(_TOPIC_LINE.match(t) for t in texts):
         return TOPICS

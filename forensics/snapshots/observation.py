@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from forensics.records.timestamps import Moment
 
 #: A document (JSON, properties) has to be read as a whole; larger ones are not read.
 MAX_DOCUMENT_BYTES = 64 << 20
@@ -38,6 +41,8 @@ class Observation:
         message: text without secrets.
         captures: captures by their names in `fields.toml`.
         ts: time of the fact, microseconds UTC; None if the snapshot does not contain it.
+        moment: its time as printed, perhaps without a zone, instead of `ts`.
+        output: of several outputs in a file, the one that has it, from 0.
     """
 
     line: int
@@ -47,6 +52,8 @@ class Observation:
     message: str
     captures: Mapping[str, Any] = field(default_factory=dict)
     ts: int | None = None
+    moment: Moment | None = None
+    output: int = 0
 
     @classmethod
     def of(cls, line: Line, event: str, captures: Mapping[str, Any], ts: int | None = None, message: str | None = None) -> Observation:

@@ -18,7 +18,7 @@ _NOBODY = {"none", "-1", "N/A", ""}
 _OWN = {"Topic", "TopicId", "PartitionCount", "ReplicationFactor", "Configs", "Partition", "Leader", "Replicas", "Isr"}
 
 
-def read_topic_line(line: Line, ts: int | None) -> Observation | None:
+def read_topic_line(line: Line) -> Observation | None:
     """Return the topic or partition in a line; None for any other line."""
     fields = _fields(line.text)
     topic = fields.get("Topic")
@@ -34,7 +34,7 @@ def read_topic_line(line: Line, ts: int | None) -> Observation | None:
             "config": _configs(fields.get("Configs", "")),
             "columns": {"PartitionCount": fields["PartitionCount"], **others},
         }
-        return Observation.of(line, "topic_described", captures, ts)
+        return Observation.of(line, "topic_described", captures)
     if fields.get("Partition", "").isdigit() and "Leader" in fields and "Replicas" in fields:
         leader = fields["Leader"]
         captures = {
@@ -46,7 +46,7 @@ def read_topic_line(line: Line, ts: int | None) -> Observation | None:
             "isr": brokers(fields["Isr"]) if "Isr" in fields else None,
             "columns": others,
         }
-        return Observation.of(line, "partition_described", captures, ts)
+        return Observation.of(line, "partition_described", captures)
     return None
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from causes import Causes
+from handovers import handover_lines
 from libraries import library_lines
 from posted import posted_lines
 from scoring import Score
@@ -200,6 +201,7 @@ def markdown(tables_of: dict[str, list[Result]], thinned: list[Thinned]) -> str:
         wrong = [(r.recording.name, note) for r in results for note in notes(r)]
         lines += ["", *(f"- {name}: {note}" for name, note in wrong), ""] if wrong else [""]
     lines += thinned_lines(thinned) if thinned else []
+    lines += handover_lines()
     lines += posted_lines()
     lines += library_lines()
     lines += witnessed_lines()

@@ -100,13 +100,19 @@ def score_ledger(recording: Recording, rows: list[Row], clock: Clock) -> Agreeme
     return result
 
 
-def score_commits(recording: Recording, rows: list[Row], owners: dict[str, str]) -> tuple[Agreement, Agreement]:
+def owners(recording: Recording, members: list[Row]) -> dict[str, str]:
+    """Return the consumer of each member id, from rows of `member`."""
+    named = {str(m["member_id"]): owner_of(m["process_id"], recording.consumers) for m in members}
+    return {member: owner for member, owner in named.items() if owner}
+
+
+def score_commits(recording: Recording, rows: list[Row], named: dict[str, str]) -> tuple[Agreement, Agreement]:
     """Rows of `offset_commit` compared with the commits that succeeded by the consumers' own records.
 
     Args:
         recording: the ground truth.
         rows: the commits.
-        owners: consumer by member id.
+        named: consumer by member id.
 
     Returns:
         Precision: did the consumer that a row names commit this offset. Recall: is each commit of a consumer a row that names it.
@@ -118,7 +124,7 @@ def score_commits(recording: Recording, rows: list[Row], owners: dict[str, str])
         if line["name"] == "offsets_committed" and line["success"]
         for p in line["offsets"]
     }
-    found = {(owners[str(r["member_id"])], str(r["partition"]), r["offset"]) for r in rows if str(r["member_id"]) in owners}
+    found = {(named[str(r["member_id"])], str(r["partition"]), r["offset"]) for r in rows if str(r["member_id"]) in named}
     precision, recall = Agreement(), Agreement()
     for commit in sorted(found):
         # A consumer that is frozen or killed may not note an answer, and its records end with the scenario.

@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
-from reasoning import score_commits, score_handovers, score_ledger
+from reasoning import owners, score_commits, score_handovers, score_ledger
 from score import read_all
-from scoring import Clock, owner_of
+from scoring import Clock
 from truth import recordings
 
 ROOT = os.environ.get("FORENSICS_RECORDINGS")
@@ -31,15 +31,9 @@ def rows(recording, tmp_path_factory):
     return read_all(recording, tmp_path_factory.mktemp("case") / "case")
 
 
-def owners(recording, rows):
-    """Return the consumer of each member id."""
-    named = {str(m["member_id"]): owner_of(m["process_id"], recording.consumers) for m in rows("member")}
-    return {member: owner for member, owner in named.items() if owner}
-
-
 def test_commits_belong_to_those_who_made_them(recording, rows):
     commits = rows("offset_commit")
-    precision, recall = score_commits(recording, commits, owners(recording, rows))
+    precision, recall = score_commits(recording, commits, owners(recording, rows("member")))
     assert precision.wrong == []
     assert precision.total > 700 or not any(c["generation"] for c in commits)
     if "kip848" not in recording.name:  # such a group stores no generation with its members

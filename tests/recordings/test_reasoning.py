@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
+from handovers import handover_lines
 from reasoning import readings, score_ledger, score_pauses, score_unowned
 from scoring import Clock
 from truth import Recording
@@ -104,3 +106,8 @@ def test_pauses(recording, clock, start, end, right):
     claimed, found = score_pauses(recording, pause(start, end), clock)
     assert claimed.right == right
     assert found.total == 1
+
+
+def test_the_page_has_the_figures_of_handovers():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    assert "\n".join(handover_lines()) in page

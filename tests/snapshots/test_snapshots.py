@@ -6,11 +6,14 @@ import base64
 import json
 import os
 import struct
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 
-from forensics.records.layout_detection import SAMPLE_BYTES
+from forensics.extract.single_readers import SnapshotReader
+from forensics.records.layout_detection import SAMPLE_BYTES, profile_of
+from forensics.records.layouts import packaged
 from forensics.snapshots.detection import READERS, kind_of, sample_lines
 from forensics.snapshots.observation import Broken, CommitEvent, Observation, Strange, moment_of
 
@@ -152,11 +155,82 @@ def test_states_of_several_groups_in_one_file() -> None:
 
 
 def test_a_time_above_an_answer_is_when_it_was_taken() -> None:
-    items = read("Mon Mar  2 10:00:00 UTC 2026\n" + MEMBERS["2.4 on"], "groups_described")
+    items = observed("Mon Mar  2 10:00:00 UTC 2026\n" + MEMBERS["2.4 on"])
     assert {i.ts for i in items} == {1772445600_000_000}
     assert moment_of("2026-03-02T11:00:00.250+01:00") == 1772445600_250_000
     assert moment_of("Date: Mon, 02 Mar 2026 10:00:00 GMT") == 1772445600_000_000
     assert moment_of("2026-03-02 10:00:00") is None, "a time without a zone tells no moment"
+
+
+def observed(text: str, path: str = "", zone: str = "UTC") -> list[Observation]:
+    """Return what is read of a tool's output, of which a log's layouts may fit some lines."""
+    data = text.encode()
+    profile = profile_of(data, packaged(), b"")
+    assert kind_of(data, fitting=0 if profile.learned else profile.fitting, lines=profile.lines) == "groups_described"
+    return list(SnapshotReader("groups_described", path, zone).observations(BytesIO(data)))
+
+
+#: Forms of a time above an output, each the moment 10:15:30 by the clock of its zone.
+WATCHED = "Every 5.0s: kafka-consumer-groups.sh --bootstrap-server b1:9092 --describe --group app"
+ABOVE = {
+    "date, UTC": ("Tue Mar  5 10:15:30 UTC 2024", 0),
+    "date, another zone": ("Tue Mar  5 10:15:30 CET 2024", 1),
+    "date, 12 hours": ("Tue 05 Mar 2024 10:15:30 AM CET", 1),
+    "date, British": ("Tue  5 Mar 10:15:30 GMT 2024", 0),
+    "date, ambiguous zone": ("Tue Mar  5 10:15:30 IST 2024", 2),
+    "decorated": ("===== 2024-03-05 10:15:30 =====", 2),
+    "decorated, with a zone": ("--- time: 2024-03-05T10:15:30.000+01:00 ---", 1),
+    "brackets": ("[2024-03-05 10:15:30]", 2),
+    "date -Is": ("2024-03-05T10:15:30+00:00", 0),
+    "watch": (f"{WATCHED}  host: Tue Mar  5 10:15:30 2024", 2),
+    "watch, before procps 3.3": (f"{WATCHED}     Tue Mar  5 10:15:30 2024", 2),
+    "watch, shortened": ("Every 2,0s: kafka-consumer-groups --bootstrap-server b1:9092 --describe --gr...  host: Tue Mar  5 10:15:30 2024", 2),
+    "epoch": ("1709633730", 0),
+    "HTTP": ("Date: Tue, 05 Mar 2024 10:15:30 GMT", 0),
+}
+
+
+@pytest.mark.parametrize("form", ABOVE)
+@pytest.mark.parametrize("release", ["0.10.2 to 2.3", "2.4 on"])
+def test_outputs_one_after_another_have_their_own_times(form: str, release: str) -> None:
+    above, hours = ABOVE[form]
+    again = above.replace("10:15:30", "10:15:35").replace("33730", "33735")
+    table = OFFSETS[release]
+    items = observed(f"{above}\n{table}\n{again}\n{table}{table}", zone="+02:00")
+    at = 1709633730_000_000 - hours * 3600_000_000
+    # The third output has no time of its own.
+    assert [i.ts for i in items] == [at, at, at + 5_000_000, at + 5_000_000, None, None]
+    assert [i.output for i in items] == [0, 0, 1, 1, 2, 2]
+    known = release == "2.4 on" or WATCHED in above
+    assert {i.captures.get("group_id") for i in items} == {"app" if known else None}
+
+
+def test_the_name_of_a_file_has_the_time_of_its_first_output() -> None:
+    table = OFFSETS["2.4 on"]
+    for name in (
+        "describe-20240305-101530.txt",
+        "2024-03-05T10:15:30Z.txt",
+        "lag.2024-03-05_10.15.30.out",
+        "a.zip!d/d-1709633730.txt",
+        "20240305101530",
+    ):
+        assert [i.ts for i in observed(table + table, f"20230101-000000/{name}")] == [1709633730_000_000] * 2 + [None] * 2
+    assert observed(table, "describe-20240305-101530.txt", "Europe/Berlin")[0].ts == 1709630130_000_000
+    for name in (
+        "describe-20240305-1015.txt",
+        "describe-20241305-101530.txt",
+        "20240305-101530-to-20240305-101630.txt",
+        "20240305-101530/describe.txt",
+        "12345678901234.txt",
+    ):
+        assert observed(table, name)[0].ts is None
+    assert observed("Tue Mar  5 10:15:35 UTC 2024\n" + table, "describe-20240101-000000.txt")[0].ts == 1709633735_000_000
+
+
+def test_a_command_above_a_table_names_the_group_that_older_tools_do_not_print() -> None:
+    table, command = OFFSETS["0.10.2 to 2.3"], "$ bin/kafka-consumer-groups.sh --bootstrap-server b:9092 --describe "
+    items = observed(command + "--group app\n" + table + command + "--group=pay\n" + table + command + "--all-groups\n" + table)
+    assert [i.captures.get("group_id") for i in items] == ["app", "app", "pay", "pay", None, None]
 
 
 def connect_assignment(leader: str, url: str, tasks: list[int], version: int = 1) -> bytes:

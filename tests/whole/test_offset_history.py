@@ -74,6 +74,17 @@ def _dump(name: str, moved: int | None, start: int) -> str:
     )
 
 
+def _described(minute: int) -> str:
+    """Return an output of kafka-consumer-groups with its time: of two partitions of a group without logs, only the second advances, and it changes hands."""
+    at = datetime.fromtimestamp(T0 / 1000 + 60 * minute, UTC)
+    owner = FIRST if minute < 2 else SECOND
+    rows = "".join(
+        f"slow {' ' * 10} orders {' ' * 8} {n} {' ' * 9} {offset} {' ' * 12} {1000 + 100 * minute} {' ' * 12} {1000 + 100 * minute - offset} {' ' * 12} {member} /10.0.0.1 c\n"
+        for n, offset, member in ((0, 700, f"c-{FIRST}"), (1, 900 + 100 * minute, f"c-{owner}"))
+    )
+    return f"===== {at:%Y-%m-%d %H:%M:%S} =====\n\nGROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST CLIENT-ID\n{rows}"
+
+
 @pytest.fixture(scope="module")
 def case(tmp_path_factory):
     """A case with the consumer of each group, and a dump of each."""
@@ -87,6 +98,7 @@ def case(tmp_path_factory):
         if group == "gap":
             del dump[10:12]  # two commits
         (logs / f"{group}.txt").write_text("".join(dump))
+    (logs / "lags.txt").write_text("".join(_described(minute) for minute in range(4)))
     return forensics.ingest(logs, logs.parent / "case").case
 
 
@@ -116,3 +128,13 @@ def test_a_dump_with_a_gap_gives_bounds(case):
     never = next(s for s in _of(case, "skip_ledger", "gap") if s["generation"] == 3)
     assert (never["records_lo"], never["records_hi"], never["certainty"], never["reason"]) == (0, 6210, "bounded", "missing_commits")  # truly 4210
     assert not [f for f in case.findings if f["rule"] == "offset-reset" and f["group_id"] == "gap" and f["code"] != "no_commit"]
+
+
+def test_outputs_with_times_show_what_stood_still_and_what_changed_hands(case):
+    found = [f for f in case.findings if f["rule"] == "growing-lag"]
+    assert [(f["code"], f["group_id"], f["subject"], f["verdict"]) for f in found] == [("stands_still", "slow", "orders-0", "undecided")]
+    changed = [r for r in case.view("lag_change").to_pylist() if r["owner"] == "changed"]
+    assert [(r["partition"], r["from_ts"].timestamp() * 1000 - T0, r["to_ts"].timestamp() * 1000 - T0) for r in changed] == [
+        ("orders-1", 60_000, 120_000)
+    ]
+    assert "committed nothing past offset 700" in case.report(groups=["slow"]).text(full=True)
