@@ -36,6 +36,7 @@ The packages and modules that turn bytes into a report, in reading order. Each i
     memberships     finds the memberships that were lost, and how
     absences        finds when processes and brokers did not work
     causes          links findings to their causes, and both to incidents
+    examination     decides what could be examined
     case            the case folder: ingest, tables, views, integrity
     offsets_topic   replica placement of `__consumer_offsets`
     report          renders views as text, JSON, Markdown and HTML

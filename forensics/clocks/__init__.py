@@ -10,4 +10,5 @@ view's SQL file declares.
     clock_bound   the view `clock_bound`
     clock_offset  the view `clock_offset`
     offsets       places moments on the reference clock
+    reference     places times of stored rows, for pictures and merged lines
 """

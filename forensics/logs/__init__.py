@@ -19,6 +19,7 @@ A module is named as the view that it computes, and works as those of `forensics
     filtered_log       the view `filtered_log`
     quiet_log          the view `quiet_log`
     shared_log         the view `shared_log`
+    coverage_kinds     lists the codes of `coverage`, and what each means
     coverage           the view `coverage`
     gaps               describes gaps that the order of lines shows
     task_order         finds lines about a task that cannot follow one another

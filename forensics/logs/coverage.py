@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from forensics.logs.complete_logs import complete_client_logs
+from forensics.logs.coverage_kinds import KINDS, kind_of
 from forensics.logs.events import events
 from forensics.logs.missing_processes import missing_coordinators, missing_members
 from forensics.logs.unread_lines import damaged_lines, truncated_lines
@@ -17,30 +18,7 @@ from forensics.relations.missing import first, greatest, least, minus, order, up
 if TYPE_CHECKING:
     from forensics.relations.inputs import Inputs, Row
 
-CODES = frozenset(
-    [
-        "covered",
-        "gap",
-        "missing_lines",
-        "lost",
-        "truncated",
-        "filtered",
-        "unordered",
-        "unreadable",
-        "missing_member",
-        "missing_coordinator",
-        "several_members",
-        "several_brokers",
-        "cut_lines",
-        "damaged",
-        "no_info",
-        "no_client_info",
-        "copy",
-        "many_owners",
-    ]
-)
-#: The `kind` of codes that are not their own.
-_KIND = {"missing_member": "missing_process", "missing_coordinator": "missing_process", "lost": "missing_lines", "no_client_info": "no_info"}
+CODES = frozenset(KINDS)
 _FACTS = [
     "lives",
     "silent_ms",
@@ -111,7 +89,7 @@ def _row(process_id: str, code: str, from_ms: int | None = None, to_ms: int | No
         "process_id": process_id,
         "from_ts": from_ms,
         "to_ts": to_ms,
-        "kind": _KIND.get(code, code),
+        "kind": kind_of(code),
         "note": None,
         "code": code,
         "facts": dict.fromkeys(_FACTS) | facts,

@@ -3,9 +3,8 @@
 The modules, in reading order:
 
     window      parses the selected time range
-    reference   converts times to the reference clock
     model       loads and filters the rows of a case, in the shape of the JSON report
-    examined    summarises the evidence that an answer about split brain is based on
+    examined    phrases what an answer about split brain is based on
     names, resources      name processes and members; list tasks and partitions in a sentence
     document    defines the blocks of a report: content without layout
     proof       selects and orders the lines of a proof

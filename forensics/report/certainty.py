@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from typing import TYPE_CHECKING
 
+from forensics.examination.examined import outermost
+from forensics.logs import coverage_kinds
 from forensics.report import verdict
-from forensics.report.examined import assumed_dates, ended_logs, filtered_logs, logs_of_several, outermost, silences, undated
+from forensics.report.examined import assumed_dates, ended_logs, silences, undated
 from forensics.report.incidents import by_incident, is_reported
 from forensics.report.missing_evidence import at_hosts, end_too_soon, lacks_lines, unread_files, was_loaded
-from forensics.report.resources import and_more, in_words
+from forensics.report.resources import in_words
 from forensics.report.story import RECORDS
-from forensics.wording.formats import SEVERITIES, Clock, count, span
+from forensics.wording.formats import SEVERITIES, Clock, and_more, count, span
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -28,22 +29,6 @@ _IDLE_MS = 10_000
 _LONG_MS, _NIGHT_MS = 10_000, 3_600_000
 #: Reasons for a time without an owner whose start is unknown: there may have been no owner until the next one started.
 _LOST = frozenset({"scheduled_delay", "process_gone", "expired"})
-#: Words for missing evidence, by the kind of a row of `coverage`.
-_MISSING = {
-    "truncated": "log without its beginning",
-    "cut_lines": "log whose lines are cut",
-    "no_client_info": "log without its consumers' joins and assignments",
-    "damaged": "log with damaged lines",
-    "no_info": "log without Kafka's lines about tasks and assignments",
-}
-_SEVERAL = {
-    "truncated": "logs without their beginnings",
-    "cut_lines": "logs whose lines are cut",
-    "no_client_info": "logs without their consumers' joins and assignments",
-    "damaged": "logs with damaged lines",
-    "no_info": "logs without Kafka's lines about tasks and assignments",
-}
-_COORDINATOR = "coordinator of "
 
 
 def how_sure(report: Report) -> str:
@@ -84,30 +69,29 @@ def missing(report: Report, clock: Clock) -> str:
     # The details of a note are in parentheses.
     damaged = [f"{path} ({notes[path].partition(' (')[0]})" for path in outermost(notes)]
     parts = [f"what could not be read of {and_more(damaged, 3)}"] * bool(damaged)
-    if filtered := filtered_logs(report):
+    if filtered := coverage_kinds.processes(report.coverage, "filtered"):
         looks = "looks" if len(filtered) == 1 else "look"
         parts.append(
             f"most lines of {and_more(filtered, 3)}, which {looks} like grep output (send the whole {'file' if len(filtered) == 1 else 'files'})"
         )
-    if unordered := filtered_logs(report, "unordered"):
+    if unordered := coverage_kinds.processes(report.coverage, "unordered"):
         which = "log as its process" if len(unordered) == 1 else "logs as their processes"
         parts.append(f"the order of the lines of {and_more(unordered, 3)} (send the {which} wrote {'it' if len(unordered) == 1 else 'them'})")
     if missing := facts["members_without_log"]:
         parts.append(f"the lines of {count(missing, 'member')}{at_hosts(report.coverage)}")
-    coordinators = [c for c in report.coverage if (c["process_id"] or "").startswith(_COORDINATOR)]
+    coordinators = [c for c in report.coverage if coverage_kinds.is_missing_coordinator(c)]
     for some, what in ((False, "the coordinator's log"), (True, "lines of the coordinator's log")):
         groups = {
-            c["process_id"].removeprefix(_COORDINATOR) + (f" before {clock.second(c['to_ts'], c['to_ts'])}" if was_loaded(c) else "")
+            coverage_kinds.group_of(c) + (f" before {clock.second(c['to_ts'], c['to_ts'])}" if was_loaded(c) else "")
             for c in coordinators
             if lacks_lines(c) is some
         }
         if groups:
             parts.append(f"{what} for {and_more(sorted(groups), 3)}")
-    kinds = Counter(c.get("code") or c["kind"] for c in report.coverage)
-    parts += [count(kinds[kind], word, _SEVERAL.get(kind, "")) for kind, word in _MISSING.items() if kinds[kind]]
-    if shared := logs_of_several(report):
+    parts += [count(number, one, several) for one, several, number in coverage_kinds.missing(report.coverage)]
+    if shared := coverage_kinds.processes(report.coverage, "several_members"):
         parts.append(f"the content of {and_more(shared, 3)}, because the lines of different members cannot be distinguished")
-    if mixed := logs_of_several(report, "brokers"):
+    if mixed := coverage_kinds.processes(report.coverage, "several_brokers"):
         parts.append(f"lines that distinguish the brokers in {and_more(mixed, 3)}")
     ends = ended_logs(report)
     at_end = {id(c) for c in ends}

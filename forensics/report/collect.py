@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from forensics.examination.examined import outermost, unread
 from forensics.inventory.evidence import FORBIDDEN
+from forensics.logs import coverage_kinds
 from forensics.report import loggers
 from forensics.report.collection import deciding
-from forensics.report.examined import ended_logs, missing_members, outermost, unread
+from forensics.report.examined import ended_logs, missing_members, reason
 from forensics.report.missing_evidence import ENDS
-from forensics.report.resources import and_more, in_words
-from forensics.wording.formats import iso
+from forensics.report.resources import in_words
+from forensics.wording.formats import and_more, iso
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -22,11 +24,8 @@ if TYPE_CHECKING:
 _MAX_REQUESTS = 5
 #: The end and the beginning of text that make a name between them part of a longer one.
 _CONTINUED, _CONTINUES = re.compile(r"[\w./-]\Z"), re.compile(r"[\w/-]|\.\w")
-_COORDINATOR, _MEMBER = "coordinator of ", "member "
 #: Beginning of the names of sink tasks' consumers.
 _OF_TASK = "connector-consumer-"
-#: Reasons why nothing was examined that more logs at the same levels would not remove.
-_LEVELS = ("no_group_lines", "no_info", "not_kafka", "no_assignments")
 
 
 def rows(report: Report, undecided: Sequence[Row]) -> list[str]:
@@ -71,13 +70,13 @@ def _copies(report: Report) -> Iterator[str]:
     files = {f["path"]: f["note"] for f in unread(report.case["source_files"])}
     if closed := sorted(path for path, note in files.items() if note == FORBIDDEN):
         yield f"{and_more(closed, 3)}, as a user who may read {'it' if len(closed) == 1 else 'them'} (permission denied)"
-    faulty = files.keys() - set(closed) | {c["process_id"] for c in report.coverage if c["kind"] == "damaged"}
+    faulty = files.keys() - set(closed) | set(coverage_kinds.processes(report.coverage, "damaged"))
     if whole := outermost(faulty):
         yield f"{and_more(whole, 3)} again from {'its' if len(whole) == 1 else 'their'} source: {'this copy is' if len(whole) == 1 else 'these copies are'} damaged"
 
 
 def _coordinators(report: Report) -> Iterator[str]:
-    groups = sorted({c["process_id"].removeprefix(_COORDINATOR) for c in _missing(report, _COORDINATOR)})
+    groups = sorted({coverage_kinds.group_of(c) for c in report.coverage if coverage_kinds.is_missing_coordinator(c)})
     if groups:
         yield f"server.log of the broker that coordinates {and_more(groups, 3)} ({loggers.BROKER[0]} or {loggers.BROKER[1]} at INFO)"
 
@@ -88,7 +87,7 @@ def _members(report: Report) -> Iterator[str]:
     if not found:
         return
     # A static member may be called by its number alone.
-    names = sorted({c["process_id"] if c["process_id"].removeprefix(_MEMBER).isdigit() else c["process_id"].removeprefix(_MEMBER) for c in found})
+    names = sorted({c["process_id"] if name.isdigit() else name for c in found for name in [coverage_kinds.member_of(c)]})
     since = min((c["from_ts"] for c in found if c["from_ts"]), default=None)
     how = f": `kubectl logs POD --since-time={(iso(since) or '')[:19]}Z`, or the file of each host" if since else ""
     yield f"the logs of {and_more(names, 4)}{how}"
@@ -110,7 +109,7 @@ def _of_ended_logs(report: Report) -> Callable[[Row], bool]:
     earliest = min(ended.values(), default=None)
 
     def is_later(c: Row) -> bool:
-        name, _, host = c["process_id"].removeprefix(_MEMBER).partition(" at ")
+        name, _, host = coverage_kinds.member_of(c).partition(" at ")
         since = [first.get(("client", name)), first.get(("host", host)) if host else None, earliest if name.startswith(_OF_TASK) else None]
         return any(at < c["from_ts"] for at in since if at and c["from_ts"])
 
@@ -129,7 +128,8 @@ def _witnesses(report: Report) -> Iterator[str]:
 
 
 def _levels(report: Report) -> Iterator[str]:
-    if report.examined.get("why") in _LEVELS:
+    why = reason(report)
+    if why is not None and why.levels:
         text = f"the same logs with {', '.join(loggers.CLIENT[:2])} and {loggers.WORKER[0]} at INFO (`forensics report --full` prints the settings); "
         yield text + "of other client libraries, the debug log of groups (librdkafka: `debug=cgrp`)"
 
@@ -178,7 +178,3 @@ def _around(text: str, name: str) -> tuple[str, ...]:
 def _parts(missing: str) -> list[str]:
     """Split a list such as `1. a; 2. b`; return a single sentence unchanged."""
     return [part.split(". ", 1)[-1] if part[:1].isdigit() else part for part in missing.split("; ") if part][:1]
-
-
-def _missing(report: Report, what: str) -> list[Row]:
-    return [c for c in report.coverage if c["kind"] == "missing_process" and (c["process_id"] or "").startswith(what)]

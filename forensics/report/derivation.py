@@ -29,10 +29,9 @@ from forensics.inventory.source_options import SourceOptions
 from forensics.inventory.walk import FileFound, mark_of, walk
 from forensics.report import comparison
 from forensics.report.document import Block, Para, Tone
-from forensics.report.resources import and_more
 from forensics.report.verify import GROWN, SAME, Checked
 from forensics.scratch import PrivateFolder
-from forensics.wording.formats import count, shorten
+from forensics.wording.formats import and_more, count, shorten
 
 if TYPE_CHECKING:
     from forensics.case.folder import Case

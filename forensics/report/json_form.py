@@ -40,7 +40,7 @@ def render(report: Report, incident_stories: Iterable[Story] = (), said: Summary
         "case": {**report.case, "filters": report.filters},
         **({"summary": printable_texts(_summary(said))} if said else {}),
         "brief": [printable_texts({k: v for k, v in i.items() if k != "lines"} | stories.get(i["incident_id"], {})) for i in incidents.brief(report)],
-        "examined": report.examined,
+        "examined": {name: value for name, value in report.examined.items() if name != "facts"},
         "coverage": report.coverage,
         "clocks": report.clocks,
         "groups": report.groups,

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
 from forensics.catalogue.patterns import simple_name
+from forensics.clocks.reference import Reference
 from forensics.errors import UsageError
 from forensics.report.document import Column, Document, Para, Table
 from forensics.report.model import pylist, rows_of
-from forensics.report.reference import Reference
 from forensics.report.show import events_dataset, ids_of
 from forensics.report.window import CaseTime, parse_time
 from forensics.wording.formats import NO_TEXT, Clock, count, tolerance, zone_name

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from forensics.report.document import Block, Column, Para, Table
-from forensics.report.examined import UNCUT, is_silence, members_of, undated, unread
-from forensics.report.resources import and_more
-from forensics.wording.formats import Clock, bounded, count, joined, short_member, span
+from forensics.examination.examined import unread
+from forensics.logs import coverage_kinds
+from forensics.report.document import Block, Column, Para, Table, Tone
+from forensics.report.examined import UNCUT, undated
+from forensics.wording.formats import Clock, and_more, bounded, count, joined, short_member, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,15 +29,12 @@ _MEMBERS_IN_WORDS = 3
 _HOSTS_IN_WORDS = 2
 #: Evidence that would settle a pair, by the codes of `split_brain.missing`, and the process whose log has it.
 ENDS = (("end_of_a", "process_a"), ("end_of_b", "process_b"), ("sign_of_b", "process_b"))
-_MEMBER, _COORDINATOR = "member ", "coordinator of "
 #: Words for skipped files, singular and plural.
 _SKIPPED = {
     "binary": ("is binary", "are binary"),
     "empty": ("is empty", "are empty"),
     "no line looks like a log record": ("has no line that looks like a log record", "have no line that looks like a log record"),
 }
-#: Words for the kinds of rows of `coverage`, in the order of the table.
-_GAPS = {"truncated": "no start", "missing_lines": "lines missing", "gap": "silent"}
 
 
 def episodes(report: Report, names: Names, clock: Clock) -> list[Block]:
@@ -168,8 +166,7 @@ def clocks(report: Report, names: Names) -> list[Block]:
 def section(report: Report, names: Names, clock: Clock) -> list[Block]:
     """Describe what was not seen: missing logs, gaps, unread evidence, unrecognised records, assumed time zones."""
     blocks: list[Block] = []
-    for c in [c for c in report.coverage if c["kind"] in ("filtered", "unordered", "damaged")][:_ROWS]:
-        blocks.append(Para(f"{names.process(c['process_id'])}: {c['note']}.", tone="bad"))
+    blocks += _notes(report, names, "", "bad")
     blocks += _missing([c for c in report.coverage if c["kind"] == "missing_process"], clock)
     if ended := end_too_soon(report):
         logs = [names.process(process) for process in ended[:_ROWS]] + [f"{len(ended) - _ROWS} more"] * (len(ended) > _ROWS)
@@ -181,25 +178,21 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
         blocks.append(Para(f"{what}: {f['path']}: {f['note'] or 'no reason recorded'}.", tone="bad"))
     for c in [c for c in report.coverage if c["kind"] == "unreadable" and not not_read][:_ROWS]:
         blocks.append(Para(f"Not read: {c['process_id'] or '?'}: {c['note'] or 'no reason recorded'}.", tone="bad"))
-    for c in [c for c in report.coverage if c["kind"] in ("several_members", "no_info")][:_ROWS]:
-        blocks.append(Para(f"Left out of {names.process(c['process_id'])}: {c['note']}.", tone="bad"))
-    for c in [c for c in report.coverage if c["kind"] == "several_brokers"][:_ROWS]:
-        blocks.append(Para(f"Not distinguished in {names.process(c['process_id'])}: {c['note']}.", tone="warn"))
+    blocks += [*_notes(report, names, "Left out of ", "bad"), *_notes(report, names, "Not distinguished in ", "warn")]
     if cut := [c for c in report.coverage if c["kind"] == "cut_lines"]:
         whose = and_more([names.process(c["process_id"]) for c in cut], _ROWS)
         many = count(sum(c["facts"]["line_count"] for c in cut), "line")
         text = f"The lines of {whose} are truncated: {many} with different messages end at the same length within {'their log' if len(cut) > 1 else 'it'}"
         blocks.append(Para(f"{text} and are not recognised; the text after the cut is lost. {UNCUT}", tone="bad"))
-    blocks += [
-        Para(f"{names.process(c['process_id'])}: {c['note']}.") for c in [c for c in report.coverage if c["kind"] in ("copy", "many_owners")][:_ROWS]
-    ]
-    gaps = [c for c in report.coverage if c["kind"] in _GAPS]
+    blocks += _notes(report, names, "", "")
+    kinds = coverage_kinds.gaps()
+    gaps = [c for c in report.coverage if c["kind"] in kinds]
     if gaps:
-        shown = sorted(gaps, key=lambda c: list(_GAPS).index(c["kind"]))[:_ROWS]
+        shown = sorted(gaps, key=lambda c: kinds.index(c["kind"]))[:_ROWS]
         cells = tuple(
             (
                 names.process(c["process_id"]),
-                _GAPS[c["kind"]],
+                coverage_kinds.of(c).gap,
                 clock.at(c["from_ts"]),
                 "" if c["to_ts"] == c["from_ts"] else clock.at(c["to_ts"]),
                 _length(c),
@@ -215,6 +208,14 @@ def section(report: Report, names: Names, clock: Clock) -> list[Block]:
             blocks.append(Para(f"… and {len(gaps) - len(shown)} more; all: `forensics sql coverage`.", tone="dim"))
     blocks += _reading(report)
     return blocks
+
+
+def _notes(report: Report, names: Names, before: str, severity: Tone) -> Iterator[Block]:
+    """Yield the sentences of the rows of `coverage` that have these words before the process, and limit the answer as much."""
+    kinds = [(c, coverage_kinds.of(c)) for c in report.coverage]
+    rows = [c for c, kind in kinds if kind.note and (kind.before, kind.severity) == (before, severity)]
+    for c in rows[:_ROWS]:
+        yield Para(f"{before}{names.process(c['process_id'])}: {c['note']}.", tone=severity)
 
 
 def unread_files(report: Report) -> list[Row]:
@@ -242,24 +243,24 @@ def was_loaded(c: Row) -> bool:
 def _missing(rows: list[Row], clock: Clock) -> list[Block]:
     """List members and coordinators that others name and whose logs are missing; many members as a table."""
     blocks: list[Block] = []
-    members = [c for c in rows if (c["process_id"] or "").startswith(_MEMBER)]
-    for c in [c for c in rows if not (c["process_id"] or "").startswith(_MEMBER)][:_ROWS]:
+    members = [c for c in rows if coverage_kinds.is_missing_member(c)]
+    for c in [c for c in rows if not coverage_kinds.is_missing_member(c)][:_ROWS]:
         name = c["process_id"] or "a process"
         text = f"No log of {name}: {c['note'] or 'others name it'}."
-        if name.startswith(_COORDINATOR):
+        if coverage_kinds.is_missing_coordinator(c):
             what, verb = ("Lines of the coordinator's log", "are") if lacks_lines(c) else ("The coordinator's log", "is")
-            text = f"{what} for {name.removeprefix(_COORDINATOR)} {verb} missing: {c['note']}."
+            text = f"{what} for {coverage_kinds.group_of(c)} {verb} missing: {c['note']}."
         blocks.append(Para(text, tone="warn"))
     cells = [(*_who(c), (c.get("facts") or {}).get("group_id") or "", clock.at(c["from_ts"]), clock.at(c["to_ts"])) for c in members]
     if len(cells) <= _MEMBERS_IN_WORDS:
-        for (name, host, group, *_), number in zip(cells, map(members_of, members), strict=True):
+        for (name, host, group, *_), number in zip(cells, map(coverage_kinds.members, members), strict=True):
             where = ", ".join([f"at {host}"] * bool(host) + [f"group {group}"] * bool(group))
             who, ids = ("A member named", "appears only in other processes' lines; no log has a line with its id") if number == 1 else (
                 f"{number:,} members named", "appear only in other processes' lines; no log has a line with their ids"
             )  # fmt: skip
             blocks.append(Para(f"{who} {name} {f'({where}) ' if where else ''}{ids}.", tone="warn"))
     else:
-        total = sum(map(members_of, members))
+        total = sum(map(coverage_kinds.members, members))
         blocks.append(Para(f"{total:,} members appear only in other processes' lines; no log has lines with their ids:", tone="warn"))
         columns = (Column("member"), Column("at"), Column("group"), Column("named from", fixed=True), Column("to", fixed=True))
         blocks.append(Table(columns, tuple(cells[:_ROWS])))
@@ -270,19 +271,19 @@ def _missing(rows: list[Row], clock: Clock) -> list[Block]:
 
 def at_hosts(coverage: Iterable[Row]) -> str:
     """Return the hosts of the members without lines, as ` at 10.0.0.1`; empty if there are many, or if they are unknown."""
-    hosts = {_who(c)[1] for c in coverage if c["kind"] == "missing_process" and (c["process_id"] or "").startswith(_MEMBER)}
+    hosts = {_who(c)[1] for c in coverage if coverage_kinds.is_missing_member(c)}
     return f" at {joined(sorted(hosts))}" if 0 < len(hosts) <= _HOSTS_IN_WORDS and all(hosts) else ""
 
 
 def _who(c: Row) -> tuple[str, str]:
     """Return name and host of a member without lines; no host if it is unknown."""
-    name, _, host = c["process_id"].removeprefix(_MEMBER).partition(" at ")
+    name, _, host = coverage_kinds.member_of(c).partition(" at ")
     return short_member(name), host.removeprefix("/")
 
 
 def _length(c: Row) -> str:
     """Return the length of a silence. Missing lines are somewhere between two lines, for at most that long."""
-    if c["to_ts"] == c["from_ts"] or not is_silence(c):
+    if c["to_ts"] == c["from_ts"] or not coverage_kinds.is_silence(c):
         return ""
     return span((c["to_ts"] - c["from_ts"]).total_seconds() * 1000) if c["from_ts"] and c["to_ts"] else "?"
 

@@ -17,11 +17,11 @@ import pyarrow.compute as pc
 
 from forensics.case.integrity import rows_in
 from forensics.case.view_files import views
+from forensics.clocks.reference import Reference
 from forensics.errors import CaseError, UsageError, did_you_mean
-from forensics.report.examined import examine
+from forensics.examination.examined import Selection, decide
 from forensics.report.exceptions import KnownException, find_exceptions
 from forensics.report.incidents import by_incident
-from forensics.report.reference import Reference
 from forensics.report.window import PRINTED, CaseTime, RowTime, parse
 from forensics.wording.formats import SEVERITIES, VERDICTS
 
@@ -391,7 +391,20 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
         incidents=_incidents(incidents, filters.groups, owned, splits, findings),
         incident_gaps=kept("incident_gap"),
         filters={"since": window.since, "until": window.until, "groups": list(filters.groups), "rules": list(filters.rules)},
-        examined=examine(rows, owned, splits, coverage, window, filters.groups, reference),
+        examined=decide(
+            rows,
+            Selection(
+                owned,
+                splits,
+                coverage,
+                generations,
+                [p for p in rows["process"] if touches("process", p)],
+                filters.groups,
+                window.since,
+                window.until,
+            ),
+            reference,
+        ),
     )
 
 

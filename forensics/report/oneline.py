@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report import summary
 from forensics.report.names import Names
-from forensics.report.resources import and_more
-from forensics.wording.formats import printable
+from forensics.wording.formats import and_more, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

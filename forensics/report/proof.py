@@ -11,8 +11,8 @@ from forensics.report.document import Block, Line, Lines
 from forensics.wording.formats import NO_TEXT, shorten, tolerance
 
 if TYPE_CHECKING:
+    from forensics.clocks.reference import Reference
     from forensics.report.model import Row
-    from forensics.report.reference import Reference
     from forensics.wording.formats import Clock
 
 _FOLDED = 3

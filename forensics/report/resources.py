@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from forensics.wording.formats import fold, joined
+from forensics.wording.formats import and_more, fold, joined
 
 if TYPE_CHECKING:
     from forensics.report.model import Row
@@ -50,12 +50,6 @@ def _folded(names: Sequence[str]) -> list[str]:
     for name in names:
         of.setdefault(name.rpartition("-")[0] or name, []).append(name)
     return [word for same in of.values() for word in ([fold(same)] if len(same) > 2 else same)]
-
-
-def and_more(words: Sequence[str], most: int = 6) -> str:
-    """Return `a, b and c`, or, for more than `most` words, `a, b and 4 more`; empty if there are none."""
-    shown = [*words[: most - 1], f"{len(words) - most + 1:,} more"] if len(words) > most else list(words)
-    return joined(shown)
 
 
 def _runs(numbers: Sequence[int]) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from forensics.logs import coverage_kinds
 from forensics.report import certainty, collect, verdict
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
 from forensics.report.examined import (
@@ -23,11 +24,11 @@ from forensics.report.examined import (
 from forensics.report.groups import rebalances
 from forensics.report.incidents import MERGED_CAUSES, ended, in_one
 from forensics.report.model import EARLIEST
-from forensics.report.resources import and_more, in_words
+from forensics.report.resources import in_words
 from forensics.report.story import ROOT, Step, Story, in_time, shortened, stories
 from forensics.report.text import as_text
 from forensics.wording.files import rule_words
-from forensics.wording.formats import Clock, count, joined, short_member, shorten, zone_name
+from forensics.wording.formats import Clock, and_more, count, joined, short_member, shorten, zone_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -278,7 +279,7 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
     if (graver := _graver(report)) and (_is_not_examined(report) or not undecided):
         return f"{graver[0]['severity'].upper()}: {shorten(graver[0]['headline'], _LONGEST_TITLE)}", _TONES[graver[0]["severity"]]
     if _is_not_examined(report):
-        absent = sorted(short_member(c["process_id"].removeprefix("member ")) for c in missing_members(report))
+        absent = sorted(short_member(coverage_kinds.member_of(c)) for c in missing_members(report))
         return f"SPLIT BRAIN NOT EXAMINED{': no log of ' * bool(absent)}{and_more(absent, 3) if absent else ''}", "warn"
     if undecided:
         return f"SPLIT BRAIN UNDECIDED for {count(undecided, 'pair')} of owners", "warn"

@@ -12,8 +12,8 @@ from forensics.report.collect import merged
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
 from forensics.report.examined import basis, ended_logs, lost_logs, not_examined
 from forensics.report.missing_evidence import at_hosts
-from forensics.report.resources import and_more, in_words
-from forensics.wording.formats import Clock, count, fold, joined, span
+from forensics.report.resources import in_words
+from forensics.wording.formats import Clock, and_more, count, fold, joined, span
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
 
+from forensics.clocks.reference import Reference
 from forensics.errors import UsageError
-from forensics.report.reference import Reference
 from forensics.wording.formats import zone_name
 
 _SPAN = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h|d|w)")

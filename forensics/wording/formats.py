@@ -216,6 +216,12 @@ def joined(words: Sequence[str], last: str = "and") -> str:
     return f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else "".join(words)
 
 
+def and_more(words: Sequence[str], most: int = 6) -> str:
+    """Return `a, b and c`, or, for more than `most` words, `a, b and 4 more`; empty if there are none."""
+    shown = [*words[: most - 1], f"{len(words) - most + 1:,} more"] if len(words) > most else list(words)
+    return joined(shown)
+
+
 def fold(items: Sequence[str], limit: int = 12) -> str:
     """Return a compact list of resources: `orders-[0-3,7] b-1`; names beyond `limit` are only counted."""
     groups: dict[str, list[int]] = {}

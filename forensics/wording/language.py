@@ -130,7 +130,7 @@ def shell(text: object) -> str:
 
 
 FILTERS = {
-    "clock": clock, "second": second, "minute": minute, "duration": duration, "seconds": seconds, "seconds_to": seconds_to, "count": count, "times": times, "listed": listed, "words": words_of, "sentence": sentence,
+    "clock": clock, "second": second, "minute": minute, "duration": duration, "seconds": seconds, "seconds_to": seconds_to, "count": count, "times": times, "listed": listed, "and_more": formats.and_more, "words": words_of, "sentence": sentence,
     "upper_first": upper_first, "shorten": formats.shorten, "member": formats.short_member, "ahead_of": ahead_of, "triggers": formats.trigger_count,
     "shell": shell, "folded": folded,
 }  # fmt: skip

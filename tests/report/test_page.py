@@ -23,12 +23,12 @@ from storm import storm
 from test_report import CONTROL, hostile
 
 from forensics.case import view_files
+from forensics.clocks.reference import Reference, ms
 from forensics.report import content, proof, timeline
 from forensics.report.names import Names
 from forensics.report.page import build, cards, case_rows, journal, pack, payload, render, spacetime, spans
 from forensics.report.page.process_style import COLOURS, ProcessStyles
 from forensics.report.page.scene import Scene
-from forensics.report.reference import Reference, ms
 
 
 class Parsed(HTMLParser):

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from made_case import HOSTILE, T0, at, finding, generation, incident, made, owned, rows, share, split
 
 from forensics.catalogue.patterns import load
+from forensics.clocks.reference import Reference
 from forensics.errors import CaseError, UsageError
 from forensics.inventory.evidence import FORBIDDEN
 from forensics.report import collect, content, json_form, localize, loggers, markdown, model, summary, text
@@ -29,7 +30,6 @@ from forensics.report.document import Heading, Lines, Table
 from forensics.report.names import Names
 from forensics.report.page import render
 from forensics.report.proof import Proofs, key_lines
-from forensics.report.reference import Reference
 from forensics.report.window import CaseTime, Window, parse
 from forensics.wording import formats
 

@@ -9,10 +9,10 @@ import pytest
 from crowd import crowd
 from made_case import at, generation, incident, made, owned, rows, split
 
+from forensics.clocks.reference import ms
 from forensics.errors import UsageError
 from forensics.report import text, timeline
 from forensics.report.page.case_rows import CaseRows
-from forensics.report.reference import ms
 
 
 def drawn(width: int = 100, resources: tuple[str, ...] = (), views: dict | None = None, **filters: object) -> list[str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from forensics.clocks.reference import Reference, ms
 from forensics.report.page import causes, lanes, overlaps, rounds, tracks
 from forensics.report.page.scene import Scene
-from forensics.report.reference import Reference, ms
 from forensics.wording.formats import count
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from forensics.clocks.reference import ms
 from forensics.report import anchors
 from forensics.report.findings import repeats, when
 from forensics.report.incidents import Effect, began, by_incident, causes, effects, is_among_findings
 from forensics.report.page import spacetime
 from forensics.report.page.drawing import swatch
 from forensics.report.proof import Proofs, displayed_role, key_lines
-from forensics.report.reference import ms
 from forensics.wording.formats import SEVERITIES, shorten
 
 if TYPE_CHECKING:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from forensics.clocks.reference import ms
 from forensics.report import anchors
 from forensics.report.page.scene import Mark, Trouble
-from forensics.report.reference import ms
 from forensics.wording.formats import SEVERITIES, shorten, span
 
 if TYPE_CHECKING:
+    from forensics.clocks.reference import Reference
     from forensics.report.model import Report, Row
     from forensics.report.names import Names
     from forensics.report.page.case_rows import CaseRows
     from forensics.report.page.process_style import ProcessStyles
-    from forensics.report.reference import Reference
 
 #: Short names of causes.
 _SHORT = {

@@ -13,11 +13,11 @@ from forensics.wording.formats import bounded, count, shorten, span
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+    from forensics.clocks.reference import Reference
     from forensics.report.model import Report, Row
     from forensics.report.names import Names
     from forensics.report.page.process_style import ProcessStyles
     from forensics.report.page.scene import Scene
-    from forensics.report.reference import Reference
 
 _WIDTH, _GUTTER, _RIGHT, _ROW = 760.0, 170.0, 120.0, 20.0
 _MAX_ROWS = 14

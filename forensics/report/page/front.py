@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from forensics.clocks.reference import ms
 from forensics.report import anchors, summary
 from forensics.report.incidents import began, ended
 from forensics.report.page import causes
-from forensics.report.reference import ms
 from forensics.report.story import ROOT
 from forensics.wording.formats import shorten
 

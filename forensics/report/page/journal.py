@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from forensics.clocks.reference import ms
 from forensics.report.merged import head
-from forensics.report.reference import ms
 from forensics.wording.formats import NO_TEXT, printable, shorten, tolerance
 
 if TYPE_CHECKING:
+    from forensics.clocks.reference import Reference
     from forensics.report.model import Row
     from forensics.report.page.process_style import ProcessStyles
-    from forensics.report.reference import Reference
 
 #: Maximum number of characters of a line; `forensics show` prints whole lines.
 _LONGEST = 600

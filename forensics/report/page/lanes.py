@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
+from forensics.clocks.reference import ms
 from forensics.report.page.scene import Bar
 from forensics.report.page.scene import Row as Drawn
-from forensics.report.reference import ms
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from forensics.clocks.reference import ms
 from forensics.report import anchors
 from forensics.report.page.lanes import key_of
 from forensics.report.page.scene import Bar, Overlap, Span
-from forensics.report.reference import ms
 from forensics.wording.formats import span
 
 if TYPE_CHECKING:

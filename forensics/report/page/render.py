@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from forensics.clocks.reference import Reference
 from forensics.report import anchors, content, groups, missing_evidence, summary, verdict
 from forensics.report.names import Names
 from forensics.report.page import build, cards, case_rows, charts, drawing, figures, front, journal, pack, payload, policy, still
 from forensics.report.page.process_style import ProcessStyles
 from forensics.report.proof import Proofs
-from forensics.report.reference import Reference
 from forensics.wording.formats import printable, printable_lines
 
 if TYPE_CHECKING:

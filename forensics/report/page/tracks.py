@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from forensics.clocks.reference import Reference, ms
 from forensics.report.page.scene import Round, State, Track
-from forensics.report.reference import Reference, ms
 from forensics.wording.formats import span
 
 if TYPE_CHECKING:

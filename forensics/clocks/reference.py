@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from forensics.report.model import Row
+    from forensics.relations.inputs import Row
 
 
 class Moment(NamedTuple):
