@@ -483,12 +483,12 @@ class Case:
             UsageError: the case has no such time or group, or there is no such rule or time zone.
             CaseError: the case is damaged, or a view cannot be computed.
         """
-        from forensics.report import model
+        from forensics.report import reading, selection
 
         check_rules(rules)
         zone = _zone(tz)
         folder = self._stored if self.needs_no_views else self.folder
-        found = model.read(folder, model.Filters(since, until, tuple(groups), tuple(rules), zone))
+        found = reading.read(folder, selection.Filters(since, until, tuple(groups), tuple(rules), zone))
         return Report(folder, replace(found, zone=zone))
 
 

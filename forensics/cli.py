@@ -410,9 +410,12 @@ def report(
         _write(reported, form, output, full=full or bool(rule), all_lines=proof is ProofLines.all, pager=not no_pager)
     if logs:
         say(f"The case is in {location(case)}.")
-    if reported.model.failed(fail_on):
+    from forensics.report import exit_codes
+    from forensics.report.examined import nothing_examined
+
+    if exit_codes.is_reached(reported.model, fail_on):
         raise typer.Exit(1)
-    if fail_on is not FailOn.never and reported.model.nothing_examined():
+    if fail_on is not FailOn.never and nothing_examined(reported.model):
         say("Split brain could not be examined; the report says why. With --fail-on, this counts as evidence that could not be read.")
         raise typer.Exit(3)
     if fail_on is FailOn.incomplete and (limits := reported.limits):

@@ -21,7 +21,7 @@ import make_notebook
 from forensics.case.ingestion import ingest
 from forensics.case.views import build
 from forensics.engines import engine
-from forensics.report import content, localize, model, text
+from forensics.report import content, localize, reading, selection, text
 from forensics.report.names import Names
 from forensics.wording.formats import iso
 
@@ -62,7 +62,7 @@ def case_of(name: str, folder: Path) -> Case:
 
 def rows_of(case: Case) -> dict[str, list[dict[str, Any]]]:
     """Return the expected results of a case: rows of each view in `COLUMNS`, in a stable order."""
-    report = model.read(case, model.Filters())
+    report = reading.read(case, selection.Filters())
     found = {
         "generation": [g for group in report.groups for g in group["generations"]],
         "split_brain": report.split_brain,
@@ -74,7 +74,7 @@ def rows_of(case: Case) -> dict[str, list[dict[str, Any]]]:
 
 def excerpt(case: Case) -> str:
     """Return the report's first screen."""
-    report = model.read(case, model.Filters())
+    report = reading.read(case, selection.Filters())
     worded = localize.for_reader(case, report, UTC, Names(report).processes)
     return text.as_text(content.first_screen(worded), 110).strip()
 

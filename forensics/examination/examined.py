@@ -142,7 +142,7 @@ def decide(rows: Mapping[str, list[Row]], selected: Selection, reference: Refere
     found = {
         "examined": bool(owned) and why is None,
         "why": why,
-        "resources": dict(Counter(kind for kind, _, _ in {(o["resource_kind"], o.get("group_id"), o["resource"]) for o in owned})),
+        "resources": dict(Counter(kind for kind, _, _ in sorted({(o["resource_kind"], o.get("group_id") or "", o["resource"]) for o in owned}))),
         "groups": len({o.get("group_id") for o in owned}),
         "owners": len(owners),
         "members_without_log": sum(coverage_kinds.members(c) for c in coverage if coverage_kinds.is_missing_member(c)),

@@ -3,7 +3,14 @@
 The modules, in reading order:
 
     window      parses the selected time range
-    model       loads and filters the rows of a case, in the shape of the JSON report
+    model       holds the rows of a report, in the shape of the JSON report
+    row_times   lists the views that a report reads, and when their rows were
+    stored_rows     reads rows that a case stores
+    selection   chooses the rows of a reader's groups and time
+    assembly    assembles rows to a report
+    single_lines    finds what single lines show if no finding does
+    reading     reads a case into a report
+    exit_codes  decides what a report means for the exit code
     examined    phrases what an answer about split brain is based on
     names, resources      name processes and members; list tasks and partitions in a sentence
     document    defines the blocks of a report: content without layout

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from forensics.errors import UsageError, did_you_mean
 from forensics.report import findings, groups, missing_evidence, summary, verdict
 from forensics.report.document import Column, Document, Heading, Para, Table
-from forensics.report.model import VIEWS
 from forensics.report.names import Names
 from forensics.report.proof import Proofs
+from forensics.report.row_times import VIEWS
 from forensics.report.window import Window
 from forensics.wording.formats import Clock, count, joined
 

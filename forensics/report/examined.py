@@ -23,6 +23,12 @@ EXPECTED = (
 )
 
 
+def nothing_examined(report: Report) -> bool:
+    """Return True if an answer about split brain is requested and no ownership is known."""
+    rules = report.filters["rules"]
+    return not report.examined["examined"] and (not rules or any(rule.startswith("split-brain-") for rule in rules))
+
+
 def missing_members(report: Report) -> list[Row]:
     """Return the rows of `coverage` of members that appear only in other logs."""
     return [c for c in report.coverage if coverage_kinds.is_missing_member(c)]

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
+from forensics.report.examined import nothing_examined
 from forensics.report.incidents import began, by_incident, causes, effects, is_among_findings, outcome, walk
 from forensics.report.verdict import SPLIT_BRAIN_RULES
 from forensics.wording.formats import SEVERITIES, Clock, count, shorten, span
@@ -58,7 +59,7 @@ def section(report: Report, clock: Clock, proofs: Proofs, *, everything: bool) -
             blocks += _rule(list(same), caused, clock, proofs, everything=everything)
     if blocks or report.findings:
         return blocks
-    if not report.nothing_examined():
+    if not nothing_examined(report):
         return [Para("None.", tone="good")]
     one_log = report.examined["why"] == "one_log"
     return [Para("None in this log." if one_log else "None: the lines that most rules need are not in these logs.")]

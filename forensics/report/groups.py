@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from forensics.report import anchors
 from forensics.report.document import Block, Column, Para, Table
-from forensics.report.model import GENERATION_BEGAN, GENERATION_BEGUN_BY
+from forensics.report.row_times import GENERATION_BEGAN, GENERATION_BEGUN_BY
 from forensics.wording.formats import Clock, and_more, count, fold, joined, span, trigger_count
 
 if TYPE_CHECKING:

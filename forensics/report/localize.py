@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from forensics.case.materialise import rule_facts
-from forensics.report.model import rows_of
+from forensics.report.stored_rows import rows_of
 from forensics.wording import sentences
 from forensics.wording.files import view_words
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import tzinfo
 
-    from forensics.report.model import CaseLike, Report, Row
+    from forensics.report.model import Report, Row
+    from forensics.report.stored_rows import CaseLike
 
 
 def for_reader(case: CaseLike, report: Report, zone: tzinfo, names: Mapping[str, str]) -> Report:

@@ -11,13 +11,14 @@ from forensics.catalogue.patterns import simple_name
 from forensics.clocks.reference import Reference
 from forensics.errors import UsageError
 from forensics.report.document import Column, Document, Para, Table
-from forensics.report.model import pylist, rows_of
 from forensics.report.show import events_dataset, ids_of
+from forensics.report.stored_rows import pylist, rows_of
 from forensics.report.window import CaseTime, parse_time
 from forensics.wording.formats import NO_TEXT, Clock, count, tolerance, zone_name
 
 if TYPE_CHECKING:
-    from forensics.report.model import CaseLike, Row
+    from forensics.report.model import Row
+    from forensics.report.stored_rows import CaseLike
 
 _GENERATION = re.compile(r"(?P<group>.+):(?P<generation>\d+)")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}.*|\d{1,2}:\d{2}.*")

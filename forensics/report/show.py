@@ -29,7 +29,8 @@ from forensics.wording.formats import count, iso
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-    from forensics.report.model import CaseLike, Row
+    from forensics.report.model import Row
+    from forensics.report.stored_rows import CaseLike
 
 #: Maximum number of bytes shown of a line; a record may be a megabyte.
 _LONGEST = 4_000
@@ -155,7 +156,7 @@ def _events(case: CaseLike, column: str, ids: Iterable[str]) -> list[Row]:
 
 
 def _pylist(dataset: ds.Dataset, condition: Any) -> list[Row]:  # noqa: ANN401 (an Arrow expression)
-    from forensics.report.model import pylist
+    from forensics.report.stored_rows import pylist
 
     return pylist(dataset.to_table(columns=list(_EVENT_COLUMNS), filter=condition))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from forensics.logs import coverage_kinds
 from forensics.report import certainty, collect, verdict
+from forensics.report.assembly import EARLIEST
 from forensics.report.document import Block, Column, Heading, Para, Table, Tone
 from forensics.report.examined import (
     EXPECTED,
@@ -23,7 +24,6 @@ from forensics.report.examined import (
 )
 from forensics.report.groups import rebalances
 from forensics.report.incidents import MERGED_CAUSES, ended, in_one
-from forensics.report.model import EARLIEST
 from forensics.report.resources import in_words
 from forensics.report.story import ROOT, Step, Story, in_time, shortened, stories
 from forensics.report.text import as_text

@@ -11,7 +11,8 @@ from datetime import datetime
 from itertools import count
 from typing import Any, TextIO
 
-from forensics.report.model import VIEWS, Report
+from forensics.report.model import Report
+from forensics.report.row_times import VIEWS
 from forensics.wording.formats import printable, printable_lines
 
 Row = Mapping[str, Any]

@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TextIO
 
 from forensics.case.integrity import rows_in
-from forensics.report.model import CaseLike, Report, pylist
+from forensics.report.model import Report
+from forensics.report.stored_rows import CaseLike, pylist
 from forensics.wording.formats import printable_lines
 
 Row = Mapping[str, Any]

@@ -6,10 +6,10 @@
 -- Public: yes
 -- That no pair of owners was found is an all-clear only within these limits, and none if `examined` is false.
 CREATE OR REPLACE TEMPORARY VIEW examined (
-  examined            BOOLEAN COMMENT 'An owner of at least one resource is known, and the case has logs of two members of a group, or the coordinator''s log
-    shows that the group had only one member',
-  code                STRING COMMENT 'Why nothing was examined: no_files, no_records, not_kafka, no_group_lines, no_coordinator, cut_lines, brokers_only,
-    filtered, several_members, no_info, no_assignments, nothing_assigned, share_groups, no_signs or one_log; NULL: something was',
+  examined            BOOLEAN COMMENT 'An owner of at least one resource is known, and the case has logs of two members of a group, or the
+    coordinator''s log shows that the group had only one member',
+  code                STRING COMMENT 'Why nothing was examined: no_files, no_records, not_kafka, no_group_lines, no_coordinator, cut_lines,
+    brokers_only, filtered, several_members, no_info, no_assignments, nothing_assigned, share_groups, no_signs or one_log; NULL: something was',
   note                STRING COMMENT 'The same in words; NULL: something was examined',
   tasks               BIGINT COMMENT 'Number of tasks with a known owner',
   connectors          BIGINT COMMENT 'Number of connectors with a known owner',
@@ -31,8 +31,8 @@ CREATE OR REPLACE TEMPORARY VIEW examined (
   groups_not_counted  ARRAY<STRING> COMMENT 'Groups of which the logs do not show how many members they had',
   groups_not_examined ARRAY<STRING> COMMENT 'Groups that the logs name, without a known owner of anything',
   facts               STRUCT<read_paths: ARRAY<STRING>, file_notes: ARRAY<STRING>, is_forbidden: BOOLEAN, selected_groups: ARRAY<STRING>,
-    owner_groups: ARRAY<STRING>, shared_logs: ARRAY<STRING>, absent: ARRAY<STRING>, absent_count: BIGINT, has_more_members: BOOLEAN,
-    alone_from: BIGINT, alone_to: BIGINT>
+    owner_groups: ARRAY<STRING>, shared_logs: ARRAY<STRING>, absent: ARRAY<STRING>, absent_count: BIGINT,
+    has_more_members: BOOLEAN, alone_from: BIGINT, alone_to: BIGINT>
     COMMENT 'Facts of the reason: files and why they were not read, groups, logs of several members, and members without a log; NULL: something was
     examined'
 )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from forensics.examination.examined import CODES, REASONS
-from forensics.report import model
+from forensics.report import reading, selection, stored_rows
 from forensics.wording.files import view_words
 
 CASE = "split-brain-frozen-worker-3.9.1"
@@ -15,8 +15,8 @@ CASE = "split-brain-frozen-worker-3.9.1"
 @pytest.mark.engine
 def test_the_view_has_what_a_report_of_the_whole_case_says(sample_case) -> None:
     case = sample_case(CASE)
-    (row,) = model.rows_of("examined", case.view_path("examined"))
-    report = model.read(case, model.Filters())
+    (row,) = stored_rows.rows_of("examined", case.view_path("examined"))
+    report = reading.read(case, selection.Filters())
     alike = report.examined.keys() & row.keys()
     assert alike >= {"examined", "groups", "owners", "from_ts", "to_ts", "gap_ms", "groups_not_examined", "facts"}
     assert {name: row[name] for name in alike} == {name: report.examined[name] for name in alike}

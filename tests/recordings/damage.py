@@ -23,7 +23,7 @@ from forensics.case import views
 from forensics.case.folder import open_case
 from forensics.case.ingestion import ingest
 from forensics.engines import engine
-from forensics.report import model, verdict
+from forensics.report import reading, selection, verdict
 
 Row = dict[str, Any]
 VIEWS = ("split_brain", "ownership", "unowned", "finding", "incident", "coverage")
@@ -103,7 +103,7 @@ def rows(case: Path) -> dict[str, list[Row]]:
 
 def title(case: Path) -> str:
     """Return what the report says about split brain."""
-    return verdict.title(model.read(open_case(case), model.Filters()))[0]
+    return verdict.title(reading.read(open_case(case), selection.Filters()))[0]
 
 
 def contradictions(whole: dict[str, list[Row]], part: dict[str, list[Row]], said: str) -> Iterator[str]:

@@ -25,7 +25,23 @@ from forensics.catalogue.patterns import load
 from forensics.clocks.reference import Reference
 from forensics.errors import CaseError, UsageError
 from forensics.inventory.evidence import FORBIDDEN
-from forensics.report import collect, content, json_form, localize, loggers, markdown, model, summary, text
+from forensics.report import (
+    collect,
+    content,
+    examined,
+    exit_codes,
+    json_form,
+    localize,
+    loggers,
+    markdown,
+    model,
+    reading,
+    row_times,
+    selection,
+    stored_rows,
+    summary,
+    text,
+)
 from forensics.report.document import Heading, Lines, Table
 from forensics.report.names import Names
 from forensics.report.page import render
@@ -617,7 +633,7 @@ def test_islands_of_clocks_are_said() -> None:
 
 
 def test_an_empty_case_has_a_report() -> None:
-    empty = {name: [] for name in model.VIEWS}
+    empty = {name: [] for name in row_times.VIEWS}
     written = as_text(views=empty)
     assert "NOT EXAMINED" in written
     assert markdown.render(content.compose(made(empty)))
@@ -828,7 +844,7 @@ def test_a_worker_is_called_by_the_address_in_its_member_id(member_id: str, name
 def test_the_log_of_one_member_is_no_all_clear_for_its_group() -> None:
     views = one_worker()
     assert "Split brain: NOT EXAMINED, because only one member has a log" in flat(as_text(views=views))
-    assert made(views).nothing_examined()
+    assert examined.nothing_examined(made(views))
     # Pairs inside the one log, which it refutes itself, are no look at the others.
     alone = views | {"split_brain": [r | {"verdict": "refuted", "process_b": r["process_a"], "certain_ms": 0} for r in rows()["split_brain"]]}
     assert "Split brain: NOT EXAMINED, because only one member has a log" in flat(as_text(views=alone))
@@ -1094,7 +1110,7 @@ def test_rows_without_a_time_or_group_stay() -> None:
 )
 def test_fail_on(found: list, proved: bool, any_: bool) -> None:
     report = made(rows() | {"finding": found})
-    assert (report.failed("proved"), report.failed("any"), report.failed("never")) == (proved, any_, False)
+    assert tuple(exit_codes.is_reached(report, fail_on) for fail_on in ("proved", "any", "never")) == (proved, any_, False)
 
 
 # --- JSON
@@ -1367,7 +1383,7 @@ def test_a_zone_is_told_with_its_offset(zone: tzinfo, said: str) -> None:
 @pytest.mark.parametrize("name", ["split-brain-frozen-worker-3.9.1", "session-timeouts-consumers-3.9.1"])
 def test_sentences_told_again_are_those_of_the_case_with_other_times(name: str, sample_case) -> None:
     case = sample_case(name)
-    report = model.read(case, model.Filters())
+    report = reading.read(case, selection.Filters())
     same = localize.for_reader(case, report, ZoneInfo("Etc/UTC"), {})
     # A case does not store what a finding says of the damage.
     findings = [{name: text for name, text in f.items() if name != "impact"} for f in same.findings]
@@ -1386,5 +1402,5 @@ def test_the_rows_of_another_view_are_refused(tmp_path) -> None:
     """As in a case whose folders somebody has swapped."""
     pq.write_table(pa.table({"process_id": ["w1"], "lo_ms": [0], "hi_ms": [0], "stepped": [False]}), tmp_path / "part-0.parquet")
     with pytest.raises(CaseError, match="cannot be read") as error:
-        model.rows_of("incident", tmp_path)
+        stored_rows.rows_of("incident", tmp_path)
     assert error.value.why == "its file has the columns of something else"

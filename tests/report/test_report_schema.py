@@ -13,7 +13,7 @@ import made_case
 import pytest
 from places import TESTS
 
-from forensics.report import json_form, model
+from forensics.report import json_form, reading, selection
 
 SCHEMAS = TESTS / "schemas"
 #: The first schema that had an `$id`, and the one that was printed before there were any.
@@ -129,6 +129,6 @@ def test_a_made_report_keeps_to_every_schema_there_was(schema: Schema) -> None:
 @pytest.mark.engine
 @pytest.mark.parametrize("name", ["split-brain-frozen-worker-3.9.1", "session-timeouts-consumers-3.9.1"])
 def test_a_report_of_a_sample_keeps_to_every_schema_there_was(name: str, sample_case) -> None:
-    told = json.loads(json_form.render(model.read(sample_case(name), model.Filters())))
+    told = json.loads(json_form.render(reading.read(sample_case(name), selection.Filters())))
     for schema in (BEFORE, FIRST, NOW, strict(NOW)):
         jsonschema.Draft202012Validator(schema).validate(told)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from made_case import T0, written
 
-from forensics.report import model
+from forensics.report import reading, selection
 from forensics.share import perfetto, sqlite, timesketch
 
 
@@ -25,12 +25,12 @@ def case(tmp_path):
 
 def trace_of(case) -> list[dict]:
     out = io.StringIO()
-    perfetto.write(model.read(case, model.Filters()), out)
+    perfetto.write(reading.read(case, selection.Filters()), out)
     return json.loads(out.getvalue())["traceEvents"]
 
 
 def test_every_owner_has_a_track_and_every_overlap_is_drawn(case):
-    report, events = model.read(case, model.Filters()), trace_of(case)
+    report, events = reading.read(case, selection.Filters()), trace_of(case)
     tracks = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
     drawn = {(e["args"]["ownership_id"], tracks[e["tid"]]) for e in events if e.get("cat") == "possible"}
     assert {i for i, _ in drawn} == {o["ownership_id"] for o in report.ownership}
@@ -59,7 +59,7 @@ def test_slices_of_a_track_lie_inside_each_other_or_apart(case):
 
 
 def test_timesketch_gets_lines_with_the_fields_that_it_needs(case):
-    out, report = io.StringIO(), model.read(case, model.Filters())
+    out, report = io.StringIO(), reading.read(case, selection.Filters())
     number = timesketch.write(case, report, out)
     lines = [json.loads(line) for line in out.getvalue().splitlines()]
     assert len(lines) == number

@@ -11,7 +11,7 @@ from some_views import with_views
 from typer.testing import CliRunner
 
 from forensics.cli import app
-from forensics.report import model
+from forensics.report import row_times
 
 pytestmark = pytest.mark.engine
 SAMPLE = SAMPLES / "split-brain-frozen-worker-3.9.1"
@@ -51,7 +51,7 @@ def case(tmp_path_factory):
         'bootstrap.servers=b:9092\nsecurity.protocol=SASL_SSL\nsasl.jaas.config=x password="geheim";\ngroup.id=app\n'
     )
     summary = ingest([SAMPLE / "logs", SAMPLE / "witness", folder], tmp_path_factory.mktemp("case") / "case", jobs=2)
-    views = (*model.VIEWS, "topic_partition", "group_snapshot", "config_value")
+    views = (*row_times.VIEWS, "topic_partition", "group_snapshot", "config_value")
     return with_views(summary.case, engine(jobs=2), views, rules=["stale-status"])
 
 

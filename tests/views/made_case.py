@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forensics.report import model
+from forensics.report import assembly, model, selection
 
 if TYPE_CHECKING:
     from forensics.case.folder import Case
@@ -363,8 +363,8 @@ LINES = {
 
 def made(views: dict[str, list[dict[str, Any]]] | None = None, **filters: Any) -> model.Report:
     """The report of the rows."""
-    return model.assemble(
-        {"tool_version": "0.1.0"}, views or rows(), model.Filters(**filters), lambda ids: {i: dict(LINES[i]) for i in ids if i in LINES}
+    return assembly.assemble(
+        {"tool_version": "0.1.0"}, views or rows(), selection.Filters(**filters), lambda ids: {i: dict(LINES[i]) for i in ids if i in LINES}
     )
 
 

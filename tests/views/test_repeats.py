@@ -10,7 +10,7 @@ import pytest
 import three_months
 from written_logs import case_of
 
-from forensics.report import content, model, text
+from forensics.report import content, reading, selection, text
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
@@ -54,7 +54,7 @@ def test_every_occurrence_has_its_finding_and_its_lines(told) -> None:
 def test_the_brief_counts_for_an_incident_what_belongs_to_it(told) -> None:
     case, _ = told
     of = Counter((o["incident_id"], o["rule"]) for o in rows(case, "occurrence") if o["incident_id"])
-    found = model.read(case, model.Filters())
+    found = reading.read(case, selection.Filters())
     told_of = text.as_text(content.first_screen(found), 2000)
     said = [int(n.replace(",", "")) for n in re.findall(r"\(([0-9,]+) tim", told_of)]
     assert all(n <= max(of.values()) for n in said)
@@ -62,4 +62,4 @@ def test_the_brief_counts_for_an_incident_what_belongs_to_it(told) -> None:
 
 def test_the_report_of_three_months_stays_readable(told) -> None:
     case, _ = told
-    assert len(text.as_text(content.compose(model.read(case, model.Filters())), 110).splitlines()) < 700
+    assert len(text.as_text(content.compose(reading.read(case, selection.Filters())), 110).splitlines()) < 700

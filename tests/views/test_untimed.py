@@ -14,7 +14,7 @@ from untimed_logs import FIRST, GROUP, SECOND, consumer_0_9, without_times
 from written_logs import case_of
 
 from forensics.cli import app
-from forensics.report import content, model, text
+from forensics.report import content, reading, selection, text
 
 pytestmark = pytest.mark.engine
 
@@ -87,7 +87,7 @@ def test_nothing_is_proved_of_times_that_are_not_there(case) -> None:
 
 
 def test_the_report_of_logs_without_times_can_be_read(case) -> None:
-    written = text.as_text(content.compose(model.read(case, model.Filters())), 120)
+    written = text.as_text(content.compose(reading.read(case, selection.Filters())), 120)
     written_in_one = " ".join(written.split())
     assert "These lines do not show how long the rebalances took" in written_in_one
     assert "has both date and time" in written_in_one

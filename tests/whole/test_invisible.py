@@ -25,7 +25,7 @@ from forensics.agents.pages import framed
 from forensics.catalogue.patterns import load
 from forensics.console import say
 from forensics.errors import UsageError
-from forensics.report import explain, markdown, model, query, text
+from forensics.report import explain, markdown, query, reading, selection, text
 from forensics.report.page import case_rows, render
 from forensics.share import perfetto, sqlite, timesketch
 from forensics.wording.formats import printable, printable_lines
@@ -101,9 +101,9 @@ OUTPUTS: dict[str, Callable[[forensics.Case], str]] = {
     "table": lambda case: exported(query.print_table, query.stored(case.folder, query.saved("ownership"), [])),
     "CSV": lambda case: exported(query.print_csv, query.stored(case.folder, query.saved("finding"), [])),
     "JSON of rows": lambda case: exported(query.print_json, query.stored(case.folder, query.saved("finding"), [])),
-    "Perfetto": lambda case: decoded(json.loads(exported(perfetto.write, model.read(case.folder, model.Filters())))),
+    "Perfetto": lambda case: decoded(json.loads(exported(perfetto.write, reading.read(case.folder, selection.Filters())))),
     "SQLite": in_sqlite,
-    "Timesketch": lambda case: exported(timesketch.write, case.folder, model.read(case.folder, model.Filters())),
+    "Timesketch": lambda case: exported(timesketch.write, case.folder, reading.read(case.folder, selection.Filters())),
 }  # fmt: skip
 
 

@@ -64,9 +64,9 @@ def test_nothing_begins_before_what_it_is_an_effect_of(name: str, sample_case) -
 
 @pytest.mark.engine
 def test_skewed_clocks_are_measured(sample_case) -> None:
-    from forensics.report import model
+    from forensics.report import reading, selection
 
-    rows = model.read(sample_case("rolling-bounce-skewed-clocks-3.9.1"), model.Filters()).clocks
+    rows = reading.read(sample_case("rolling-bounce-skewed-clocks-3.9.1"), selection.Filters()).clocks
     of = {c["process_id"].split("/")[0]: c for c in rows if c["reference_process_id"].startswith("broker")}
     for worker, ahead in (("w1", 0), ("w2", 41_000), ("w3", -23_000)):
         assert of[worker]["lo_ms"] - 5 <= ahead <= of[worker]["hi_ms"] + 5

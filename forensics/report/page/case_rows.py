@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forensics.case.integrity import rows_in
-from forensics.report.model import pylist
+from forensics.report.stored_rows import pylist
 
 if TYPE_CHECKING:
-    from forensics.report.model import CaseLike, Report, Row
+    from forensics.report.model import Report, Row
+    from forensics.report.stored_rows import CaseLike
 
 #: Maximum number of lines in a page; if the case has more, those of proofs and the lines near them.
 MAX_LINES = 12_000

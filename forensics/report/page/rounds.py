@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from forensics.clocks.reference import Moment, Reference
 from forensics.report import anchors
 from forensics.report.groups import trigger
-from forensics.report.model import BY_COORDINATOR, GENERATION_BEGAN, GENERATION_BEGUN_BY
 from forensics.report.page.scene import Round
+from forensics.report.row_times import BY_COORDINATOR, GENERATION_BEGAN, GENERATION_BEGUN_BY
 
 if TYPE_CHECKING:
     from forensics.report.model import Report, Row
