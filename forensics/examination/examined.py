@@ -93,7 +93,10 @@ def rows(inputs: Inputs) -> list[Row]:
         "ownership": inputs.rows("ownership", ["process_id", "group_id", "resource_kind", "resource"]),
         "split_brain": inputs.rows("split_brain", ["verdict"]),
         "member": inputs.rows("member", ["process_id", "group_id"]),
-        **{name: inputs.rows(name) for name in ("generation", "member_generation", "source_file", "finding")},
+        "generation": inputs.rows("generation"),
+        "member_generation": inputs.rows("member_generation", ["assigned"]),
+        "source_file": inputs.rows("source_file"),
+        "finding": inputs.rows("finding", ["rule", "facts"]),
     }
     reference = Reference(inputs.rows("clock_offset"), of["process"])
     everything = Selection(of["ownership"], of["split_brain"], of["coverage"], of["generation"], of["process"])
