@@ -12,10 +12,10 @@ from forensics.snapshots.collected import HEAD, STATES
 from forensics.snapshots.detection import COLLECTED, DOCKER, ECS, GC_LOG, HOST_LOG, JVM_CRASH, KUBERNETES
 from forensics.snapshots.docker import EVENT
 from forensics.snapshots.ecs import UNHEALTHY
-from forensics.snapshots.gc_log import CPU, DATED, REAL, STAMPED, UNIFIED
+from forensics.snapshots.gc_log import CPU, DATED, LENGTH, REAL, STAMPED, UNIFIED
 from forensics.snapshots.host_log import KERNEL, TEXT, UNIT
 from forensics.snapshots.jvm_crash import HEADS, MEMORY, TIME, WHAT, ZONE
-from forensics.snapshots.kubernetes import DESCRIBED, SAFE, TABLE, first_words
+from forensics.snapshots.kubernetes import DESCRIBED, NODE_READY, SAFE, TABLE, first_words
 from forensics.snapshots.machine import patterns
 from forensics.snapshots.yaml_text import Builder
 
@@ -52,11 +52,13 @@ _KEYS = {
     *("namespace", "labels", "annotations", "fieldPath", "image", "imageID", "command", "args", "volumes", "volumeMounts", "ports", "uid", "resourceVersion"),
     *("Containers", "Init Containers", "Limits", "Requests", "Environment", "Mounts", "Conditions", "Volumes", "Events", "Namespace", "Node", "Labels", "Annotations"),
     *("OOMKilled", "ExitCode", "Running", "HostConfig", "Config", "Memory", "RestartCount", "Env", "Actor", "Attributes", "timeNano", "time", "from", "MESSAGE"),
+    *("nodeInfo", "addresses", "address", "Roles", "Addresses", "Lease", "Unschedulable", "Taints", "Capacity", "Allocatable", "System Info"),
     *("tasks", "taskArn", "containerArn", "stoppedReason", "failures", "overrides", "containerOverrides", "environment"),
     *("IP", "IPs", "Image", "Image ID", "Port", "Host Port", "Command", "Args", "Controlled By", "Service Account", "Priority", "QoS Class", "Tolerations"),
 }  # fmt: skip
 _DOCKER_FACT = re.compile(r"(exitCode|signal|name)=([^,)]{1,255})")
 _PLAIN = re.compile(r"[\w .,:+\-/]{0,60}")
+_THREAD = re.compile(r"^(\w+ Stall )\(.*\)( \d+[.,]\d+ms)$")
 _FIRST_WORD = re.compile(r"[A-Z]\w{1,60}")
 _FIELD_PATH = re.compile(r"(spec\.\w+)\{([^{}]*)\}")
 _LITERAL = re.compile(r'"(?P<text>(?:[^"\\]|\\.)*+)"(?P<colon>\s*:)?')
@@ -116,13 +118,16 @@ class MachineRewriter:
         found = UNIFIED.fullmatch(text)
         if found:
             head = _BRACKET.sub(lambda m: m[0] if _DECORATION.fullmatch(m[1]) else "[-]", text[: found.start("text")])
-            return head + (found["text"] if self._is_safe(found["text"]) else _WITHHELD)
+            # Threads are named after connectors and applications.
+            said = _THREAD.sub(r"\1(-)\2", found["text"])
+            return head + (said if self._is_safe(said) else _WITHHELD)
         if stamped := STAMPED.fullmatch(text) or DATED.fullmatch(text):
             said = stamped["text"]
             pattern = next((match for p in patterns(GC_LOG) if (match := p.pattern.fullmatch(said.rstrip()))), None)
             if pattern is None:
                 return text[: stamped.start("text")] + (_times(said) or "[GC concurrent]")
-            return text[: stamped.start("text")] + (f"[{pattern['how']} {_times(said)}" if said.startswith("[") else said)
+            length = found[0] if (found := LENGTH.search(said)) else ""
+            return text[: stamped.start("text")] + (f"[{pattern['how']}{length} {_times(said)}".rstrip() if said.startswith("[") else said)
         return f" {_times(text) or _WITHHELD}" if text.strip() else text
 
     @staticmethod
@@ -210,6 +215,8 @@ class MachineRewriter:
         return new
 
     def _described(self, text: str) -> str:
+        if ready := NODE_READY.fullmatch(text.rstrip()):
+            return ready["before"]
         found = DESCRIBED.fullmatch(text.rstrip())
         if found is None:
             return " " * (len(text) - len(text.lstrip())) + _WITHHELD if text.strip() else text

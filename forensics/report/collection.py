@@ -40,22 +40,26 @@ tar czf "$OUT.tar.gz" "$OUT" && rm -r "$OUT" && echo "$OUT.tar.gz" && echo "next
 """
 _HOST = """
 # The host: what killed, paused or stopped a process, and what set the clock. Reading the journal may need root.
-HOST=$(hostname)
 SINCE=$(echo "$SINCE" | sed 's/T/ /; s/Z$/ UTC/')
-take "$HOST/kernel.json" sh -c "journalctl -k -o json --since '$SINCE' | grep -iE 'out of memory|oom|soft lockup|PM: suspend'"
+kernel() {
+  journalctl -k -o json --since "$SINCE" > "$OUT/.kernel" || return 1
+  grep -iE 'out of memory|oom|soft lockup|PM: suspend' "$OUT/.kernel" || true
+}
+take "$HOST/kernel.json" kernel
+rm -f "$OUT/.kernel"
 take "$HOST/systemd.json" journalctl _PID=1 -o json --since "$SINCE"
 take "$HOST/clock.json" journalctl -o json --since "$SINCE" -t chronyd -t ntpd -t systemd-timesyncd
 """
 _PODS = """
-NS="-n $NAMESPACE"
 # The last end of each container, with its reason and time; and events, which Kubernetes keeps for an hour.
-take pods.yaml kubectl $NS get pods -o yaml
-take events.json kubectl $NS get events -o json
-for pod in $(kubectl $NS get pods -o name); do
+take pods.yaml kubectl -n "$NAMESPACE" get pods -o yaml
+take events.json kubectl -n "$NAMESPACE" get events -o json
+take nodes.yaml kubectl get nodes -o yaml
+for pod in $(kubectl -n "$NAMESPACE" get pods -o name); do
   pod=${pod#pod/}
-  for container in $(kubectl $NS get pod "$pod" -o 'jsonpath={.spec.containers[*].name}'); do
-    take "logs/$pod-$container.log" kubectl $NS logs "$pod" -c "$container" --since-time="$SINCE"
-    take "logs/$pod-$container-previous.log" kubectl $NS logs "$pod" -c "$container" --previous
+  for container in $(kubectl -n "$NAMESPACE" get pod "$pod" -o 'jsonpath={.spec.containers[*].name}'); do
+    take "logs/$pod-$container.log" kubectl -n "$NAMESPACE" logs "$pod" -c "$container" --since-time="$SINCE"
+    take "logs/$pod-$container-previous.log" kubectl -n "$NAMESPACE" logs "$pod" -c "$container" --previous
   done
 done
 """
@@ -76,7 +80,8 @@ _SCRIPTS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
             'SINCE=${SINCE:-$(date -d "6 hours ago" "+%Y-%m-%d %H:%M:%S" 2>/dev/null || date -v-6H "+%Y-%m-%d %H:%M:%S")}',
             "LOGS=${LOGS:-/opt/kafka/logs /var/log/kafka}",
         ),
-        _HOST
+        "\nHOST=$(hostname)"
+        + _HOST
         + """
 # The logs, also of the garbage collector and of crashed JVMs.
 for folder in $LOGS; do
@@ -108,7 +113,7 @@ done
         + """for pod in $(kubectl get pods -A -o name -l app=strimzi-drain-cleaner); do
   take logs/drain-cleaner.log kubectl -n "${DRAIN_CLEANER_NAMESPACE:-strimzi-drain-cleaner}" logs "$pod" --since-time="$SINCE"
 done
-take resources.yaml kubectl $NS get strimzi -o yaml
+take resources.yaml kubectl -n "$NAMESPACE" get strimzi -o yaml
 """,
     ),
     "cfk": (
@@ -122,12 +127,16 @@ take resources.yaml kubectl $NS get strimzi -o yaml
         """
 # Why tasks stopped; ECS keeps that for an hour.
 for status in RUNNING STOPPED; do
-  for task in $(aws ecs list-tasks --cluster "$CLUSTER" --service-name "$SERVICE" --desired-status "$status" --query 'taskArns[]' --output text); do
+  take "tasks-$status.txt" aws ecs list-tasks --cluster "$CLUSTER" --service-name "$SERVICE" --desired-status "$status" --query 'taskArns[]' --output text
+  tasks=$(cat "$OUT/tasks-$status.txt" 2> /dev/null)
+  for task in $tasks; do
     take "tasks/$(basename "$task").json" aws ecs describe-tasks --cluster "$CLUSTER" --tasks "$task"
   done
 done
 take events.json aws ecs describe-services --cluster "$CLUSTER" --services "$SERVICE" --query 'services[].events'
-for stream in $(aws logs describe-log-streams --log-group-name "$LOG_GROUP" --query 'logStreams[].logStreamName' --output text); do
+take streams.txt aws logs describe-log-streams --log-group-name "$LOG_GROUP" --query 'logStreams[].logStreamName' --output text
+streams=$(cat "$OUT/streams.txt" 2> /dev/null)
+for stream in $streams; do
   take "logs/$(echo "$stream" | tr / _).log" aws logs tail "$LOG_GROUP" --log-stream-names "$stream" --since "${HOURS}h" --format short
 done
 """,

@@ -30,6 +30,8 @@ DATED = re.compile(rf"(?P<time>{_ISO}): (?P<text>[^\n]*)")
 REAL = re.compile(r"\[Times: user=(?P<user>\d+[.,]\d+) sys=(?P<sys>\d+[.,]\d+), real=(?P<s>\d+[.,]\d+) secs\]")
 _NUMBER = re.compile(r"GC\((\d{1,9})\)")
 CPU = re.compile(r"GC\((?P<number>\d{1,9})\) User=(?P<user>\d+[.,]\d+)s Sys=(?P<sys>\d+[.,]\d+)s Real=\d+[.,]\d+s")
+#: The length of a collection at the end of its line.
+LENGTH = re.compile(r", (\d+[.,]\d+) secs\]$")
 _HEAD = re.compile(r"(?:OpenJDK|Java HotSpot\(TM\)) |CommandLine flags: |Memory: \d+k? page")
 _FIRST_LINES = 400
 
@@ -188,10 +190,17 @@ def read_gc_log(lines: Iterable[Line]) -> Iterator[Item]:
             if match is None:
                 continue
             groups = match.groupdict()
-            how, number = groups["how"], _NUMBER.match(said)
+            how, number, ms = groups["how"], _NUMBER.match(said), length_ms(groups)
+            if pattern.what != "pause":
+                yield from _stall(line, at_us, pattern.what, how, ms)
+                break
+            # With PrintGC alone, JDK 8 prints only the length.
+            if opened is not None and opened.ms is not None:
+                yield from watched.add(opened)
+                opened = None
             if pattern.begins:
-                opened = _Pause(line, at_us, how)
-            elif (ms := length_ms(groups)) is not None:
+                opened = _Pause(line, at_us, how, ms=_seconds(length[1]) if (length := LENGTH.search(said)) else None)
+            elif ms is not None:
                 begin = None if at_us is None else at_us - round(ms * 1_000)
                 yield from watched.add(_Pause(line, begin, how, number[1] if number else "", ms))
             break
@@ -202,6 +211,8 @@ def read_gc_log(lines: Iterable[Line]) -> Iterator[Item]:
             opened = None
         elif watched.held is not None and (cpu := CPU.match(said)):
             watched.used(cpu["number"], _seconds(cpu["user"]) + _seconds(cpu["sys"]))
+    if opened is not None and opened.ms is not None:
+        yield from watched.add(opened)
     yield from watched.release()
     if watched.first is None:
         return
@@ -220,6 +231,17 @@ def read_gc_log(lines: Iterable[Line]) -> Iterator[Item]:
         longest_ms=round(watched.longest_ms) if watched.pauses else None,
         lacks=watched.lacks or None,
     )
+
+
+def _stall(line: Line, at_us: int | None, what: str, how: str, ms: float | None) -> Iterator[Item]:
+    """Yield what stopped one thread for at least a second, until the time of the line."""
+    if ms is not None and ms >= LEAST_MS:
+        end = _ms(at_us)
+        begin = None if end is None else end - round(ms)
+        ts = None if begin is None else begin * 1_000
+        yield fact(
+            line, HAPPENED, f"{what}, {round(ms)} ms", ts=ts, what=what, of="process", clock="host", **times(begin, end), how=how, length_ms=round(ms)
+        )
 
 
 def _seconds(text: str) -> float:

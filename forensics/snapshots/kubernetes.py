@@ -1,4 +1,4 @@
-"""Read what Kubernetes says about pods: `kubectl get pod` and `get events` with `-o yaml` or `-o json`, the table of events, and `kubectl describe pod`.
+"""Read what Kubernetes says: `kubectl get pod`, `get node` and `get events` with `-o yaml` or `-o json`, the table of events, and `kubectl describe`.
 
 From a pod, only its name, its node, the memory limits and the states of its containers are read: no value of its environment is kept.
 """
@@ -17,8 +17,8 @@ from forensics.snapshots.observation import Broken, Item, Line, Strange, documen
 from forensics.snapshots.yaml_text import YamlDocuments
 
 _VERSION = re.compile(r"""\s*(?:[-{] *)?"?apiVersion"?: *"?(?:v1|events\.k8s\.io/v1(?:beta1)?)"?,?\s*$""")
-_KIND = re.compile(r"""\s*(?:[-{] *)?"?kind"?: *"?(?:Pod|Event|PodList|EventList)"?,?\s*$""")
-_ONE_LINE = re.compile(r"""\{.{0,200}"kind": ?"(?:Pod|Event|PodList|EventList)\"""")
+_KIND = re.compile(r"""\s*(?:[-{] *)?"?kind"?: *"?(?:Pod|Event|Node|PodList|EventList|NodeList)"?,?\s*$""")
+_ONE_LINE = re.compile(r"""\{.{0,200}"kind": ?"(?:Pod|Event|Node|PodList|EventList|NodeList)\"""")
 TABLE = re.compile(
     r"(?:NAMESPACE +)?(?P<seen>LAST SEEN) +(?:FIRST SEEN +COUNT +NAME +KIND +SUBOBJECT +)?(?P<type>TYPE) +(?P<reason>REASON) +(?P<object>OBJECT) +(?:SUBOBJECT +SOURCE +)?(?P<message>MESSAGE)\b.*"
 )
@@ -32,6 +32,14 @@ DESCRIBED = re.compile(r"(?P<indent> *)(?P<key>[A-Z][\w -]{0,40}|[a-z0-9][-a-z0-
 _PROBE_KILLS = re.compile(r"Container \S{1,80} failed (?:liveness|startup) probe")
 _PROBE_FAILS = re.compile(r"(?:Liveness|Startup) probe")
 _STOPS = re.compile(r"Stopping container")
+#: The condition of a described node that says whether it is ready.
+NODE_READY = re.compile(
+    r"(?P<before>\s+Ready\s+(?P<status>True|False|Unknown)\s+(?P<heard>[A-Z][a-z]{2}, [\w :]{17,24} [+-]\d{4})\s+(?P<since>[A-Z][a-z]{2}, [\w :]{17,24} [+-]\d{4})"
+    r"\s+(?P<reason>[A-Z]\w{1,60}))(?:\s+(?P<message>\S[^\n]*))?"
+)
+_NODE_LINES = ("Name:  ", "Roles:  ", "CreationTimestamp:  ", "Unschedulable:  ", "Lease:", "Conditions:", "Addresses:")
+#: A node that became ready this soon after it was created had not been ready before.
+_NEW_NODE_MS = 600_000
 _UNSEEN = "ContainerStatusUnknown"
 #: What events show, by their reason; if it depends on the message, by its beginning.
 _REASONS: Mapping[str, str | tuple[tuple[re.Pattern[str], str], ...]] = {
@@ -48,7 +56,7 @@ _REASONS: Mapping[str, str | tuple[tuple[re.Pattern[str], str], ...]] = {
 #: Keys whose values are never secret.
 SAFE = {
     *("kind", "apiVersion", "reason", "exitCode", "signal", "startedAt", "finishedAt", "restartCount", "ready", "started", "status", "type", "phase", "count"),
-    *("creationTimestamp", "deletionTimestamp", "lastTransitionTime", "lastProbeTime", "firstTimestamp", "lastTimestamp", "eventTime", "lastObservedTime"),
+    *("creationTimestamp", "deletionTimestamp", "lastTransitionTime", "lastProbeTime", "lastHeartbeatTime", "firstTimestamp", "lastTimestamp", "eventTime", "lastObservedTime"),
     *("deprecatedFirstTimestamp", "deprecatedLastTimestamp", "component", "reportingComponent", "reportingController", "memory", "cpu", "restartPolicy", "qosClass"),
     *("StartedAt", "FinishedAt", "exitCode", "signal", "Action", "Type", "scope", "__REALTIME_TIMESTAMP", "__MONOTONIC_TIMESTAMP", "_TRANSPORT"),
     *("SYSLOG_IDENTIFIER", "_COMM", "PRIORITY", "State", "Last State", "Reason", "Exit Code", "Started", "Finished", "Ready", "Restart Count", "Status", "Start Time"),
@@ -63,7 +71,7 @@ _DRAINED = {"EvictionByEvictionAPI": "drained"}
 def is_kubernetes(texts: Iterable[str]) -> bool:
     """Return True if the first lines are those of pods or events."""
     version = kind = began = False
-    described = 0
+    described = node = 0
     for text in texts:
         if TABLE.fullmatch(text.rstrip()) or (not began and _ONE_LINE.match(text) and '"apiVersion"' in text):
             return True
@@ -75,7 +83,8 @@ def is_kubernetes(texts: Iterable[str]) -> bool:
         version = version or _VERSION.match(text) is not None
         kind = kind or _KIND.match(text) is not None
         described += text.startswith(("Name:  ", "Namespace:  ", "Node:  ", "Containers:", "Service Account:  "))
-        if (version and kind) or described >= 4:
+        node += text.startswith(_NODE_LINES)
+        if (version and kind) or described >= 4 or node >= 5:
             return True
     return False
 
@@ -90,7 +99,7 @@ def read_kubernetes(lines: Iterable[Line]) -> Iterator[Item]:
     if any(TABLE.fullmatch(line.rstrip()) for line in text.split("\n", 400)[:400]):
         yield from _table(text, first, ts)
     elif begin.startswith(("Name:", "Namespace:")):
-        yield from _described(text, first)
+        yield from _described_node(text, first) if any(line.startswith("Roles:") for line in text.split("\n", 20)[:20]) else _described(text, first)
     else:
         yield from _objects(text, first, is_json=begin.lstrip()[:1] in ("{", "["))
     if cut:
@@ -137,7 +146,7 @@ def _items(value: Any, places: Places) -> Iterator[Item]:  # noqa: ANN401  (what
         if isinstance(value.get("items"), list):
             yield from _items(value["items"], places)
         elif isinstance(value.get("status"), dict):
-            yield from _pod(value, places)
+            yield from (_node if value.get("kind") == "Node" or "nodeInfo" in value["status"] else _pod)(value, places)
         elif "reason" in value and ("involvedObject" in value or "regarding" in value):
             yield from _event(value, places)
 
@@ -179,6 +188,49 @@ def _pod(value: Placed, places: Places) -> Iterator[Item]:
             at = _bounds(condition.get("lastTransitionTime"), "control_plane")
             how = _reason(reason, condition.get("message"))
             yield fact(places.of(condition), HAPPENED, f"pod: {reason}", what=_DRAINED.get(reason, "evicted"), of="pod", how=how, **names, **at)
+
+
+def _node(value: Placed, places: Places) -> Iterator[Item]:
+    meta, status = _mapping(value.get("metadata")), _mapping(value.get("status"))
+    for it in _list(status.get("conditions")):
+        if it.get("type") == "Ready":
+            times_of = (it.get("lastHeartbeatTime"), it.get("lastTransitionTime"), meta.get("creationTimestamp"))
+            yield from _ready(
+                places.of(it), _text(meta.get("name")), _text(it.get("status")), *times_of, _reason(_text(it.get("reason")), it.get("message"))
+            )
+
+
+def _ready(line: Line, name: str, status: str, heard: Any, since: Any, made: Any, how: str) -> Iterator[Item]:  # noqa: ANN401  (what JSON gives)
+    """Yield since when a node is not ready, or until when it was not."""
+    # A kubelet says that it is not ready. If it says nothing, the control plane notices it later.
+    clock = "host" if status == "False" else "control_plane"
+    heard_ms, changed_ms, made_ms = (_bounds(at, clock).get("from_ms") for at in (heard, since, made))
+    at: dict[str, Any] = {"clock": clock}
+    if status == "True":
+        if changed_ms is None or (made_ms is not None and changed_ms - made_ms < _NEW_NODE_MS):
+            return
+        at |= {"to_ms": changed_ms, "to_by_ms": changed_ms + 999}
+    elif status not in ("False", "Unknown"):
+        return
+    elif changed_ms is not None:
+        began_ms = heard_ms if status == "Unknown" and heard_ms is not None and heard_ms < changed_ms else changed_ms
+        at |= {"from_ms": began_ms, "from_by_ms": changed_ms + 999}
+    ts = int(at["from_ms"]) * 1_000 if "from_ms" in at else None
+    yield fact(line, HAPPENED, f"node: ready is {status}", ts=ts, what="node_not_ready", of="node", host=name, how=how, **at)
+
+
+def _described_node(text: str, first: Line) -> Iterator[Item]:
+    """Yield whether a described node is ready."""
+    name, made, at = "", None, first.offset
+    for number, line in enumerate(text.split("\n")):
+        here = Line(first.number + number, at, line.encode("utf-8", "replace"), line)
+        at += len(here.raw) + 1
+        if line.startswith("Name:"):
+            name = line.partition(":")[2].strip()
+        elif line.startswith("CreationTimestamp:"):
+            made = line.partition(":")[2].strip()
+        elif found := NODE_READY.fullmatch(line.rstrip()):
+            yield from _ready(here, name, found["status"], found["heard"], found["since"], made, _reason(found["reason"], found["message"]))
 
 
 def _ended(

@@ -79,6 +79,12 @@ WITH log_line AS (
 ), row_name AS (
   SELECT event_id, lower(name) AS name
   FROM (
+    -- What happened to a node happened to all pods on it.
+    SELECT DISTINCT n.event_id, p.pod AS name FROM machine_row n
+    JOIN machine_row p ON p.host = n.host AND p.pod IS NOT NULL AND p.beside IS NULL
+    LEFT ANTI JOIN name_of_several s ON s.pod = p.pod
+    WHERE n.of_what = 'node'
+    UNION ALL
     SELECT r.event_id, explode(CASE WHEN n.pod IS NOT NULL THEN array(left(container_id, 12), CASE WHEN beside IS NULL THEN pod_id END)
       WHEN r.pod IS NOT NULL THEN array(CASE WHEN beside IS NULL THEN r.pod END, concat(r.pod, '-', container), left(container_id, 12))
       ELSE array(container, container_id, left(container_id, 12), CASE WHEN of_what IN ('process', 'host', 'node') THEN host END) END) AS name

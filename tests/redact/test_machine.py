@@ -21,7 +21,7 @@ from test_ecs import NO_MEMORY, TASK, described
 from test_gc_log import UNIFIED
 from test_host_log import AT as AT_MS
 from test_host_log import JOURNAL, TEXT, journal
-from test_kubernetes import AT, FORMS, TABLE, event
+from test_kubernetes import AT, DESCRIBED_NODE, FORMS, TABLE, event, node
 
 EVENTS = json.dumps(
     {"apiVersion": "v1", "items": [event("Killing", "Container my-connect failed liveness probe, will be restarted", **AT)], "kind": "List"}, indent=2
@@ -30,6 +30,8 @@ HOSTNAME = "[2026-11-22T00:00:39.114+0000][secret-host][gc,init] Command line: -
 FILES = {
     **{f"{name}.yaml": ("kubernetes", text) for name, text in FORMS.items()},
     "events.json": ("kubernetes", EVENTS),
+    "node.json": ("kubernetes", node("Unknown", "2026-11-21T07:51:48Z", "2026-11-21T07:52:30Z")),
+    "node.txt": ("kubernetes", DESCRIBED_NODE),
     "events.txt": ("kubernetes", "2026-11-21T07:56:58Z\n" + TABLE),
     **{f"gc {n}.log": ("gc_log", text + "\n") for n, text in enumerate(UNIFIED.values())},
     "inspect.json": ("docker", INSPECTED),
@@ -43,6 +45,7 @@ FILES = {
     "journal.json": ("host_log", JOURNAL),
     "messages": ("host_log", TEXT),
     "gc host.log": ("gc_log", HOSTNAME),
+    "zgc.log": ("gc_log", "[2026-11-22T00:00:39.114+0000][info][gc] Allocation Stall (task-thread-acme-0) 38114.000ms\n" * 2),
     "steps.json": (
         "host_log",
         journal(

@@ -56,6 +56,7 @@ UNIFIED = {
     " 98321K->98112K(9306112K), [Metaspace: 16471K->16471K(1064960K)], 38.1139397 secs] [Times: user=1.52 sys=0.17, real=38.114 secs]",
     "G1, JDK 8": "2026-11-22T00:00:01.000+0000: 0.163: [GC pause (G1 Evacuation Pause) (young)\n   [Parallel Time: 7.6 ms, GC Workers: 2]\n"
     "   [Eden: 14.0M(14.0M)->0.0B(12.0M) Survivors: 0.0B->2048.0K Heap: 14.0M(256.0M)->11.2M(256.0M)]\n [Times: user=0.02 sys=0.00, real=38.114 secs] ",
+    "Parallel, JDK 8 without details": "2026-11-22T00:00:01.000+0000: 7.599: [Full GC (Ergonomics)  9306112K->98112K(9306112K), 38.1140000 secs]",
     "CMS, JDK 8": "2026-11-22T00:00:01.000+0000: 221063.690: [Full GC (Allocation Failure) 221063.690: [CMS2026-11-22T00:00:05.938+0000: 221244.123:"
     " [CMS-concurrent-mark: 10.648/192.322 secs] [Times: user=387.39 sys=1.20, real=192.32 secs]\n (concurrent mode failure): 3072K->3072K(3072K), 9.1 secs]"
     " 3K->3K(4K), 38.11 secs] [Times: user=30.1 sys=0.1, real=38.114 secs]",
@@ -144,3 +145,18 @@ def test_short_pauses_with_little_between_them_are_one() -> None:
 def test_a_long_pause_may_seem_to_begin_before_a_short_one_has_ended() -> None:
     text = ended(1000, 1, 300, "Pause Young (Allocation Failure)") + ended(39_113, 2, 38_114)
     assert [int(row["length_ms"]) for row in pauses(text)] == [38_114]
+
+
+def test_a_thread_that_waits_for_zgc_is_no_pause_of_its_process() -> None:
+    text = "[2026-11-22T00:00:39.114+0000][info][gc] Allocation Stall (main) 38114.000ms\n[2026-11-22T00:00:40.000+0000][info][gc] Allocation Stall (task) 12.000ms\n"
+    (stall,) = pauses(text)
+    assert (stall["what"], stall["how"], stall["length_ms"], int(stall["from_ms"])) == ("stalled", "Allocation Stall", "38114", AT)
+    assert watched(text)["count"] == "0"
+
+
+def test_collections_of_jdk_8_without_details_and_the_times_of_their_safepoints() -> None:
+    at = "2026-11-22T00:00:{:02}.000+0000: 1.000: "
+    text = at.format(1) + "[GC (Allocation Failure)  9K->8K(9K), 2.0000000 secs]\n"
+    text += at.format(3) + "Total time for which application threads were stopped: 2.0001000 seconds\n"
+    text += at.format(9) + "[GC (Allocation Failure)  9K->8K(9K), 1.5000000 secs]\n"
+    assert [(row["how"], row["length_ms"]) for row in pauses(text)] == [("GC (Allocation Failure)", "2000"), ("GC (Allocation Failure)", "1500")]

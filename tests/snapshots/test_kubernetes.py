@@ -228,6 +228,56 @@ def test_an_event_of_the_control_plane_has_its_clock_and_one_without_a_time_has_
     assert "from_ms" not in untimed
 
 
+#: As in kubernetes/kubernetes#36273.
+DESCRIBED_NODE = """\
+Name:               node-7
+Roles:              worker
+Labels:             kubernetes.io/hostname=node-7
+CreationTimestamp:  Wed, 18 Nov 2026 15:54:14 -0300
+Taints:             node.kubernetes.io/unreachable:NoExecute
+Unschedulable:      false
+Lease:
+  HolderIdentity:  node-7
+Conditions:
+  Type             Status    LastHeartbeatTime                 LastTransitionTime                Reason              Message
+  ----             ------    -----------------                 ------------------                ------              -------
+  MemoryPressure   Unknown   Sat, 21 Nov 2026 07:51:48 +0000   Sat, 21 Nov 2026 07:52:30 +0000   NodeStatusUnknown   Kubelet stopped posting node status.
+  Ready            Unknown   Sat, 21 Nov 2026 07:51:48 +0000   Sat, 21 Nov 2026 07:52:30 +0000   NodeStatusUnknown   Kubelet stopped posting node status.
+Addresses:
+  Hostname:    node-7
+"""
+
+
+def node(status: str, heard: str | None, since: str | None, made: str = "2026-11-18T18:54:14Z") -> str:
+    ready = {"type": "Ready", "status": status, "lastHeartbeatTime": heard, "lastTransitionTime": since, "reason": "NodeStatusUnknown"}
+    conditions = [{**ready, "type": "MemoryPressure"}, ready]
+    one = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-7", "creationTimestamp": made}, "status": {"conditions": conditions}}
+    return json.dumps({"apiVersion": "v1", "items": [one], "kind": "List"}, indent=4)
+
+
+@pytest.mark.parametrize("text", [node("Unknown", "2026-11-21T07:51:48Z", "2026-11-21T07:52:30Z"), DESCRIBED_NODE], ids=["json", "describe"])
+def test_a_node_whose_kubelet_is_silent(text: str) -> None:
+    assert kind_of(text.encode(), fitting=0, lines=20) == KUBERNETES
+    (found,) = rows(text)
+    assert (found["what"], found["of"], found["host"], found["clock"]) == ("node_not_ready", "node", "node-7", "control_plane")
+    # It was heard last at the first time, and found to be silent at the second.
+    assert (int(found["from_ms"]), int(found["from_by_ms"]), found.get("to_ms")) == (ENDED, ENDED + 42_999, None)
+
+
+def test_other_states_of_a_node() -> None:
+    (says,) = rows(node("False", "2026-11-21T07:51:58Z", "2026-11-21T07:51:48Z"))
+    assert (says["clock"], int(says["from_ms"]), int(says["from_by_ms"])) == ("host", ENDED, ENDED + 999)
+    (again,) = rows(node("True", "2026-11-21T08:00:00Z", "2026-11-21T07:51:48Z"))
+    assert (again.get("from_ms"), int(again["to_ms"]), int(again["to_by_ms"])) == (None, ENDED, ENDED + 999)
+    assert rows(node("True", "2026-11-21T08:00:00Z", "2026-11-21T07:51:48Z", made="2026-11-21T07:51:00Z")) == []
+    assert rows(node("True", None, None)) == []
+    (untimed,) = rows(node("Unknown", None, "yesterday"))
+    assert "from_ms" not in untimed
+    assert rows(node("perhaps", None, None)) == []
+    for end in range(100, len(DESCRIBED_NODE), 7):
+        assert all(isinstance(item, Observation | Strange | Broken) for item in READERS[KUBERNETES](sample_lines(DESCRIBED_NODE[:end].encode())))
+
+
 TABLE = """\
 LAST SEEN   TYPE      REASON      OBJECT                MESSAGE
 5m10s       Warning   Unhealthy   pod/my-connect-0      Liveness probe failed: timeout
