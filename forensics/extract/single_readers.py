@@ -18,7 +18,7 @@ from forensics.records.line_reader import MAX_RECORD_BYTES, ZERO_RUN, Assembler,
 from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer
 from forensics.records.vectorized.line_fields import NO_TIME
-from forensics.snapshots.detection import GROUPS, READERS, TOPICS
+from forensics.snapshots.detection import READERS, TOOLS
 from forensics.snapshots.observation import COMMIT_VALUES, Broken, CommitEvent, Observation, Strange
 from forensics.snapshots.observation import Line as SnapshotLine
 from forensics.snapshots.output_times import time_in_name
@@ -257,7 +257,7 @@ class SnapshotReader(_SingleReader):
 
     def __init__(self, kind: str, path: str = "", zone: str = "UTC") -> None:
         self._kind, self._zone = kind, Zone(zone)
-        self._named = time_in_name(path) if kind in (GROUPS, TOPICS) else None
+        self._named = time_in_name(path) if kind in TOOLS else None
         super().__init__(in_order=False)
         self._seen_at = (-1, 0)
 

@@ -19,7 +19,7 @@ from forensics.inventory.same_content import without_repeats
 from forensics.inventory.source_options import SourceOptions
 from forensics.inventory.walk import FileFound, walk
 from forensics.records.timestamps import SECOND, Zone, offset_name
-from forensics.snapshots.detection import GC_LOG, GROUPS, TOPICS
+from forensics.snapshots.detection import GC_LOG, TOOLS
 
 _THREADS = 2
 #: Names that Kafka's scripts and others give GC logs, whose times include the time zone.
@@ -85,7 +85,7 @@ def find_evidence(
 
 def _has_zone(evidence: Evidence, options: SourceOptions) -> bool:
     """Return True if times of this file may need a time zone: of a tool's output, only if the user gives one."""
-    if evidence.format.kind in (GROUPS, TOPICS):
+    if evidence.format.kind in TOOLS:
         return options.time_zone(evidence.path, evidence.place.location) is not None
     return evidence.is_live or evidence.format.kind == GC_LOG
 

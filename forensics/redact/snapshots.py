@@ -21,7 +21,7 @@ from forensics.redaction import hide, hide_line, scrub
 from forensics.schema import Field
 from forensics.snapshots.connect import KEY
 from forensics.snapshots.consumer_groups import is_header
-from forensics.snapshots.detection import GROUPS, PROPERTIES, TOPICS
+from forensics.snapshots.detection import GROUPS, PROPERTIES, TOPICS, TRANSACTIONS
 from forensics.snapshots.observation import Observation
 
 _PROPERTY = re.compile(r"(?P<before>\s*)(?P<key>[^\s=:#!]+)(?P<equals>\s*[=:]\s*|\s+)(?P<value>.*)")
@@ -75,7 +75,7 @@ class SnapshotRewriter:
             text = decode(raw)
             if kind == PROPERTIES:
                 new.append(self._property(text))
-            elif kind == GROUPS:
+            elif kind in (GROUPS, TRANSACTIONS):
                 new.append(self._row(text))
             elif kind == TOPICS:
                 new.append(self._topic_line(text))
@@ -112,7 +112,9 @@ class SnapshotRewriter:
             return text
         result = ""
         for found in _TOKEN.finditer(text):
-            result = result.ljust(found.start()) if len(result) < found.start() else f"{result} "
+            # Two blanks separate the parts of a header of `watch`.
+            blanks = len(text[: found.start()]) - len(text[: found.start()].rstrip())
+            result = result.ljust(max(found.start(), len(result) + min(blanks, 2)))
             result += self._parts(found[0])
         return result
 

@@ -1,4 +1,4 @@
-"""Read outputs of `kafka-topics` and `kafka-consumer-groups`, even both in one file, with the commands and times that users save with them."""
+"""Read outputs of `kafka-topics`, `kafka-consumer-groups` and `kafka-transactions`, even several in one file, with the commands and times that users save with them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from forensics.snapshots.consumer_groups import GroupTables
+from forensics.snapshots.consumer_groups import GroupTables, is_header
 from forensics.snapshots.observation import Item, Line, Strange
 from forensics.snapshots.output_times import time_in_line, watched_command
 from forensics.snapshots.topics import read_topic_line
+from forensics.snapshots.transactions import TransactionTables
 
 if TYPE_CHECKING:
     from forensics.records.timestamps import Moment
@@ -21,26 +22,29 @@ _TALK = re.compile(
     r"(?:\S*/)?kafka-[\w-]+(?:\.sh|\.bat)?(?: .*)?)"
 )
 #: Captures that identify a row of an output.
-_ROW = ("group_id", "topic", "partition", "member_id")
+_ROW = ("group_id", "topic", "partition", "member_id", "transactional_id", "producer_id", "epoch")
 
 
 def read_tools(lines: Iterable[Line]) -> Iterator[Item]:
-    """Yield topics, partitions, groups and members from such output.
+    """Yield topics, partitions, groups, members and transactions from such output.
 
     A time belongs to the output that follows it. An output that repeats a row is another one, whose time is unknown until a line shows it.
     """
-    tables = GroupTables()
+    tables, transactions = GroupTables(), TransactionTables()
     moment: Moment | None = None
     output, seen = 0, set[tuple[object, ...]]()
     for line in lines:
         if (shown := time_in_line(line.text)) is not None:
             moment, output = shown, output + bool(seen)
             seen.clear()
-            tables.see(watched_command(line.text))
+            command = watched_command(line.text)
+            _ = tables.see(command) or transactions.see(command)
             continue
-        if tables.see(line.text) or not line.text.strip():
+        if tables.see(line.text) or transactions.see(line.text) or not line.text.strip():
             continue
-        found = read_topic_line(line) or tables.read(line)
+        if is_header(line.text.rstrip()):
+            transactions.end()
+        found = read_topic_line(line) or transactions.read(line) or tables.read(line)
         if found is True:
             continue
         if found is not False:

@@ -1,7 +1,7 @@
-"""Read Connect's own data on connectors and tasks: answers of its REST API, and its config and status topics as the console consumer prints them.
+"""Read Connect's own data on connectors and tasks: answers of its REST API, and its config, status and offsets topics as the console consumer prints them.
 
 REST: `/`, `/connectors?expand=status&expand=info`, `/connectors/X`, `/connectors/X/status`, `/connectors/X/config`, `/connectors/X/tasks`,
-`/connectors/X/tasks/0/status`; complete, pretty-printed, several in one file, with the headers of `curl -i` (whose Date is the time of the answer).
+`/connectors/X/tasks/0/status`, `/connectors/X/offsets`; complete, pretty-printed, several in one file, with the headers of `curl -i` (whose Date is the time of the answer).
 Topics: one record per line with a key, a separator, and a JSON value or `null` (`--property print.key=true`), optionally preceded by `CreateTime:`,
 partition, offset and headers. The key with which workers sign their requests (`session-key`) is never kept.
 """
@@ -16,6 +16,7 @@ from typing import Any
 from forensics.redaction import hide
 from forensics.snapshots.json_text import Documents, Placed, Places
 from forensics.snapshots.observation import Broken, Item, Line, Observation, Strange, document, moment_of
+from forensics.snapshots.source_offsets import is_offsets_answer, is_source_record, offsets_of, read_source_record, requested_connector
 
 _STATES = {"RUNNING", "FAILED", "PAUSED", "UNASSIGNED", "DESTROYED", "STOPPED", "RESTARTING", "STARTED"}
 #: A record's key, after anything that the console consumer may print before it; and the separator after it.
@@ -31,12 +32,16 @@ _MAX_TRACE = 500
 
 
 def read_topic(lines: Iterable[Line]) -> Iterator[Item]:
-    """Yield the records of the status and config topics."""
+    """Yield the records of the status, config and offsets topics."""
     for line in lines:
         text = line.text.strip()
         if not text or moment_of(text) is not None or text.startswith(("Processed a total of", "[20")):
             continue
         match = KEY.match(text)
+        if match is None and is_source_record(text):
+            time = _TIME.search(text[: text.index("[")])
+            yield from read_source_record(line, int(time[1]) * 1000 if time else None)
+            continue
         if match is None:
             yield Strange(line.number, "(not a record of Connect)")
             continue
@@ -83,15 +88,20 @@ def read_rest(lines: Iterable[Line]) -> Iterator[Item]:
     text, first, cut = document(lines)
     if first is None:
         return
-    where, ts, dated = Documents(text), None, 0
+    where, ts, dated, connector = Documents(text), None, 0, None
     place = Places(text, first)
     for _, value in where:
         for _, outside in where.between[dated:]:
             ts = moment_of(outside) or ts
+            connector = requested_connector(outside) or connector
         dated = len(where.between)
-        yield from _answer(value, place, ts)
+        if isinstance(value, Placed) and is_offsets_answer(value):
+            yield from offsets_of(value, connector, place.of(value), ts)
+            connector = None
+        else:
+            yield from _answer(value, place, ts)
     for at, outside in where.between:
-        if moment_of(outside) is None and not _HTTP.fullmatch(outside.strip()):
+        if moment_of(outside) is None and requested_connector(outside) is None and not _HTTP.fullmatch(outside.strip()):
             yield Strange(where.line_of(at) + first.number, "(a line outside the JSON)")
     if where.broken or cut:
         yield Broken(where.broken or "the document is larger than 64 MB")
@@ -103,7 +113,7 @@ def is_answer(value: Any) -> bool:  # noqa: ANN401  (what JSON gives)
         return bool(value) and all(isinstance(v, dict) and isinstance(v.get("id"), dict) and {"connector", "task"} <= v["id"].keys() for v in value)
     if not isinstance(value, dict):
         return False
-    if _is_root(value) or _is_status(value) or _is_info(value) or _is_task_status(value) or "connector.class" in value:
+    if is_offsets_answer(value) or _is_root(value) or _is_status(value) or _is_info(value) or _is_task_status(value) or "connector.class" in value:
         return True
     both = [v for v in value.values() if isinstance(v, dict) and v.keys() & {"status", "info"}]
     return len(both) == len(value) and any(_is_status(v.get("status")) or _is_info(v.get("info")) for v in both)

@@ -23,8 +23,10 @@ from forensics.snapshots.observation import Line, Reader
 from forensics.snapshots.offsets_dump import read_dump
 from forensics.snapshots.output_times import time_in_line
 from forensics.snapshots.properties import is_properties, read_properties
+from forensics.snapshots.source_offsets import is_source_record
+from forensics.snapshots.transactions import table_of
 
-TOPICS, GROUPS, DUMP, STATUS_TOPIC, REST, PROPERTIES, GC_LOG, KUBERNETES, DOCKER, HOST_LOG, COLLECTED, JVM_CRASH, ECS = (
+TOPICS, GROUPS, DUMP, STATUS_TOPIC, REST, PROPERTIES, GC_LOG, KUBERNETES, DOCKER, HOST_LOG, COLLECTED, JVM_CRASH, ECS, TRANSACTIONS = (
     "topics_described",
     "groups_described",
     "offsets_dump",
@@ -38,12 +40,15 @@ TOPICS, GROUPS, DUMP, STATUS_TOPIC, REST, PROPERTIES, GC_LOG, KUBERNETES, DOCKER
     "collected",
     "jvm_crash",
     "ecs",
+    "transactions_described",
 )
 
+#: Outputs of tools, whose times may be without a zone, or in the names of their files.
+TOOLS = (TOPICS, GROUPS, TRANSACTIONS)
 READERS: dict[str, Reader] = {
     TOPICS: read_tools, GROUPS: read_tools, DUMP: read_dump, STATUS_TOPIC: read_topic, REST: read_rest, PROPERTIES: read_properties,
     GC_LOG: read_gc_log, KUBERNETES: read_kubernetes, DOCKER: read_docker, HOST_LOG: read_host_log, COLLECTED: read_collected, JVM_CRASH: read_jvm_crash,
-    ECS: read_ecs,
+    ECS: read_ecs, TRANSACTIONS: read_tools,
 }  # fmt: skip
 _TOPIC_LINE = re.compile(r"\s*Topic: ?\S+\s+(?:TopicId: ?\S*\s+)?(?:PartitionCount: ?\d+|Partition: ?\d+\s+Leader:)")
 _DUMP_LINE = re.compile(
@@ -89,6 +94,8 @@ def kind_of(sample: bytes, *, fitting: int, lines: int) -> str | None:
         return TOPICS
     if any(is_header(t.rstrip()) or is_notice(t) for t in texts):
         return GROUPS
+    if any(table_of(t) for t in texts):
+        return TRANSACTIONS
     if any(_DUMP_LINE.match(t) or _FORMATTED.match(t) for t in texts):
         return DUMP
     if _is_topic(texts):
@@ -108,7 +115,7 @@ def sample_lines(sample: bytes) -> Iterator[Line]:
 
 def _is_topic(texts: list[str]) -> bool:
     """Return True if most lines are records of Connect's topics; a log may quote single ones."""
-    keyed = sum(1 for t in texts if KEY.match(t.strip()))
+    keyed = sum(1 for t in texts if KEY.match(t.strip()) or is_source_record(t.strip()))
     return keyed > 0 and keyed * 2 >= sum(1 for t in texts if t.strip())
 
 

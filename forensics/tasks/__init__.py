@@ -8,4 +8,5 @@ A module is named as the view that it computes, and works as those of `forensics
     deletions          finds when its connector was deleted
     assigned_task_run  the view `assigned_task_run`
     task_failure       the view `task_failure`
+    source_offset      the view `source_offset`: what source connectors stored
 """

@@ -233,6 +233,78 @@ def test_a_command_above_a_table_names_the_group_that_older_tools_do_not_print()
     assert [i.captures.get("group_id") for i in items] == ["app", "app", "pay", "pay", None, None]
 
 
+#: Tables of kafka-transactions: the values of a row, and what is read of it.
+TRANSACTIONS = {
+    "list": (
+        "TransactionalId\tCoordinator\tProducerId\tTransactionState\t\npay-1          \t1          \t7         \tOngoing         \t\n",
+        {"transactional_id": "pay-1", "producer_id": 7, "state": "Ongoing", "broker_id": 1},
+    ),
+    "describe": (
+        "CoordinatorId\tTransactionalId\tProducerId\tProducerEpoch\tTransactionState\tTransactionTimeoutMs\tCurrentTransactionStartTimeMs\tTransactionDurationMs\tTopicPartitions\n"
+        "1\tpay-1\t7\t3\tOngoing\t60000\t1709633730000\t5000\tt-0,t-1\n",
+        {"transactional_id": "pay-1", "producer_id": 7, "epoch": 3, "state": "Ongoing", "partitions": ["t-0", "t-1"]},
+    ),
+    "describe, ended": (
+        "CoordinatorId TransactionalId ProducerId ProducerEpoch TransactionState TransactionTimeoutMs CurrentTransactionStartTimeMs TransactionDurationMs TopicPartitions\n"
+        "1             pay-1           7          3             Empty            60000                None                          None\n",
+        {"transactional_id": "pay-1", "state": "Empty", "partitions": []},
+    ),
+    "describe-producers": (
+        "$ bin/kafka-transactions.sh --bootstrap-server b1:9092 describe-producers --topic t --partition 4\n"
+        "ProducerId\tProducerEpoch\tLatestCoordinatorEpoch\tLastSequence\tLastTimestamp\tCurrentTransactionStartOffset\t\n7\t3\t-1\t9\t1709633730000\t50\t\n",
+        {"partition": "t-4", "topic": "t", "producer_id": 7, "epoch": 3, "offset": 50},
+    ),
+    "describe-producers without its command": (
+        "ProducerId  ProducerEpoch  LatestCoordinatorEpoch  LastSequence  LastTimestamp  CurrentTransactionStartOffset\n7  3  -1  9  1709633730000  None\n",
+        {"producer_id": 7, "partition": None, "offset": None},
+    ),
+    "find-hanging": (
+        "Topic\tPartition\tProducerId\tProducerEpoch\tCoordinatorEpoch\tStartOffset\tLastTimestamp\tDuration(min)\t\nt\t4\t7\t3\t-1\t50\t1709633730000\t70\t\n",
+        {"partition": "t-4", "producer_id": 7, "offset": 50},
+    ),
+}
+
+
+@pytest.mark.parametrize("command", TRANSACTIONS)
+def test_tables_of_transactions(command: str) -> None:
+    text, expected = TRANSACTIONS[command]
+    items = read(text.replace("\t", "    ") if "TopicPartitions\n" not in text else text, "transactions_described")
+    assert len(items) == len(read(text, "transactions_described")) == 1
+    for item in items:
+        assert {name: item.captures.get(name) for name in expected} == expected
+    both = "Tue Mar  5 10:15:30 UTC 2024\n" + OFFSETS["2.4 on"] + "\n2024-03-05 10:16:00\n" + text + OFFSETS["2.4 on"]
+    assert [i.event for i in observed(both)].count(items[0].event) == 1 and len(observed(both)) == 5
+
+
+def test_offsets_of_source_connectors() -> None:
+    records = (
+        'CreateTime:1709633730000\tPartition:3\tOffset:5\t["files",{"filename":"a b"}]\t{"position":30}\n'
+        '["inventory",{"server":"x"}]\t{"lsn":5,"snapshot":true}\n'
+        '["inventory",{"server":"x"}]|null\n'
+        '{"schema":{"type":"array"},"payload":["old",{"p":1}]}\t{"schema":{},"payload":{"o":2}}\n'
+    )
+    first, second, third, fourth = read(records, "connect_topic")
+    assert (first.ts, first.captures["connector"], first.captures["log_offset"]) == (1709633730_000_000, "files", 5)
+    assert first.captures["columns"] == {"partition": '{"filename":"a b"}', "offset": '{"position":30}'}
+    assert second.captures["columns"]["offset"] == '{"lsn":5,"snapshot":true}'
+    assert (third.event, third.captures["columns"]) == ("source_offset_removed", {"partition": '{"server":"x"}'})
+    assert (fourth.captures["connector"], fourth.captures["columns"]["offset"]) == ("old", '{"o":2}')
+    # A record that is cut anywhere is no record, or the same one.
+    whole = '["inventory",{"server":"x"}]\t{"lsn":512}'
+    for size in range(len(whole)):
+        found = [i for i in READERS["connect_topic"](sample_lines(whole[:size].encode())) if isinstance(i, Observation)]
+        assert found == []
+
+
+def test_offsets_in_an_answer_of_connect() -> None:
+    answer = '{"offsets":[{"partition":{"filename":"a"},"offset":{"position":30}},{"partition":{"kafka_topic":"t","kafka_partition":0},"offset":{"kafka_offset":7}}]}'
+    request = "$ curl -si http://w1:8083/connectors/files/offsets\nHTTP/1.1 200 OK\nDate: Tue, 05 Mar 2024 10:15:30 GMT\n\n"
+    source, sink = read(request + answer, "connect_rest")
+    assert (source.ts, source.captures["connector"], source.captures["columns"]["offset"]) == (1709633730_000_000, "files", '{"position":30}')
+    assert (sink.captures["group_id"], sink.captures["partition"], sink.captures["offset"]) == ("connect-files", "t-0", 7)
+    assert "connector" not in read(answer, "connect_rest")[0].captures
+
+
 def connect_assignment(leader: str, url: str, tasks: list[int], version: int = 1) -> bytes:
     def text(s: str) -> bytes:
         return struct.pack(">h", len(s)) + s.encode()

@@ -99,6 +99,13 @@ def case(tmp_path_factory):
             del dump[10:12]  # two commits
         (logs / f"{group}.txt").write_text("".join(dump))
     (logs / "lags.txt").write_text("".join(_described(minute) for minute in range(4)))
+    (logs / "connect-offsets.txt").write_text(
+        f'CreateTime:{T0}\t["files",{{"filename":"a"}}]\t{{"position":900}}\nCreateTime:{T0 + 5000}\t["files",{{"filename":"a"}}]\t{{"position":30}}\n'
+    )
+    (logs / "hanging.txt").write_text(
+        "Topic\tPartition\tProducerId\tProducerEpoch\tCoordinatorEpoch\tStartOffset\tLastTimestamp\tDuration(min)\t\n"
+        f"orders\t0\t7\t3\t-1\t50\t{T0}\t70\t\n"
+    )
     return forensics.ingest(logs, logs.parent / "case").case
 
 
@@ -138,3 +145,12 @@ def test_outputs_with_times_show_what_stood_still_and_what_changed_hands(case):
         ("orders-1", 60_000, 120_000)
     ]
     assert "committed nothing past offset 700" in case.report(groups=["slow"]).text(full=True)
+
+
+def test_an_offset_of_a_source_that_went_back_and_a_hanging_transaction_are_findings(case):
+    found = {f["rule"]: f for f in case.findings if f["rule"] in ("source-rewound", "hanging-transaction")}
+    assert {rule: (f["code"], f["subject"], f["verdict"]) for rule, f in found.items()} == {
+        "source-rewound": ("went_back", "files", "undecided"),
+        "hanging-transaction": ("hanging", "orders-0", "undecided"),
+    }
+    assert [(r["change"], r["outcome"]) for r in case.view("source_offset").to_pylist()] == [("first", "earlier"), ("back", "last")]
