@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -135,15 +136,15 @@ def begun_event(text: str, recogniser: Recogniser) -> EventPattern | None:
     line = text.partition("\n")[0][:_LONGEST_CUT]
     if len(_WORD.findall(line)) < _FEWEST_WORDS:
         return None
-    for event, _ in near_events(line, recogniser):
-        pattern = compiled(event.pattern)
-        for rest in _beheaded(line):
-            try:
-                if pattern.fullmatch(recogniser.split(rest)[0], partial=True, timeout=_CUT_SECONDS):
-                    return event
-            except TimeoutError:
-                break
-    return None
+    return next((event for event, _ in near_events(line, recogniser) if is_begun(event, line, recogniser)), None)
+
+
+def is_begun(event: EventPattern, line: str, recogniser: Recogniser) -> bool:
+    """Return True if the message of an event can begin with a line, without its head."""
+    pattern = compiled(event.pattern)
+    with suppress(TimeoutError):
+        return any(pattern.fullmatch(recogniser.split(rest)[0], partial=True, timeout=_CUT_SECONDS) for rest in _beheaded(line))
+    return False
 
 
 def _beheaded(text: str) -> Iterator[str]:

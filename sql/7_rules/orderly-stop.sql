@@ -15,5 +15,5 @@ LEFT JOIN (SELECT process_id, instance, max(event_id) AS event_id FROM event WHE
 LEFT JOIN process_cluster c ON c.process_id = l.process_id AND c.instance = l.instance AND c.is_life_last
 -- A failure that ends a process makes it stop, too.
 LEFT ANTI JOIN event f ON f.process_id = l.process_id AND f.instance = l.instance AND (f.event IN ('connect_start_failed', 'herder_failed')
-  OR f.event = 'broker_failed' AND f.message LIKE '%startup%')
+  OR f.event = 'broker_failed' AND (f.message LIKE '%startup%' OR f.message LIKE 'Exiting Kafka.%'))
 WHERE l.ending_ms IS NOT NULL AND (l.is_broker OR l.is_worker)

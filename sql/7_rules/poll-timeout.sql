@@ -3,7 +3,7 @@
 WITH member_line AS (
   SELECT c.kafka_cluster, c.group_id, c.process_id, c.instance, c.client, c.client_id, c.task, c.member_id, c.is_worker, c.stream_pos, c.at_ms,
     c.event, c.reason, c.event_id, t.timeout_ms
-  FROM client_event c LEFT JOIN event t ON t.event_id = c.event_id AND t.event = 'poll_timeout'
+  FROM client_event c LEFT JOIN event t ON t.event_id = c.event_id AND t.event IN ('poll_timeout', 'leaving')
   UNION ALL
   -- Without debugging, librdkafka never prints the group.
   SELECT e.kafka_cluster, NULL, e.process_id, e.instance, coalesce(e.client_id, e.thread, '-'), e.client_id, e.task, e.member_id, false, e.stream_pos,
@@ -15,11 +15,13 @@ WITH member_line AS (
   SELECT *
   FROM (
     SELECT *, coalesce(member_id, lag(member_id) IGNORE NULLS OVER w) AS who,
-      lag(struct(at_ms)) OVER (PARTITION BY process_id, group_id, client, event IN ('poll_timeout', 'leaving') ORDER BY stream_pos) AS last_such
+      -- librdkafka's application prints the error that poll() returned: without a group, and by its own logger.
+      lag(struct(at_ms)) OVER (PARTITION BY process_id, group_id, CASE WHEN group_id IS NOT NULL THEN client END,
+        event IN ('poll_timeout', 'leaving') ORDER BY stream_pos) AS last_such
     FROM member_line WINDOW w AS (PARTITION BY process_id, group_id, client ORDER BY stream_pos)
   )
   WHERE event = 'poll_timeout'
-    OR event = 'leaving' AND reason LIKE '%poll timeout%' AND (last_such IS NULL OR at_ms - last_such.at_ms > poll_repeats_ms)
+    OR event = 'leaving' AND (reason LIKE '%poll timeout%' OR reason LIKE '%poll interval%') AND (last_such IS NULL OR at_ms - last_such.at_ms > poll_repeats_ms)
 ), poll_limit AS (
   SELECT process_id, client_id, max(try_cast(value AS BIGINT)) AS limit_ms FROM config_value
   WHERE key = 'max.poll.interval.ms' GROUP BY process_id, client_id

@@ -8,7 +8,8 @@ WITH failure AS (
   FROM fact_line f
   -- A line of the same name reports a failure while it shuts down. A start that fails shuts down, too, before its last line.
   LEFT ANTI JOIN fact_line s ON s.process_id = f.process_id AND s.instance = f.instance AND f.event = 'broker_failed'
-    AND (s.event = 'broker_started' OR s.event = 'process_stopping' AND NOT f.message LIKE '%startup%') AND s.stream_pos < f.stream_pos
+    AND (s.event = 'broker_started' OR s.event = 'process_stopping' AND NOT f.message LIKE '%startup%'
+      AND NOT f.message LIKE 'Exiting Kafka.%') AND s.stream_pos < f.stream_pos
   WHERE f.event IN ('connect_start_failed', 'application_failed') OR f.event = 'broker_failed' AND NOT f.message RLIKE 'during \\w* ?shutdown'
     AND NOT f.message LIKE 'Halting%'
   GROUP BY f.process_id, f.instance, f.event
