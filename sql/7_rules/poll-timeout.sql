@@ -11,17 +11,18 @@ WITH member_line AS (
   FROM placed_event e LEFT ANTI JOIN client_event g ON g.event_id = e.event_id
   WHERE e.group_id IS NULL AND e.event IN ('poll_timeout', 'leaving')
 ), poll_timeout_leave AS (
-  -- From 3.0 on a client prints a warning and the leave; both are one case.
+  -- From 3.0 on a client prints a warning and the leave; both are one case. librdkafka's warning comes first, and its application prints the
+  -- error that the next poll() returned, without a group and by its own logger: that can be long after.
   SELECT *
   FROM (
     SELECT *, coalesce(member_id, lag(member_id) IGNORE NULLS OVER w) AS who,
-      -- librdkafka's application prints the error that poll() returned: without a group, and by its own logger.
-      lag(struct(at_ms)) OVER (PARTITION BY process_id, group_id, CASE WHEN group_id IS NOT NULL THEN client END,
+      lag(struct(at_ms, event)) OVER (PARTITION BY process_id, group_id, CASE WHEN group_id IS NOT NULL THEN client END,
         event IN ('poll_timeout', 'leaving') ORDER BY stream_pos) AS last_such
     FROM member_line WINDOW w AS (PARTITION BY process_id, group_id, client ORDER BY stream_pos)
   )
   WHERE event = 'poll_timeout'
-    OR event = 'leaving' AND (reason LIKE '%poll timeout%' OR reason LIKE '%poll interval%') AND (last_such IS NULL OR at_ms - last_such.at_ms > poll_repeats_ms)
+    OR event = 'leaving' AND (reason LIKE '%poll timeout%' OR reason LIKE '%poll interval%')
+      AND (last_such IS NULL OR at_ms - last_such.at_ms > poll_repeats_ms AND (reason LIKE '%poll timeout%' OR last_such.event = 'leaving'))
 ), poll_limit AS (
   SELECT process_id, client_id, max(try_cast(value AS BIGINT)) AS limit_ms FROM config_value
   WHERE key = 'max.poll.interval.ms' GROUP BY process_id, client_id
