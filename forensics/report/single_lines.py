@@ -16,6 +16,7 @@ from forensics.report.exceptions import KnownException, find_exceptions
 from forensics.report.stored_rows import CaseLike, pylist, witnesses
 
 if TYPE_CHECKING:
+    from forensics.catalogue.pattern_files import EventPattern
     from forensics.catalogue.recogniser import Recogniser
     from forensics.report.model import Report, Row
 
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 _FAILED = (
     "commit_failed", "coordinator_lookup_failed", "coordinator_lost", "generation_reset", "heartbeat_failed", "join_failed", "member_failed", "member_fenced",
     "producer_failed", "rebalance_failed", "rejoin_requested", "sync_failed", "task_commit_failed",
+)  # fmt: skip
+#: What happened to members, groups and their coordinators: such messages are quoted even if the catalogue gives no advice for them.
+_HAPPENED = (
+    "broker_failed", "broker_fenced", "coordinator_lost", "coordinator_resigned", "coordinator_unreachable", "group_died", "group_emptied", "join_failed",
+    "leaving", "member_expired", "member_left", "partition_unloading", "partitions_lost", "poll_timeout", "session_ended", "sync_failed",
 )  # fmt: skip
 #: Texts in which no event was read are searched for messages up to this size in bytes.
 _MAX_QUOTED = 65_536
@@ -68,12 +74,13 @@ def errors(case: CaseLike) -> list[Row]:
 
 
 def _advised(case: CaseLike) -> list[Row]:
-    """Do the same for messages with advice in the catalogue, which most reports do not need."""
+    """Do the same for messages with advice in the catalogue, and for what happened to members and groups: most reports do not need it."""
     from forensics.catalogue import patterns
     from forensics.catalogue.recogniser import Recogniser
+    from forensics.report.pasted import is_begun
 
     recogniser = Recogniser(patterns.load())
-    telling = [e for e in recogniser.catalogue.events if e.advice]
+    telling = [e for e in recogniser.catalogue.events if _is_quoted(e)]
     names, texts = pa.array({e.name for e in telling}), ["error", "reason"]
     times: Counter[str] = Counter()
     first: dict[str, Row] = {}
@@ -91,11 +98,16 @@ def _advised(case: CaseLike) -> list[Row]:
         row, line = first[event_id], lines[event_id]
         found = recogniser.recognise(row["logger"], line["text"])
         # Only the first line of a record of several lines is kept.
-        whole = [found.pattern] if found else [e for e in telling if e.name == row["event"] and e.multiline]
-        if len(whole) == 1 and whole[0].advice:
+        begun = (e for e in telling if e.name == row["event"] and e.multiline)
+        whole = [found.pattern] if found else [e for e in begun if is_begun(e, line["text"], recogniser)]
+        if len(whole) == 1 and _is_quoted(whole[0]):
             said = row["error_first"] or row["reason_first"] or ""
             advised.append(line | {"known": whole[0], "said": said, "times": n})
-    return advised or _quoted(case, recogniser)
+    return sorted(advised, key=lambda r: not r["known"].advice) or _quoted(case, recogniser)
+
+
+def _is_quoted(event: EventPattern) -> bool:
+    return bool(event.advice or event.proves and event.name in _HAPPENED)
 
 
 def _quoted(case: CaseLike, recogniser: Recogniser) -> list[Row]:
