@@ -29,6 +29,7 @@ The packages and modules that turn bytes into a report, in reading order. Each i
     logs            finds what each log shows, repeats, mixes or lacks
     clocks          compares the clocks of processes
     runs            finds the runs of each process, and the Kafka cluster of each
+    ownership       finds when tasks and partitions had no owner, and which records were read twice
     tasks           finds the failures of tasks, and who ran them afterwards
     generations     describes the generations of groups, and where the time of rebalances went
     coordinators    finds when members had no coordinator
