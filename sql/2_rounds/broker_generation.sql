@@ -40,18 +40,15 @@ WITH group_line AS (
     coalesce(e.member_id, CASE WHEN e.event = 'member_expired' THEN get(e.members, 0) END) AS member_id,
     CASE WHEN e.event = 'member_expired' THEN CASE WHEN e.member_id IS NULL THEN 'rebalance_timeout'
       WHEN e.message LIKE 'Pending member%' THEN 'pending_timeout' ELSE 'session_timeout' END END AS expired_how,
-    e.leader_member_id, e.reason, e.client_reason, e.member_count
+    e.leader_member_id, e.reason, e.client_reason, e.member_count,
+    -- Lines of a rebalance before Stabilized belong to the coming generation, those after it to the current one.
+    count_if(e.event = 'group_stabilized') OVER (PARTITION BY e.process_id, c.kafka_cluster, e.group_id ORDER BY e.stream_pos
+      ROWS UNBOUNDED PRECEDING) + CASE WHEN e.event IN ('rebalance_preparing', 'member_expired') THEN 1 ELSE 0 END AS phase
   FROM event e
   JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos
     AND coalesce(e.stream_pos < c.to_pos, true)
   WHERE e.group_id IS NOT NULL
     AND e.event IN ('rebalance_preparing', 'group_stabilized', 'assignment_from_leader', 'member_expired', 'group_died', 'group_emptied')
-), line_with_phase AS (
-  SELECT *,
-    -- Lines of a rebalance before Stabilized belong to the coming generation, those after it to the current one.
-    count_if(event = 'group_stabilized') OVER (PARTITION BY process_id, kafka_cluster, group_id ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
-      + CASE WHEN event IN ('rebalance_preparing', 'member_expired') THEN 1 ELSE 0 END AS phase
-  FROM group_line
 ), line_of_generation AS (
   -- Each rebalance adds one to the generation. A rebalance prepared from another old generation led to a generation whose Stabilized line is missing.
   -- A rebalance ends with the process of its coordinator.
@@ -62,7 +59,7 @@ WITH group_line AS (
   FROM (
     SELECT *, max(CASE WHEN event = 'group_stabilized' THEN generation END) OVER one AS coming,
       max(CASE WHEN event = 'group_stabilized' THEN instance END) OVER one AS coming_instance
-    FROM line_with_phase WINDOW one AS (PARTITION BY process_id, kafka_cluster, group_id, phase)
+    FROM group_line WINDOW one AS (PARTITION BY process_id, kafka_cluster, group_id, phase)
   )
 ), join_phase AS (
   SELECT kafka_cluster, process_id, group_id, phase, max(offsets_partition) AS offsets_partition,
@@ -152,16 +149,13 @@ WITH group_line AS (
     UNION ALL
     SELECT least_consumer_session_ms, explode(array(usual_poll_ms, usual_worker_rebalance_ms))
   )
-), member_wait AS (
-  SELECT l.kafka_cluster, l.group_id, l.incarnation, l.generation, l.process_id, l.prepared_ms, l.expired_ms,
-    CASE WHEN l.expired_how <> 'rebalance_timeout' THEN l.expired_ms - l.prepared_ms <= t.session_ms + heartbeat_late_ms
-      ELSE exists(t.rebalance_ms, x -> abs(l.expired_ms - l.prepared_ms - x) <= heartbeat_late_ms) END AS is_timed
-  FROM numbered_incarnation l CROSS JOIN group_timer t WHERE l.expired_ms - l.prepared_ms >= coordinator_silent_ms
 ), silent_wait AS (
-  SELECT DISTINCT w.kafka_cluster, w.group_id, w.incarnation, w.generation FROM member_wait w
-  JOIN (SELECT process_id, explode(gaps) AS quiet FROM range_row) q ON q.process_id = w.process_id
-    AND unix_millis(q.quiet.from_ts) <= w.prepared_ms + heartbeat_late_ms AND unix_millis(q.quiet.to_ts) >= w.expired_ms - heartbeat_late_ms
-  WHERE NOT w.is_timed
+  SELECT DISTINCT l.kafka_cluster, l.group_id, l.incarnation, l.generation FROM numbered_incarnation l CROSS JOIN group_timer t
+  JOIN (SELECT process_id, explode(gaps) AS quiet FROM range_row) q ON q.process_id = l.process_id
+    AND unix_millis(q.quiet.from_ts) <= l.prepared_ms + heartbeat_late_ms AND unix_millis(q.quiet.to_ts) >= l.expired_ms - heartbeat_late_ms
+  WHERE l.expired_ms - l.prepared_ms >= coordinator_silent_ms
+    AND NOT CASE WHEN l.expired_how <> 'rebalance_timeout' THEN l.expired_ms - l.prepared_ms <= t.session_ms + heartbeat_late_ms
+      ELSE exists(t.rebalance_ms, x -> abs(l.expired_ms - l.prepared_ms - x) <= heartbeat_late_ms) END
 )
 SELECT l.kafka_cluster, l.group_id, l.incarnation, l.incarnation_why, l.generation, l.process_id, l.offsets_partition, prepared_ms, prepared_id,
   prepared_member, reason, client_reason, stabilized_ms, stabilized_id, coalesce(stabilized_members, assigned_members) AS member_count, assigned_ms,

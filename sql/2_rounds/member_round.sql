@@ -39,14 +39,14 @@ WITH named_round AS (
     coalesce(joined_ms, synced_ms, worker_assigned_ms) AS at_ms,
     filter(concat(array(member_id, leader_member_id), coalesce(roster, array())), m -> m IS NOT NULL) AS names
   FROM join_round
-), process_count AS (
-  SELECT kafka_cluster, group_id, process_id, count(*) AS rounds, sort_array(collect_list(CASE WHEN seen > last_seen THEN at_ms END)) AS begun_ms
-  FROM (SELECT *, lag(seen) OVER (PARTITION BY kafka_cluster, group_id, process_id ORDER BY from_pos) AS last_seen FROM named_round)
-  GROUP BY kafka_cluster, group_id, process_id
 ), counting_process AS (
   -- `reference`: the process that saw most incarnations begin.
   SELECT *, max_by(struct(process_id, begun_ms), struct(size(begun_ms), rounds, process_id)) OVER (PARTITION BY kafka_cluster, group_id) AS reference
-  FROM process_count
+  FROM (
+    SELECT kafka_cluster, group_id, process_id, count(*) AS rounds, sort_array(collect_list(CASE WHEN seen > last_seen THEN at_ms END)) AS begun_ms
+    FROM (SELECT *, lag(seen) OVER (PARTITION BY kafka_cluster, group_id, process_id ORDER BY from_pos) AS last_seen FROM named_round)
+    GROUP BY kafka_cluster, group_id, process_id
+  )
 ), named_member AS (
   SELECT DISTINCT kafka_cluster, group_id, process_id, seen, explode(names) AS name FROM named_round
 ), count_offset AS (
@@ -70,16 +70,17 @@ WITH named_round AS (
   FROM named_round s
   JOIN coordinator_generation b ON b.kafka_cluster = s.kafka_cluster AND b.group_id = s.group_id AND b.generation = s.generation
   GROUP BY s.kafka_cluster, s.group_id, s.process_id, s.seen, b.history
-), best_match AS (
-  -- Two incarnations that one process saw cannot be the same one.
-  SELECT kafka_cluster, group_id, process_id, history, max_by(seen, struct(score, seen)) AS seen
-  FROM (
-    SELECT kafka_cluster, group_id, process_id, seen, max_by(history, struct(score, history)) AS history, max(score) AS score
-    FROM match_candidate GROUP BY kafka_cluster, group_id, process_id, seen
-  )
-  GROUP BY kafka_cluster, group_id, process_id, history
 ), process_match AS (
-  SELECT kafka_cluster, group_id, process_id, sort_array(collect_list(struct(seen, history))) AS matches FROM best_match
+  -- Two incarnations that one process saw cannot be the same one.
+  SELECT kafka_cluster, group_id, process_id, sort_array(collect_list(struct(seen, history))) AS matches
+  FROM (
+    SELECT kafka_cluster, group_id, process_id, history, max_by(seen, struct(score, seen)) AS seen
+    FROM (
+      SELECT kafka_cluster, group_id, process_id, seen, max_by(history, struct(score, history)) AS history, max(score) AS score
+      FROM match_candidate GROUP BY kafka_cluster, group_id, process_id, seen
+    )
+    GROUP BY kafka_cluster, group_id, process_id, history
+  )
   GROUP BY kafka_cluster, group_id, process_id
 ), leader_comparison AS (
   -- A member that is missing from the leader's list for that number was in another incarnation; a member that is in it was in the leader's.
@@ -117,36 +118,30 @@ WITH named_round AS (
   LEFT JOIN count_offset k ON k.kafka_cluster = s.kafka_cluster AND k.group_id = s.group_id AND k.process_id = s.process_id
   LEFT JOIN process_match c ON c.kafka_cluster = s.kafka_cluster AND c.group_id = s.group_id AND c.process_id = s.process_id
   LEFT JOIN separate_process a ON a.kafka_cluster = s.kafka_cluster AND a.group_id = s.group_id AND a.process_id = s.process_id AND a.seen = s.seen
-), history_generation AS (
-  SELECT kafka_cluster, group_id, history, generation, collect_list(struct(at_ms, incarnation)) AS logged FROM coordinator_generation
-  GROUP BY kafka_cluster, group_id, history, generation
-), history_incarnation AS (
-  SELECT kafka_cluster, group_id, history, sort_array(collect_list(struct(from_generation, incarnation))) AS incarnations
+), group_history AS (
+  SELECT kafka_cluster, group_id, sort_array(collect_list(struct(history, from_generation, incarnation))) AS begun,
+    max(history) AS last_history, max(incarnation) AS last_incarnation
   FROM (
     SELECT kafka_cluster, group_id, history, incarnation, min(generation) AS from_generation
     FROM coordinator_generation GROUP BY kafka_cluster, group_id, history, incarnation
   )
-  GROUP BY kafka_cluster, group_id, history
-), last_incarnation AS (
-  SELECT kafka_cluster, group_id, max(history) AS history, max(incarnation) AS incarnation FROM coordinator_generation
   GROUP BY kafka_cluster, group_id
 ), round_incarnation AS (
   SELECT p.kafka_cluster, p.group_id, p.process_id, p.client, p.round,
     CASE WHEN NOT p.is_matched THEN p.history
       WHEN n.logged IS NOT NULL THEN array_min(transform(n.logged, x -> struct(abs(p.at_ms - x.at_ms) AS far, x.incarnation))).incarnation
       -- The coordinator's log does not have it: the last incarnation that had begun by this number.
-      WHEN h.incarnations IS NOT NULL THEN coalesce(array_max(filter(h.incarnations, x -> x.from_generation <= p.generation)),
-        array_min(h.incarnations)).incarnation
+      WHEN exists(h.begun, x -> x.history = p.history) THEN coalesce(
+        array_max(filter(h.begun, x -> x.history = p.history AND x.from_generation <= p.generation)),
+        array_min(filter(h.begun, x -> x.history = p.history))).incarnation
       WHEN p.history < 1 THEN p.history
-      ELSE l.incarnation + p.history - l.history END AS incarnation
+      ELSE h.last_incarnation + p.history - h.last_history END AS incarnation
   FROM round_history p
-  LEFT JOIN history_generation n ON n.kafka_cluster = p.kafka_cluster AND n.group_id = p.group_id AND n.history = p.history
-    AND n.generation = p.generation
-  LEFT JOIN history_incarnation h ON h.kafka_cluster = p.kafka_cluster AND h.group_id = p.group_id AND h.history = p.history
-  LEFT JOIN last_incarnation l ON l.kafka_cluster = p.kafka_cluster AND l.group_id = p.group_id
-), static_name AS (
-  -- Only Java's client prints that it is static. A coordinator names the group.instance.id, with which the id of a static member begins.
-  SELECT DISTINCT group_id, group_instance_id FROM event_row WHERE broker_id IS NOT NULL AND group_instance_id IS NOT NULL AND group_id IS NOT NULL
+  LEFT JOIN (
+    SELECT kafka_cluster, group_id, history, generation, collect_list(struct(at_ms, incarnation)) AS logged FROM coordinator_generation
+    GROUP BY kafka_cluster, group_id, history, generation
+  ) n ON n.kafka_cluster = p.kafka_cluster AND n.group_id = p.group_id AND n.history = p.history AND n.generation = p.generation
+  LEFT JOIN group_history h ON h.kafka_cluster = p.kafka_cluster AND h.group_id = p.group_id
 ), created_id AS (
   SELECT member_id, min_by(named_struct('at_ms', unix_millis(ts), 'event_id', event_id, 'process_id', process_id,
     'must_rejoin', message LIKE '%request the member to rejoin%', 'generation', next_generation), ts) AS made
@@ -182,4 +177,7 @@ JOIN round_incarnation g ON g.kafka_cluster = r.kafka_cluster AND g.group_id = r
 LEFT JOIN broker_generation b
   ON b.kafka_cluster = r.kafka_cluster AND b.group_id = r.group_id AND b.incarnation = g.incarnation AND b.generation = r.generation
 LEFT JOIN created_id m ON m.member_id = r.member_id
-LEFT JOIN static_name t ON t.group_id = r.group_id AND t.group_instance_id = left(r.member_id, length(r.member_id) - 37)
+-- Only Java's client prints that it is static. A coordinator names the group.instance.id, with which the id of a static member begins.
+LEFT JOIN (
+  SELECT DISTINCT group_id, group_instance_id FROM event_row WHERE broker_id IS NOT NULL AND group_instance_id IS NOT NULL AND group_id IS NOT NULL
+) t ON t.group_id = r.group_id AND t.group_instance_id = left(r.member_id, length(r.member_id) - 37)

@@ -20,7 +20,7 @@ CREATE OR REPLACE TEMPORARY VIEW ownership_pair (
 AS
 WITH owner AS (
   -- Times are on the reference clock. If a start is not in the log, only the latest possible one is known: its first line.
-  SELECT *, row_number() OVER in_time AS nth,
+  SELECT *, row_number() OVER in_time AS nth, count_if(from_lo_ms IS NULL) OVER in_time AS unseen_nth,
     CASE WHEN start_how = 'seen' THEN coalesce(from_lo_ms, from_hi_ms) ELSE coalesce(from_hi_ms, to_lo_ms, from_lo_ms) END AS known_ms,
     lead(from_lo_ms, 5) OVER in_time AS fifth_from_ms,
     lead(generation) OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource, process_id, client
@@ -74,14 +74,6 @@ WITH owner AS (
     FROM (SELECT *, place AS at_place, true AS is_begin FROM last_overlap UNION ALL SELECT *, last_place, false FROM last_overlap)
   )
   WHERE is_begin
-), unseen_start AS (
-  SELECT *
-  FROM (
-    SELECT kafka_cluster, group_id, resource_kind, resource, nth,
-      row_number() OVER (PARTITION BY kafka_cluster, group_id, resource_kind, resource ORDER BY nth) AS unseen_nth
-    FROM owner WHERE from_lo_ms IS NULL
-  )
-  WHERE unseen_nth <= owners_compared_most
 ), time_pair AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, nth AS a_nth, explode(sequence(nth + 1, nth + 4)) AS b_nth FROM owner
   UNION ALL
@@ -89,8 +81,8 @@ WITH owner AS (
   WHERE is_timed AND NOT is_crowded AND last_place >= place + 5
   UNION ALL
   SELECT a.kafka_cluster, a.group_id, a.resource_kind, a.resource, a.place, b.nth FROM concurrent_owners a
-  JOIN unseen_start b ON b.kafka_cluster = a.kafka_cluster AND b.group_id = a.group_id AND b.resource_kind = a.resource_kind
-    AND b.resource = a.resource AND b.nth > a.place + 4 AND (a.is_crowded OR b.nth > a.last_place)
+  JOIN owner b ON b.kafka_cluster = a.kafka_cluster AND b.group_id = a.group_id AND b.resource_kind = a.resource_kind AND b.resource = a.resource
+    AND b.from_lo_ms IS NULL AND b.unseen_nth <= owners_compared_most AND b.nth > a.place + 4 AND (a.is_crowded OR b.nth > a.last_place)
   WHERE a.is_timed
 ), generation_pair AS (
   SELECT x.kafka_cluster, x.group_id, x.resource_kind, x.resource, least(x.nth, y.nth) AS a_nth, greatest(x.nth, y.nth) AS b_nth

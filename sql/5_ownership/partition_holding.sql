@@ -36,26 +36,7 @@ CREATE OR REPLACE TEMPORARY VIEW partition_holding (
   heard_id      COMMENT 'Line in which the coordinator removed it'
 )
 AS
-WITH last_open_line AS (
-  -- Lines that only an open consumer prints. Any other line with its name may come from its closing.
-  SELECT process_id, instance, group_id, client, max(at_ms) AS last_line_ms
-  FROM (
-    SELECT process_id, instance, group_id, client, at_ms FROM client_event WHERE NOT is_worker
-    UNION ALL
-    SELECT process_id, instance, group_id, client_id, unix_millis(ts)
-    FROM event
-    WHERE event IN ('heartbeat_sent', 'heartbeat_ok', 'fetch_position', 'position_set', 'offset_committed') AND client_id IS NOT NULL
-  )
-  GROUP BY process_id, instance, group_id, client
-), assignment_line AS (
-  SELECT kafka_cluster, group_id, process_id, instance, client, stream_pos, at_ms, event_id, event,
-    -- A session that has ended is not the one of the next assignment.
-    coalesce(member_id, lag(CASE WHEN event <> 'session_ended' THEN member_id END) IGNORE NULLS OVER w) AS member_id,
-    coalesce(generation, lag(CASE WHEN event <> 'session_ended' THEN generation END) IGNORE NULLS OVER w) AS generation,
-    lead(event) OVER w AS next_event, partitions
-  FROM client_event WHERE NOT is_worker
-  WINDOW w AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos)
-), rejoin_or_close AS (
+WITH rejoin_or_close AS (
   -- The points at which an eager member took part in another rebalance, or a member left or was closed, with the time of the previous line.
   SELECT process_id, instance, client, stream_pos, event NOT IN ('leaving', 'client_closed') AS is_rejoin, last_ms
   FROM (
@@ -99,83 +80,81 @@ WITH last_open_line AS (
 ), numbered_list AS (
   SELECT *, row_number() OVER (PARTITION BY process_id, instance, client, is_sure ORDER BY stream_pos) AS nth FROM owned_list
 ), partition_change AS (
-  SELECT o.kafka_cluster, o.group_id, o.process_id, o.instance, o.client, o.member_id, o.generation, o.from_pos - 1 AS stream_pos, o.from_ms AS at_ms,
-    o.from_id AS event_id, l.last_line_ms, o.resource, 'given' AS what, false AS is_late, false AS is_announced, o.before_generation, o.shown_id
-  FROM open_partition o
-  JOIN last_open_line l ON l.process_id = o.process_id AND l.instance = o.instance AND l.group_id = o.group_id AND l.client = o.client
+  SELECT kafka_cluster, group_id, process_id, instance, client, member_id, generation, from_pos - 1 AS stream_pos, from_ms AS at_ms,
+    from_id AS event_id, resource, 'given' AS what, false AS is_late, false AS is_announced, before_generation, shown_id
+  FROM open_partition
   UNION ALL
   SELECT g.kafka_cluster, g.group_id, g.process_id, g.instance, g.client, g.member_id, g.generation, g.stream_pos, g.at_ms, g.event_id,
-    l.last_line_ms, explode(g.partitions) AS resource,
+    explode(g.partitions) AS resource,
     CASE g.event WHEN 'partitions_revoked' THEN 'revoked' WHEN 'partitions_lost' THEN 'lost' ELSE 'given' END AS what,
     -- A KIP-848 member first prints the partitions that it is about to revoke. If there is only its listener's line, and it does not leave, that
     -- first line is missing.
     k.event <=> 'partitions_revoked' AND g.generation IS NULL AND NOT g.next_event <=> 'leaving' AS is_late,
     k.event <=> 'reconciling' AS is_announced, NULL, NULL
-  FROM assignment_line g
-  JOIN last_open_line l ON l.process_id = g.process_id AND l.instance = g.instance AND l.group_id = g.group_id AND l.client = g.client
+  FROM (
+    SELECT kafka_cluster, group_id, process_id, instance, client, stream_pos, at_ms, event_id, event,
+      -- A session that has ended is not the one of the next assignment.
+      coalesce(member_id, lag(CASE WHEN event <> 'session_ended' THEN member_id END) IGNORE NULLS OVER w) AS member_id,
+      coalesce(generation, lag(CASE WHEN event <> 'session_ended' THEN generation END) IGNORE NULLS OVER w) AS generation,
+      lead(event) OVER w AS next_event, partitions
+    FROM client_event WHERE NOT is_worker
+    WINDOW w AS (PARTITION BY process_id, instance, group_id, client ORDER BY stream_pos)
+  ) g
   LEFT JOIN (
     SELECT event_id, event FROM event WHERE event = 'partitions_revoked' AND logger LIKE '%ConsumerRebalanceListenerInvoker' OR event = 'reconciling'
   ) k ON k.event_id = g.event_id
   WHERE g.event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost', 'synced')
-), later_line AS (
+), placed_change AS (
   -- For each line that changes what a consumer holds: the next line of each kind, of the consumer, its group (tasks of a sink) or its process. The
   -- time of a request to join, and of a close, is that of the line before; `number` is a list's number, or the position at which a gap begins.
-  SELECT process_id, instance, group_id, client, stream_pos, what,
-    lag(CASE WHEN what = 'made' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER of_client AS next_made,
-    lag(CASE WHEN what = 'closed' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER of_client AS next_closed,
-    lag(CASE WHEN what IN ('assigned_again', 'lost') THEN struct(stream_pos AS pos, at_ms, event_id, what AS how) END) IGNORE NULLS OVER of_client
-      AS next_lost,
-    lag(CASE WHEN what = 'rejoin' THEN struct(stream_pos AS pos, at_ms AS last_ms) END) IGNORE NULLS OVER of_client AS next_rejoin,
-    lag(CASE WHEN what IN ('leave', 'rejoin') THEN struct(stream_pos AS pos, at_ms AS last_ms) END) IGNORE NULLS OVER of_client AS next_mark,
-    lag(CASE WHEN what = 'sure_list' THEN number END) IGNORE NULLS OVER of_client AS next_sure_nth,
-    lag(CASE WHEN what = 'doubtful_list' THEN number END) IGNORE NULLS OVER of_client AS next_doubtful_nth,
-    lag(CASE WHEN what = 'stopped' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS
-      OVER (PARTITION BY process_id, instance, group_id ORDER BY -stream_pos, what, event_id) AS next_stopped,
-    min(CASE WHEN what = 'gap' THEN number END) OVER (PARTITION BY process_id, instance ORDER BY -stream_pos, what ROWS UNBOUNDED PRECEDING)
-      AS gap_from_pos
+  SELECT change.*, process_id, instance, group_id, client, stream_pos, next_made, next_closed, next_lost, next_rejoin, next_mark, next_sure_nth,
+    next_doubtful_nth, next_stopped, gap_from_pos
   FROM (
-    -- In alphabetical order this kind comes before all others in the same line.
-    SELECT DISTINCT process_id, instance, group_id, client, stream_pos, 'a change' AS what, CAST(NULL AS BIGINT) AS at_ms,
-      CAST(NULL AS STRING) AS event_id, CAST(NULL AS BIGINT) AS number
-    FROM partition_change
-    UNION ALL
-    -- A consumer prints its configuration when it is created. A client id that is created again has no partitions from before.
-    SELECT process_id, instance, NULL, config['client.id'], stream_pos, 'made', unix_millis(ts), event_id, NULL
-    FROM event WHERE event = 'config_dumped' AND component = 'ConsumerConfig' AND config['client.id'] <> ''
-    UNION ALL
-    SELECT process_id, instance, NULL, client_id, stream_pos, 'closed', unix_millis(ts), event_id, NULL
-    FROM event WHERE event = 'client_closed' AND client_id IS NOT NULL
-    UNION ALL
-    SELECT process_id, instance, NULL, client, stream_pos, how, at_ms, event_id, NULL FROM unlisted_loss
-    UNION ALL
-    SELECT process_id, instance, NULL, client, stream_pos, CASE WHEN is_rejoin THEN 'rejoin' ELSE 'leave' END, last_ms, NULL, NULL
-    FROM rejoin_or_close
-    UNION ALL
-    SELECT process_id, instance, NULL, client, stream_pos, CASE WHEN is_sure THEN 'sure_list' ELSE 'doubtful_list' END, NULL, NULL, nth
-    FROM numbered_list
-    UNION ALL
-    SELECT process_id, instance, concat('connect-', connector), NULL, ended.pos, 'stopped', ended.at_ms, ended.event_id, NULL
-    FROM task_life WHERE is_last AND ended IS NOT NULL
-    UNION ALL
-    SELECT process_id, instance, NULL, NULL, to_pos, 'gap', NULL, NULL, from_pos FROM log_hole WHERE is_wide
+    SELECT *,
+      lag(CASE WHEN what = 'made' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER of_client AS next_made,
+      lag(CASE WHEN what = 'closed' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER of_client AS next_closed,
+      lag(CASE WHEN what IN ('assigned_again', 'lost') THEN struct(stream_pos AS pos, at_ms, event_id, what AS how) END) IGNORE NULLS OVER of_client
+        AS next_lost,
+      lag(CASE WHEN what = 'rejoin' THEN struct(stream_pos AS pos, at_ms AS last_ms) END) IGNORE NULLS OVER of_client AS next_rejoin,
+      lag(CASE WHEN what IN ('leave', 'rejoin') THEN struct(stream_pos AS pos, at_ms AS last_ms) END) IGNORE NULLS OVER of_client AS next_mark,
+      lag(CASE WHEN what = 'sure_list' THEN number END) IGNORE NULLS OVER of_client AS next_sure_nth,
+      lag(CASE WHEN what = 'doubtful_list' THEN number END) IGNORE NULLS OVER of_client AS next_doubtful_nth,
+      lag(CASE WHEN what = 'stopped' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS
+        OVER (PARTITION BY process_id, instance, group_id ORDER BY -stream_pos, what, event_id) AS next_stopped,
+      min(CASE WHEN what = 'gap' THEN number END) OVER (PARTITION BY process_id, instance ORDER BY -stream_pos, what ROWS UNBOUNDED PRECEDING)
+        AS gap_from_pos
+    FROM (
+      -- In alphabetical order this kind comes before all others in the same line.
+      SELECT process_id, instance, group_id, client, stream_pos, 'a change' AS what, CAST(NULL AS BIGINT) AS at_ms, CAST(NULL AS STRING) AS event_id,
+        CAST(NULL AS BIGINT) AS number,
+        struct(kafka_cluster, member_id, generation, at_ms, event_id, resource, what, is_late, is_announced, before_generation, shown_id) AS change
+      FROM partition_change
+      UNION ALL
+      -- A consumer prints its configuration when it is created. A client id that is created again has no partitions from before.
+      SELECT process_id, instance, NULL, config['client.id'], stream_pos, 'made', unix_millis(ts), event_id, NULL, NULL
+      FROM event WHERE event = 'config_dumped' AND component = 'ConsumerConfig' AND config['client.id'] <> ''
+      UNION ALL
+      SELECT process_id, instance, NULL, client_id, stream_pos, 'closed', unix_millis(ts), event_id, NULL, NULL
+      FROM event WHERE event = 'client_closed' AND client_id IS NOT NULL
+      UNION ALL
+      SELECT process_id, instance, NULL, client, stream_pos, how, at_ms, event_id, NULL, NULL FROM unlisted_loss
+      UNION ALL
+      SELECT process_id, instance, NULL, client, stream_pos, CASE WHEN is_rejoin THEN 'rejoin' ELSE 'leave' END, last_ms, NULL, NULL, NULL
+      FROM rejoin_or_close
+      UNION ALL
+      SELECT process_id, instance, NULL, client, stream_pos, CASE WHEN is_sure THEN 'sure_list' ELSE 'doubtful_list' END, NULL, NULL, nth, NULL
+      FROM numbered_list
+      UNION ALL
+      SELECT process_id, instance, concat('connect-', connector), NULL, ended.pos, 'stopped', ended.at_ms, ended.event_id, NULL, NULL
+      FROM task_life WHERE is_last AND ended IS NOT NULL
+      UNION ALL
+      SELECT process_id, instance, NULL, NULL, to_pos, 'gap', NULL, NULL, from_pos, NULL FROM log_hole WHERE is_wide
+    )
+    WINDOW of_client AS (PARTITION BY process_id, instance, client ORDER BY -stream_pos, what, group_id)
   )
-  WINDOW of_client AS (PARTITION BY process_id, instance, client ORDER BY -stream_pos, what, group_id)
-), placed_change AS (
-  SELECT c.*, n.next_made, n.next_closed, n.next_lost, n.next_rejoin, n.next_mark, n.next_sure_nth, n.next_doubtful_nth, n.next_stopped,
-    n.gap_from_pos
-  FROM partition_change c
-  JOIN later_line n ON n.process_id = c.process_id AND n.instance = c.instance AND n.group_id = c.group_id AND n.client = c.client
-    AND n.stream_pos = c.stream_pos AND n.what = 'a change'
-), listed_run AS (
-  -- Lists that follow each other and name the same partition.
-  SELECT process_id, instance, client, is_sure, resource, nth,
-    max(nth) OVER (PARTITION BY process_id, instance, client, is_sure, resource, run) AS last_nth
-  FROM (
-    SELECT *, nth - row_number() OVER (PARTITION BY process_id, instance, client, is_sure, resource ORDER BY nth) AS run
-    FROM (SELECT process_id, instance, client, is_sure, nth, explode(array_distinct(partitions)) AS resource FROM numbered_list)
-  )
+  WHERE what = 'a change'
 ), list_without AS (
-  -- The first list after an assignment that does not name the partition.
+  -- The first list after an assignment that does not name the partition: the next one, or the one after the lists in a row that name it.
   SELECT g.process_id, g.instance, g.group_id, g.client, g.resource, g.stream_pos AS given_pos, g.next_made, l.is_sure, l.stream_pos, l.at_ms,
     l.event_id
   FROM (
@@ -183,7 +162,14 @@ WITH last_open_line AS (
       explode(map(true, next_sure_nth, false, next_doubtful_nth)) AS (is_sure, next_nth)
     FROM placed_change WHERE what = 'given'
   ) g
-  LEFT JOIN listed_run r ON r.process_id = g.process_id AND r.instance = g.instance AND r.client = g.client AND r.is_sure = g.is_sure
+  LEFT JOIN (
+    SELECT process_id, instance, client, is_sure, resource, nth,
+      max(nth) OVER (PARTITION BY process_id, instance, client, is_sure, resource, run) AS last_nth
+    FROM (
+      SELECT *, nth - row_number() OVER (PARTITION BY process_id, instance, client, is_sure, resource ORDER BY nth) AS run
+      FROM (SELECT process_id, instance, client, is_sure, nth, explode(array_distinct(partitions)) AS resource FROM numbered_list)
+    )
+  ) r ON r.process_id = g.process_id AND r.instance = g.instance AND r.client = g.client AND r.is_sure = g.is_sure
     AND r.resource = g.resource AND r.nth = g.next_nth
   JOIN numbered_list l ON l.process_id = g.process_id AND l.instance = g.instance AND l.client = g.client AND l.is_sure = g.is_sure
     AND l.nth = coalesce(r.last_nth + 1, g.next_nth)
@@ -193,15 +179,15 @@ WITH last_open_line AS (
   SELECT *, lag(what) OVER (PARTITION BY process_id, instance, group_id, client, next_made.pos, resource ORDER BY stream_pos, what = 'given', what)
     AS last_what
   FROM (
-    SELECT kafka_cluster, group_id, process_id, instance, client, member_id, generation, stream_pos, at_ms, event_id, last_line_ms, resource, what,
+    SELECT kafka_cluster, group_id, process_id, instance, client, member_id, generation, stream_pos, at_ms, event_id, resource, what,
       is_late, is_announced, before_generation, shown_id, next_made, next_closed, next_rejoin, next_mark, next_stopped, gap_from_pos
     FROM placed_change
     UNION ALL
-    SELECT NULL, group_id, process_id, instance, client, NULL, NULL, stream_pos, at_ms, event_id, NULL, resource, 'not_listed', true, false, NULL,
-      NULL, next_made, NULL, NULL, NULL, NULL, NULL
+    SELECT NULL, group_id, process_id, instance, client, NULL, NULL, stream_pos, at_ms, event_id, resource, 'not_listed', true, false, NULL, NULL,
+      next_made, NULL, NULL, NULL, NULL, NULL
     FROM list_without WHERE is_sure AND (next_made IS NULL OR stream_pos < next_made.pos)
     UNION ALL
-    SELECT NULL, group_id, process_id, instance, client, NULL, NULL, next_lost.pos, next_lost.at_ms, next_lost.event_id, NULL, resource,
+    SELECT NULL, group_id, process_id, instance, client, NULL, NULL, next_lost.pos, next_lost.at_ms, next_lost.event_id, resource,
       next_lost.how, next_lost.how = 'assigned_again', false, NULL, NULL, next_made, NULL, NULL, NULL, NULL, NULL
     FROM placed_change WHERE what = 'given' AND next_lost IS NOT NULL AND (next_made IS NULL OR next_lost.pos < next_made.pos)
   )
@@ -210,40 +196,36 @@ WITH last_open_line AS (
   SELECT *, lead(struct(stream_pos AS pos, NOT is_late AS is_own, at_ms, what AS how, event_id)) OVER w AS next FROM change_sequence
   WHERE what = 'given' AND NOT (last_what <=> 'given') OR what <> 'given' AND last_what = 'given'
   WINDOW w AS (PARTITION BY process_id, instance, group_id, client, next_made.pos, resource ORDER BY stream_pos, what = 'given', what)
-), listed_partition AS (
-  -- All partitions of a KIP-848 consumer at the moment when it has reconciled its assignment, or lists them; and those that it revokes.
-  SELECT process_id, instance, client, stream_pos, at_ms, event_id, explode(partitions) AS resource, false AS is_revoked FROM owned_list
-  UNION ALL
-  SELECT process_id, instance, client_id, stream_pos, unix_millis(ts), event_id, explode(revoked_partitions), true
-  FROM event WHERE event = 'reconciling' AND client_kind = 'Consumer' AND client_id IS NOT NULL
-  UNION ALL
-  SELECT process_id, instance, client_id, stream_pos, unix_millis(ts), event_id, explode(target), false
-  FROM (
-    SELECT process_id, instance, client_id, stream_pos, ts, event_id, state_from, state_to, lag(assigned_partitions) IGNORE NULLS
-      OVER (PARTITION BY process_id, instance, client_id ORDER BY stream_pos) AS target
-    FROM event WHERE event IN ('reconciling', 'member_state_changed') AND client_kind = 'Consumer' AND client_id IS NOT NULL
-  )
-  WHERE state_from = 'RECONCILING' AND state_to IN ('ACKNOWLEDGING', 'STABLE')
 ), holding_with_list AS (
-  -- The first list with the partition after each assignment, and the first one that revokes it.
+  -- The first list with the partition after each assignment, and the first one that revokes it. A list has all partitions of a KIP-848 consumer at
+  -- the moment when it has reconciled its assignment, or lists them.
   SELECT *
   FROM (
-    SELECT process_id, instance, group_id, client, resource, stream_pos, is_given,
-      lag(CASE WHEN NOT is_given AND NOT is_revoked THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER w AS next_list,
-      lag(CASE WHEN is_revoked THEN struct(stream_pos AS pos, at_ms) END) IGNORE NULLS OVER w AS next_revocation
+    SELECT *, lag(CASE WHEN what = 'listed' THEN struct(stream_pos AS pos, at_ms, event_id) END) IGNORE NULLS OVER w AS next_list,
+      lag(CASE WHEN what = 'revoked' THEN struct(stream_pos AS pos, at_ms) END) IGNORE NULLS OVER w AS next_revocation
     FROM (
-      SELECT process_id, instance, group_id, client, resource, stream_pos, true AS is_given, false AS is_revoked, at_ms, event_id FROM holding_change
-      WHERE what = 'given'
+      SELECT process_id, instance, group_id, client, resource, stream_pos, what, at_ms, event_id FROM holding_change WHERE what = 'given'
       UNION ALL
-      SELECT process_id, instance, NULL, client, resource, stream_pos, false, is_revoked, at_ms, event_id FROM listed_partition
+      SELECT process_id, instance, NULL, client, explode(partitions), stream_pos, 'listed', at_ms, event_id FROM owned_list
+      UNION ALL
+      SELECT process_id, instance, NULL, client_id, explode(revoked_partitions), stream_pos, 'revoked', unix_millis(ts), event_id
+      FROM event WHERE event = 'reconciling' AND client_kind = 'Consumer' AND client_id IS NOT NULL
+      UNION ALL
+      SELECT process_id, instance, NULL, client_id, explode(target), stream_pos, 'listed', unix_millis(ts), event_id
+      FROM (
+        SELECT process_id, instance, client_id, stream_pos, ts, event_id, state_from, state_to, lag(assigned_partitions) IGNORE NULLS
+          OVER (PARTITION BY process_id, instance, client_id ORDER BY stream_pos) AS target
+        FROM event WHERE event IN ('reconciling', 'member_state_changed') AND client_kind = 'Consumer' AND client_id IS NOT NULL
+      )
+      WHERE state_from = 'RECONCILING' AND state_to IN ('ACKNOWLEDGING', 'STABLE')
     )
-    WINDOW w AS (PARTITION BY process_id, instance, client, resource ORDER BY -stream_pos, NOT is_given, is_revoked, group_id)
+    WINDOW w AS (PARTITION BY process_id, instance, client, resource ORDER BY -stream_pos, what, group_id)
   )
-  WHERE is_given AND (next_list IS NOT NULL OR next_revocation IS NOT NULL)
+  WHERE what = 'given' AND (next_list IS NOT NULL OR next_revocation IS NOT NULL)
 ), holding_end AS (
   -- The earliest line that reports the end.
   SELECT c.*, coalesce(p.end_ms, p.next_start_ms) AS next_start_ms, p.next_start_id,
-    l.next_list, l.next_revocation, d.stream_pos AS doubt_pos,
+    l.next_list, l.next_revocation, d.stream_pos AS doubt_pos, o.last_line_ms,
     -- Sail needs a `how` that may be NULL in every struct of the array.
     array_min(filter(array(struct(c.next.pos AS pos, c.next.is_own AS is_own, c.next.at_ms AS at_ms, c.next.how AS how, c.next.event_id AS event_id),
       struct(c.next_closed.pos AS pos, true AS is_own, c.next_closed.at_ms AS at_ms,
@@ -254,6 +236,18 @@ WITH last_open_line AS (
         CASE WHEN c.next_made IS NOT NULL THEN 'client_made_again' END AS how, c.next_made.event_id AS event_id)),
       x -> x.pos IS NOT NULL)) AS end_line
   FROM holding_change c
+  JOIN (
+    -- The last line that only an open consumer prints. Any other line with its name may come from its closing.
+    SELECT process_id, instance, group_id, client, max(at_ms) AS last_line_ms
+    FROM (
+      SELECT process_id, instance, group_id, client, at_ms FROM client_event WHERE NOT is_worker
+      UNION ALL
+      SELECT process_id, instance, group_id, client_id, unix_millis(ts)
+      FROM event
+      WHERE event IN ('heartbeat_sent', 'heartbeat_ok', 'fetch_position', 'position_set', 'offset_committed') AND client_id IS NOT NULL
+    )
+    GROUP BY process_id, instance, group_id, client
+  ) o ON o.process_id = c.process_id AND o.instance = c.instance AND o.group_id = c.group_id AND o.client = c.client
   LEFT JOIN process_life p ON p.process_id = c.process_id AND p.instance = c.instance
   LEFT JOIN holding_with_list l ON l.process_id = c.process_id AND l.instance = c.instance AND l.group_id = c.group_id AND l.client = c.client
     AND l.resource = c.resource AND l.stream_pos = c.stream_pos
@@ -279,43 +273,37 @@ WITH last_open_line AS (
   WHERE is_line AND is_of_one AND holding IS NOT NULL AND coalesce(stream_pos < holding.to_pos, true)
   GROUP BY process_id, instance, resource, holding.from_pos
 ), bounded_end AS (
-  SELECT *, CASE WHEN NOT is_announced THEN struct(at_ms, event_id)
-      WHEN next_list.pos <= coalesce(end_line.pos, next_list.pos) THEN struct(next_list.at_ms, next_list.event_id) END AS held,
-    CASE WHEN NOT coalesce(end_line.is_own, false) AND (end_line IS NULL OR next_revocation.pos < end_line.pos) THEN next_revocation.at_ms END
-      AS revoked_ms,
+  SELECT b.*, u.at_ms AS monitored_ms, m.alive_ms, m.removed_id,
+    CASE WHEN NOT b.is_announced THEN struct(b.at_ms, b.event_id)
+      WHEN b.next_list.pos <= coalesce(b.end_line.pos, b.next_list.pos) THEN struct(b.next_list.at_ms, b.next_list.event_id) END AS held,
+    CASE WHEN NOT coalesce(b.end_line.is_own, false) AND (b.end_line IS NULL OR b.next_revocation.pos < b.end_line.pos)
+      THEN b.next_revocation.at_ms END AS revoked_ms,
     -- A whole stretch is missing, perhaps with its end and another start.
-    coalesce(gap_from_pos < coalesce(end_line.pos, gap_from_pos + 1), false) OR coalesce(doubt_pos < coalesce(end_line.pos, doubt_pos + 1), false)
-      AS has_gap,
-    CASE WHEN end_line IS NULL THEN next_mark.last_ms
-      WHEN end_line.how = 'client_closed' AND next_mark.pos <= end_line.pos THEN next_mark.last_ms
-      WHEN end_line.how <> 'client_closed' AND next_rejoin.pos <= end_line.pos THEN next_rejoin.last_ms END AS asked_ms
-  FROM holding_end
-), certain_end AS (
-  SELECT b.*, u.at_ms AS monitored_ms,
-    -- Up to 2.6 a consumer closes without a line, so only its own lines prove that it still existed.
-    CASE WHEN held IS NULL THEN NULL WHEN has_gap THEN held.at_ms WHEN asked_ms IS NOT NULL THEN greatest(held.at_ms, asked_ms)
-      WHEN end_line.is_own THEN end_line.at_ms WHEN revoked_ms IS NOT NULL THEN greatest(held.at_ms, revoked_ms)
-      WHEN end_line IS NULL THEN greatest(held.at_ms, last_line_ms) ELSE held.at_ms END AS own_ms,
-    CASE WHEN NOT has_gap AND asked_ms IS NULL AND revoked_ms IS NULL AND NOT coalesce(end_line.is_own, false)
-      THEN m.alive_ms END AS heard_ms, m.removed_id
-  FROM bounded_end b
+    coalesce(b.gap_from_pos < coalesce(b.end_line.pos, b.gap_from_pos + 1), false)
+      OR coalesce(b.doubt_pos < coalesce(b.end_line.pos, b.doubt_pos + 1), false) AS has_gap,
+    CASE WHEN b.end_line IS NULL THEN b.next_mark.last_ms
+      WHEN b.end_line.how = 'client_closed' AND b.next_mark.pos <= b.end_line.pos THEN b.next_mark.last_ms
+      WHEN b.end_line.how <> 'client_closed' AND b.next_rejoin.pos <= b.end_line.pos THEN b.next_rejoin.last_ms END AS asked_ms
+  FROM holding_end b
   LEFT JOIN member_heard m ON m.kafka_cluster = b.kafka_cluster AND m.group_id = b.group_id AND m.member_id = b.member_id
     AND m.process_id = b.process_id AND m.generation = b.generation
   LEFT JOIN poll_monitor u ON u.process_id = b.process_id AND u.instance = b.instance AND u.resource = b.resource AND u.from_pos = b.stream_pos
-), certain_holding AS (
-  SELECT *, coalesce(heard_ms > seen_ms AND heard_ms <= coalesce(end_line.at_ms, next_start_ms, heard_ms), false) AS is_heard
-  FROM (
-    SELECT *, CASE WHEN coalesce(asked_ms, revoked_ms) IS NOT NULL OR has_gap OR held IS NULL THEN own_ms
-      ELSE greatest(own_ms, monitored_ms) END AS seen_ms
-    FROM certain_end
-  )
+), certain_end AS (
+  SELECT *,
+    -- Up to 2.6 a consumer closes without a line, so only its own lines prove that it still existed.
+    CASE WHEN held IS NULL THEN NULL WHEN has_gap THEN held.at_ms WHEN asked_ms IS NOT NULL THEN greatest(held.at_ms, asked_ms)
+      WHEN end_line.is_own THEN greatest(end_line.at_ms, monitored_ms) WHEN revoked_ms IS NOT NULL THEN greatest(held.at_ms, revoked_ms)
+      WHEN end_line IS NULL THEN greatest(held.at_ms, last_line_ms, monitored_ms) ELSE greatest(held.at_ms, monitored_ms) END AS seen_ms,
+    CASE WHEN NOT has_gap AND asked_ms IS NULL AND revoked_ms IS NULL AND NOT coalesce(end_line.is_own, false)
+      AND alive_ms <= coalesce(end_line.at_ms, next_start_ms, alive_ms) THEN struct(alive_ms, removed_id) END AS heard
+  FROM bounded_end
 )
 SELECT kafka_cluster, group_id, resource, process_id, instance AS process_instance, client, member_id, generation, before_generation,
   stream_pos AS from_pos, at_ms AS start_ms, held.at_ms AS start_hi_ms, CASE WHEN shown_id IS NULL THEN 'seen' ELSE 'open' END AS start_how,
   CASE WHEN shown_id IS NULL THEN event_id END AS start_id, held.event_id AS start_sign_id, shown_id,
-  CASE WHEN is_heard THEN heard_ms ELSE seen_ms END AS stop_lo_ms, coalesce(end_line.at_ms, next_start_ms) AS stop_hi_ms,
+  CASE WHEN heard.alive_ms > seen_ms THEN heard.alive_ms ELSE seen_ms END AS stop_lo_ms, coalesce(end_line.at_ms, next_start_ms) AS stop_hi_ms,
   CASE WHEN end_line IS NOT NULL THEN end_line.how WHEN next_start_ms IS NOT NULL THEN 'process_restarted' END AS stop_how,
   coalesce(end_line.event_id, next_start_id) AS stop_id,
   has_gap OR coalesce(asked_ms, revoked_ms) IS NOT NULL AND NOT end_line.how <=> 'assigned_again' AS is_stop_lost,
-  CASE WHEN is_heard THEN heard_ms END AS heard_ms, CASE WHEN is_heard THEN removed_id END AS heard_id
-FROM certain_holding
+  CASE WHEN heard.alive_ms > seen_ms THEN heard.alive_ms END AS heard_ms, CASE WHEN heard.alive_ms > seen_ms THEN heard.removed_id END AS heard_id
+FROM certain_end

@@ -59,10 +59,7 @@ WITH consumer_identity AS (
   JOIN member_heard m ON m.process_id = t.process_id AND m.member_id = t.own_member_id
   GROUP BY t.process_id, t.instance, t.resource, t.life
 ), line_with_positions AS (
-  SELECT *, min(stream_pos) OVER one AS began_pos,
-    min(CASE WHEN kind IN ('start', 'sign', 'leaving', 'closing') THEN stream_pos END) OVER one AS shown_pos,
-    min(CASE WHEN kind = 'stop' THEN stream_pos END) OVER one AS stop_pos,
-    max(CASE WHEN kind IN ('start', 'sign', 'stop') THEN stream_pos END) OVER one AS last_pos,
+  SELECT *, min(CASE WHEN kind = 'stop' THEN stream_pos END) OVER one AS stop_pos,
     min(CASE WHEN kind = 'failed_stop' THEN stream_pos END) OVER one AS failed_stop_pos,
     min(CASE WHEN kind = 'failed' THEN stream_pos END) OVER one AS failed_pos,
     min(CASE WHEN kind = 'closing' AND timeout_ms > 0 THEN stream_pos END) OVER one AS closing_pos,
@@ -79,9 +76,11 @@ WITH consumer_identity AS (
     CASE WHEN stream_pos > first_failed_stop_pos THEN 1 - max(CASE WHEN kind = 'closed' AND app_kind = 'kafka.consumer'
       AND stream_pos < first_failed_stop_pos AND failed_stop_pos = first_failed_stop_pos THEN 1 ELSE 0 END) OVER whole
       + count_if(kind = 'start' AND stream_pos > first_failed_stop_pos) OVER so_far - count_if(kind = 'closed' AND app_kind = 'kafka.consumer'
-      AND stream_pos > first_failed_stop_pos) OVER so_far END AS open_consumers
+      AND stream_pos > first_failed_stop_pos) OVER so_far END AS open_consumers,
+    min(CASE WHEN kind = 'closed' AND stream_pos > forced_pos THEN stream_pos END) OVER one AS forced_closed_pos
   FROM line_with_positions
-  WINDOW whole AS (PARTITION BY process_id, instance, resource_kind, resource),
+  WINDOW one AS (PARTITION BY process_id, instance, resource_kind, resource, life),
+    whole AS (PARTITION BY process_id, instance, resource_kind, resource),
     so_far AS (PARTITION BY process_id, instance, resource_kind, resource ORDER BY stream_pos ROWS UNBOUNDED PRECEDING)
 ), consumer_close AS (
   -- `settled`: the only open consumer is that of the present run, or none if it was asked to stop.
@@ -90,47 +89,45 @@ WITH consumer_identity AS (
       open_consumers <= CASE WHEN least(stop_pos, failed_pos) < stream_pos THEN 0 ELSE 1 END AS settled))) AS closings
   FROM line_with_consumers WHERE kind = 'closed' AND app_kind = 'kafka.consumer' AND open_consumers IS NOT NULL
   GROUP BY process_id, instance, resource_kind, resource
-), log_gap AS (
-  SELECT process_id, instance, sort_array(collect_list(struct(to_pos, from_pos, is_wide))) AS gaps FROM log_hole GROUP BY process_id, instance
-), line_with_gaps AS (
-  -- Gaps are examined once per task run, at its first line, because a log that lost every other line has as many gaps as lines.
-  SELECT m.*, d.ids, h.gaps IS NOT NULL AS has_gap_at_first,
+), run_with_gaps AS (
+  -- Gaps are examined once per run, because a log that lost every other line has as many gaps as lines.
+  SELECT r.*, d.ids, h.gaps,
     -- The earliest possible start of the first wide gap that no identity spans. Lines after it may belong to another thread.
-    array_min(transform(filter(h.gaps, x -> x.is_wide AND x.to_pos > m.began_pos AND NOT exists(coalesce(d.ids, array()),
-      i -> i.from_pos <= x.from_pos AND i.to_pos >= x.to_pos)), x -> x.from_pos)) AS wide_at_first,
-    exists(coalesce(h.gaps, array()), x -> x.is_wide AND x.to_pos <= m.began_pos) AS is_after_gap_at_first
-  FROM line_with_consumers m LEFT JOIN log_gap h ON h.process_id = m.process_id AND h.instance = m.instance AND m.stream_pos = m.began_pos
-  LEFT JOIN consumer_identity d ON d.process_id = m.process_id AND d.instance = m.instance AND d.resource_kind = m.resource_kind
-    AND d.resource = m.resource AND d.life = m.life
-), line_with_wide_gap AS (
-  SELECT *, min(wide_at_first) OVER one AS wide_pos, bool_or(is_after_gap_at_first) OVER one AS is_after_gap,
-    NOT bool_or(has_gap_at_first) OVER one AS is_whole
-  FROM line_with_gaps
-  WINDOW one AS (PARTITION BY process_id, instance, resource_kind, resource, life)
-), last_certain_line AS (
-  SELECT *,
-    -- A gap may begin before the first line that shows the thread, but that line is certain anyway. So are the lines up to the last one of
-    -- an identity that this line, or an earlier one, shows.
-    max(CASE WHEN kind IN ('start', 'sign', 'leaving', 'closing') AND (wide_pos IS NULL OR stream_pos <= greatest(wide_pos, shown_pos)
-        OR exists(coalesce(ids, array()), i -> i.from_pos <= greatest(wide_pos, shown_pos) AND i.to_pos >= stream_pos))
-        AND (failed_stop_pos IS NULL OR kind <> 'closing') THEN stream_pos END)
-      OVER (PARTITION BY process_id, instance, resource_kind, resource, life) AS sure_pos
-  FROM line_with_wide_gap
-), hidden_end AS (
-  -- The first gap after the last sign of life that may hide the end: one that is not entirely after the stop request, or one followed by lines of the
-  -- same task.
-  SELECT m.*, CASE WHEN exists(coalesce(h.gaps, array()), x -> x.to_pos > m.sure_pos
-      AND (m.stop_pos IS NULL OR x.from_pos < m.stop_pos OR x.to_pos <= m.last_pos)) THEN m.sure_pos END AS gap_at_first
-  FROM last_certain_line m LEFT JOIN log_gap h ON h.process_id = m.process_id AND h.instance = m.instance AND m.stream_pos = m.began_pos
-), line_with_bounds AS (
-  SELECT *, max(gap_at_first) OVER one AS gap_pos,
-    min(CASE WHEN kind = 'closed' AND stream_pos > forced_pos THEN stream_pos END) OVER one AS forced_closed_pos
-  FROM hidden_end
-  WINDOW one AS (PARTITION BY process_id, instance, resource_kind, resource, life)
+    array_min(transform(filter(h.gaps, x -> x.is_wide AND x.to_pos > r.began_pos AND NOT exists(coalesce(d.ids, array()),
+      i -> i.from_pos <= x.from_pos AND i.to_pos >= x.to_pos)), x -> x.from_pos)) AS wide_pos,
+    exists(coalesce(h.gaps, array()), x -> x.is_wide AND x.to_pos <= r.began_pos) AS is_after_gap
+  FROM (
+    SELECT process_id, instance, resource_kind, resource, life, min(stream_pos) AS began_pos,
+      min(stream_pos) FILTER (WHERE kind = 'stop') AS stop_pos,
+      min(stream_pos) FILTER (WHERE kind IN ('start', 'sign', 'leaving', 'closing')) AS shown_pos,
+      max(stream_pos) FILTER (WHERE kind IN ('start', 'sign', 'stop')) AS last_pos,
+      collect_list(stream_pos) FILTER (WHERE kind IN ('start', 'sign', 'leaving')) AS shown,
+      collect_list(stream_pos) FILTER (WHERE kind = 'closing') AS closing, bool_or(kind = 'failed_stop') AS is_abandoned
+    FROM task_line GROUP BY process_id, instance, resource_kind, resource, life
+  ) r
+  LEFT JOIN consumer_identity d ON d.process_id = r.process_id AND d.instance = r.instance AND d.resource_kind = r.resource_kind
+    AND d.resource = r.resource AND d.life = r.life
+  LEFT JOIN (
+    SELECT process_id, instance, sort_array(collect_list(struct(to_pos, from_pos, is_wide))) AS gaps FROM log_hole GROUP BY process_id, instance
+  ) h ON h.process_id = r.process_id AND h.instance = r.instance
+), run_with_end AS (
+  -- `gap_pos`: the last certain line, if a gap after it may hide the end: a gap that is not entirely after the stop request, or one followed by lines
+  -- of the same task.
+  SELECT process_id, instance, resource_kind, resource, life, is_after_gap, gaps IS NULL AS is_whole,
+    CASE WHEN exists(coalesce(gaps, array()), x -> x.to_pos > sure_pos
+      AND (stop_pos IS NULL OR x.from_pos < stop_pos OR x.to_pos <= last_pos)) THEN sure_pos END AS gap_pos
+  FROM (
+    SELECT *,
+      -- A gap may begin before the first line that shows the thread, but that line is certain anyway. So are the lines up to the last one of
+      -- an identity that this line, or an earlier one, shows.
+      array_max(filter(CASE WHEN is_abandoned THEN shown ELSE concat(shown, closing) END, p -> wide_pos IS NULL OR p <= greatest(wide_pos, shown_pos)
+        OR exists(coalesce(ids, array()), i -> i.from_pos <= greatest(wide_pos, shown_pos) AND i.to_pos >= p))) AS sure_pos
+    FROM run_with_gaps
+  )
 ), task_span AS (
   SELECT kafka_cluster, group_id, resource_kind, resource, process_id, instance, life,
     max_by(member_id, stream_pos) FILTER (WHERE kind IN ('order', 'start', 'sign')) AS member_id,
-    min_by(generation, stream_pos) FILTER (WHERE kind IN ('start', 'sign')) AS generation, min(stream_pos) AS from_pos,
+    min_by(generation, stream_pos) FILTER (WHERE kind IN ('start', 'sign')) AS generation,
     max_by(struct(at_ms, event_id), stream_pos) FILTER (WHERE kind <> 'stopped') AS last_line,
     min_by(event, stream_pos) FILTER (WHERE kind = 'start') AS start_event,
     struct(min(at_ms) FILTER (WHERE kind = 'start') AS at_ms, min_by(event_id, stream_pos) FILTER (WHERE kind = 'start') AS event_id) AS start,
@@ -168,38 +165,43 @@ WITH consumer_identity AS (
       AND (failed_stop_pos IS NULL OR stream_pos > failed_stop_pos AND (app_kind = 'kafka.consumer'
         OR closing_pos < stream_pos AND (forced_pos IS NULL OR stream_pos < forced_pos OR stream_pos > closing_last_pos
           AND closing_last_pos > forced_closed_pos)))) AS closed
-  FROM (SELECT *, app_kind <> 'kafka.consumer' OR open_consumers IS NULL OR open_consumers <= 0 AS is_own FROM line_with_bounds)
+  FROM (
+    SELECT l.*, r.gap_pos, r.is_after_gap, r.is_whole,
+      l.app_kind <> 'kafka.consumer' OR l.open_consumers IS NULL OR l.open_consumers <= 0 AS is_own
+    FROM line_with_consumers l
+    JOIN run_with_end r ON r.process_id = l.process_id AND r.instance = l.instance AND r.resource_kind = l.resource_kind AND r.resource = l.resource
+      AND r.life = l.life
+  )
   GROUP BY kafka_cluster, group_id, resource_kind, resource, process_id, instance, life
-), task_span_with_next AS (
-  SELECT h.*, lead(start) OVER (PARTITION BY h.process_id, h.instance, h.resource_kind, h.resource ORDER BY life) AS next_start,
-    lag(last_line) OVER (PARTITION BY h.process_id, h.instance, h.resource_kind, h.resource ORDER BY life) AS previous_line,
-    CASE WHEN h.failed_stop_pos IS NOT NULL THEN get(filter(c.closings, x -> x.stream_pos > h.failed_stop_pos AND x.settled), 0) END AS settled,
-    CASE WHEN h.failed_stop_pos IS NOT NULL THEN get(filter(c.closings, x -> x.stream_pos > h.failed_stop_pos), 0).at_ms END AS any_closed_ms
-  FROM task_span h
-  LEFT JOIN consumer_close c ON c.process_id = h.process_id AND c.instance = h.instance AND c.resource_kind = h.resource_kind
-    AND c.resource = h.resource
-  -- Lines of a task's clients come before its first start only if the log begins in the middle of its run, or if all lines of the start are missing.
-  -- Then it began somewhere in this process run.
-  WHERE life > 0 OR sign_count > 0 OR stop IS NOT NULL
-), stop_timeout AS (
-  SELECT process_id, min(try_cast(value AS BIGINT)) AS graceful_ms FROM setting WHERE key = 'task.shutdown.graceful.timeout.ms' GROUP BY process_id
-), span_with_timeout AS (
-  SELECT f.*, coalesce(g.graceful_ms, graceful_stop_ms) AS graceful_ms,
+), span_with_next AS (
+  SELECT f.*, lead(f.start) OVER runs AS next_start, lag(f.last_line) OVER runs AS previous_line,
+    CASE WHEN f.failed_stop_pos IS NOT NULL THEN get(filter(c.closings, x -> x.stream_pos > f.failed_stop_pos AND x.settled), 0) END AS settled,
+    CASE WHEN f.failed_stop_pos IS NOT NULL THEN get(filter(c.closings, x -> x.stream_pos > f.failed_stop_pos), 0).at_ms END AS any_closed_ms,
+    coalesce(g.graceful_ms, graceful_stop_ms) AS graceful_ms,
     f.resource_kind = 'connector' OR f.closed IS NOT NULL OR f.closed_before IS NOT NULL OR f.stopped IS NOT NULL OR f.failed IS NOT NULL
       OR coalesce(f.stop.tasks_stopped.at_ms - f.stop.at_ms < coalesce(g.graceful_ms, graceful_stop_ms), false) AS is_seen_ending
-  FROM task_span_with_next f LEFT JOIN stop_timeout g ON g.process_id = f.process_id
-), unseen_start AS (
-  -- Runs whose log lacks the start, or has only the end of the connector's construction.
-  SELECT process_id, instance, resource_kind, resource, life, min(stream_pos) AS from_pos FROM task_line
-  WHERE kind <> 'order' GROUP BY process_id, instance, resource_kind, resource, life
-  HAVING life = 0 OR min_by(event, stream_pos) FILTER (WHERE kind = 'start') = 'connector_started'
+  FROM task_span f
+  LEFT JOIN consumer_close c ON c.process_id = f.process_id AND c.instance = f.instance AND c.resource_kind = f.resource_kind
+    AND c.resource = f.resource
+  LEFT JOIN (
+    SELECT process_id, min(try_cast(value AS BIGINT)) AS graceful_ms FROM setting WHERE key = 'task.shutdown.graceful.timeout.ms' GROUP BY process_id
+  ) g ON g.process_id = f.process_id
+  -- Lines of a task's clients come before its first start only if the log begins in the middle of its run, or if all lines of the start are missing.
+  -- Then it began somewhere in this process run.
+  WHERE f.life > 0 OR f.sign_count > 0 OR f.stop IS NOT NULL
+  WINDOW runs AS (PARTITION BY f.process_id, f.instance, f.resource_kind, f.resource ORDER BY f.life)
 ), adjacent_assignment AS (
-  -- The last assignment of its worker before the first line, and the next one. What the last one does not name started after it.
+  -- The last assignment of its worker before the first line, and the next one, of runs whose log lacks the start, or has only the end of the
+  -- connector's construction. What the last one does not name started after it.
   SELECT f.process_id, f.instance, f.resource_kind, f.resource, f.life,
     max(CASE WHEN e.stream_pos < f.from_pos
       THEN struct(e.stream_pos, j.generation, array_contains(j.assigned, f.resource) AS is_named) END) AS before_it,
     min(CASE WHEN e.stream_pos > f.from_pos THEN struct(e.stream_pos, j.generation) END) AS after_it
-  FROM unseen_start f
+  FROM (
+    SELECT process_id, instance, resource_kind, resource, life, min(stream_pos) AS from_pos FROM task_line
+    WHERE kind <> 'order' GROUP BY process_id, instance, resource_kind, resource, life
+    HAVING life = 0 OR min_by(event, stream_pos) FILTER (WHERE kind = 'start') = 'connector_started'
+  ) f
   JOIN join_round j ON j.process_id = f.process_id AND j.instance = f.instance AND j.is_worker AND j.assigned IS NOT NULL
   JOIN client_event e ON e.event_id = j.worker_assigned_id
   GROUP BY f.process_id, f.instance, f.resource_kind, f.resource, f.life
@@ -240,7 +242,7 @@ WITH consumer_identity AS (
         AND f.gap_pos IS NULL AS is_end, f.next_start.at_ms, 'started_again' AS how, f.next_start.event_id),
       struct(2 AS rank, p.next_start_id IS NOT NULL AS is_end, p.next_start_ms AS at_ms, 'process_restarted' AS how, p.next_start_id AS event_id)
     ), x -> x.is_end)) AS end_line
-  FROM span_with_timeout f LEFT JOIN process_life p ON p.process_id = f.process_id AND p.instance = f.instance
+  FROM span_with_next f LEFT JOIN process_life p ON p.process_id = f.process_id AND p.instance = f.instance
   LEFT JOIN coordinator_contact d ON f.resource_kind = 'task' AND d.process_id = f.process_id AND d.instance = f.instance AND d.resource = f.resource
     AND d.life = f.life
   LEFT JOIN adjacent_assignment b ON b.process_id = f.process_id AND b.instance = f.instance AND b.resource_kind = f.resource_kind
