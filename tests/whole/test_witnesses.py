@@ -149,7 +149,40 @@ def test_a_pod_that_was_killed_for_lack_of_memory(tmp_path: Path) -> None:
     assert not [row for row in pairs if row["code"] == "ended_before_by_messages" and end["event_id"] in row["witness"]]
     after = [row for row in pairs if end["event_id"] in row["witness"]]
     assert {(row["process_a"], row["process_b"]) for row in after} >= {("w2/connect.log", "w3/connect.log")}
-    assert {row["witness_role"][row["witness"].index(end["event_id"])] for row in after} == {"A ends"}
+    assert {row["witness_role"][row["witness"].index(end["event_id"])] for row in after} == {"A ends", "B ends"}
+
+
+def started_again(log: str, at: datetime) -> str:
+    """Return a log with the first lines of its process once more, as if it had been started again then."""
+    first = datetime.fromisoformat(log[1:20]).replace(tzinfo=UTC)
+    again = []
+    for line in log.splitlines(keepends=True)[:600]:
+        if line.startswith("[2026-") and line[24:25] == "]":
+            moved = at + (datetime.fromisoformat(line[1:20]).replace(tzinfo=UTC) - first)
+            line = f"[{moved:%Y-%m-%d %H:%M:%S}{line[20:]}"
+        again.append(line)
+    return log + "".join(again)
+
+
+@pytest.mark.slow
+def test_a_container_that_ended_later_refutes_no_overlap(tmp_path: Path) -> None:
+    """The end is a line of another file: where it is there does not say what came before it in the log."""
+    logs = logs_of(FROZEN)
+    # It was killed right after it woke, while others had its tasks.
+    woken = logs["w2/connect.log"].partition("Attempt to heartbeat with Generation{generationId=10")[0].rpartition("\n")[0] + "\n"
+    again = END + timedelta(seconds=40)
+    moments = (datetime(2026, 11, 21, 7, 52, 24, tzinfo=UTC), BEGIN, again - timedelta(seconds=2))
+    logs["w2/connect.log"] = started_again(woken, again)
+    pod = json.dumps(killed("Error", *(int(moment.timestamp() * 1000) for moment in moments)), indent=4)
+    without = case_of(logs, tmp_path / "without", VIEWS)
+    case = case_of({**logs, "w2/pod.json": pod}, tmp_path / "with", (*VIEWS, "process_life"))
+    lives = [row for row in rows(case, "process_life") if row["process_id"] == "w2/connect.log"]
+    assert [row["end_ms"] is not None for row in sorted(lives, key=lambda row: row["instance"])] == [True, False]
+
+    def proved(of: object) -> list[tuple[str, int]]:
+        return sorted((row["resource"], row["certain_ms"]) for row in rows(of, "split_brain") if row["verdict"] == "proved")
+
+    assert proved(case) == proved(without) != []
 
 
 @pytest.mark.skipif(not RECORDINGS, reason="FORENSICS_RECORDINGS is not set")
