@@ -18,9 +18,9 @@ import pyarrow.dataset
 from forensics.case.integrity import rows_in
 from forensics.case.needs import Needs
 from forensics.case.open_sql import missing_columns
-from forensics.case.query_parts import split
+from forensics.case.query_parts import inlined, split, with_values
 from forensics.case.sql_types import arrow_type
-from forensics.case.view_files import RULE_FINDING, View, gather, rule_id, statements, thresholds, thresholds_sql, views
+from forensics.case.view_files import RULE_FINDING, View, gather, rule_id, statements, threshold_literals, thresholds, views
 from forensics.engines import other
 from forensics.engines.rows import may_be_null, types_of
 from forensics.errors import CaseError
@@ -60,15 +60,13 @@ def build(
     Raises:
         CaseError: a view could not be computed; the error names it and the reason.
     """
-    for statement in statements(thresholds_sql(overrides)):
-        engine.sql(statement)
     for name, paths in tables.items():
         found = {column for path in paths for column in rows_in(path).schema.names}
         engine.table(name, paths, missing_columns(name, found), small=small)
     target.mkdir(parents=True, exist_ok=True)
     events = sum(rows_in(path).count_rows() for path in tables.get("event_row", ()))
     with engine.watched(), engine.tuned(small=small), PrivateFolder() as parts:
-        ready = _Build(engine, tables, target, parts, small=small, events=events, knobs=thresholds(overrides))
+        ready = _Build(engine, tables, target, parts, small=small, events=events, overrides=overrides)
         return ready.run(progress or (lambda view, number, of: None))
 
 
@@ -82,7 +80,7 @@ class _Build:
         parts: folder for the rows of parts of views.
         small: as for `build`.
         events: number of rows of `event_row`.
-        knobs: the value of each threshold.
+        overrides: the user's thresholds.
     """
 
     def __init__(
@@ -94,7 +92,7 @@ class _Build:
         *,
         small: bool,
         events: int,
-        knobs: Mapping[str, int | None],
+        overrides: Mapping[str, int] | None,
     ) -> None:
         self._engine, self._target, self._parts, self._small = engine, target, parts, small
         self._keeps_all = small and events < _KEPT_EVENTS
@@ -103,7 +101,8 @@ class _Build:
         def so_far(name: str) -> list[pyarrow.dataset.Dataset]:
             return [rows_in(path) for path in tables.get(name, (target / name,))]
 
-        self._inputs, self._needs = Inputs(so_far, knobs), Needs(so_far)
+        self._inputs, self._needs = Inputs(so_far, thresholds(overrides)), Needs(so_far)
+        self._values = threshold_literals(overrides)
 
     def run(self, progress: Callable[[str, int, int], None]) -> dict[str, str]:
         order = TopologicalSorter({name: [r for r in view.reads if r in self._views] for name, view in self._views.items()})
@@ -149,7 +148,7 @@ class _Build:
                 self._keep_for_build(view.name, self._needs.live(view.query))
             else:
                 for statement in statements(view.sql):
-                    self._engine.sql(statement)
+                    self._engine.sql(with_values(statement, self._values))
         except Exception as e:  # engines' errors have no common base that pyspark promises
             known = explained(e)
             if known.what != ENGINE_FAILED:
@@ -168,9 +167,13 @@ class _Build:
             self._keep_for_build(part.name, part.query)
         return query
 
+    def _asked(self, query: str) -> DataFrame:
+        """Return a query of the engine in the form that it plans fastest."""
+        return self._engine.query(with_values(inlined(query), self._values))
+
     def _keep_for_build(self, name: str, query: str) -> None:
         """Compute a relation and register its rows until the build ends."""
-        rows = may_be_null(self._engine.query(query))
+        rows = may_be_null(self._asked(query))
         if self._small:
             self._engine.keep_table(name, *self._engine.collected(rows), self._parts / name)
         else:
@@ -178,7 +181,7 @@ class _Build:
 
     def _keep(self, view: View) -> None:
         """Compute and write a view's rows."""
-        rows = self._engine.query(self._computed_first(view))
+        rows = self._asked(self._computed_first(view))
         if self._small or view.words:
             self._keep_here(view, *_named_here(*self._engine.collected(rows), view.columns))
         else:

@@ -2,13 +2,13 @@
 
 Engines plan a common table expression once for every read, so in a chain of expressions that are each read twice the plan doubles at every step. An
 expression that is computed first, and read as rows, is planned once. A SELECT of a UNION ALL that cannot have rows, and an expression that only it reads, need
-no plan at all.
+no plan at all. An expression that is read once needs no name, and a threshold no variable.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -16,8 +16,47 @@ from itertools import pairwise
 _COSTLY = frozenset(("JOIN", "GROUP", "OVER", "DISTINCT", "UNION", "EXCEPT", "INTERSECT"))
 #: What may stand between the SELECTs of a UNION ALL, or after the last, and concerns more than one of them.
 _MIXED = frozenset(("EXCEPT", "INTERSECT", "MINUS", "ORDER", "SORT", "LIMIT", "OFFSET"))
-#: A string, a quoted name, a word, or one other character.
-_TOKEN = re.compile(r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|`[^`]*+`|\w++|[^\s\w]""", re.DOTALL)
+#: What may follow a relation that has no alias.
+_AFTER_RELATION = frozenset(
+    [
+        "ANTI",
+        "CLUSTER",
+        "CROSS",
+        "DISTRIBUTE",
+        "EXCEPT",
+        "FULL",
+        "GROUP",
+        "HAVING",
+        "INNER",
+        "INTERSECT",
+        "JOIN",
+        "LATERAL",
+        "LEFT",
+        "LIMIT",
+        "MINUS",
+        "NATURAL",
+        "OFFSET",
+        "ON",
+        "ORDER",
+        "PIVOT",
+        "QUALIFY",
+        "RIGHT",
+        "SEMI",
+        "SORT",
+        "TABLESAMPLE",
+        "UNION",
+        "UNPIVOT",
+        "USING",
+        "WHERE",
+        "WINDOW",
+        ")",
+        ",",
+        ";",
+    ]
+)
+#: A string or a quoted name; or also a word, or one other character.
+_TEXT = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|`[^`]*+`"""
+_TOKEN = re.compile(rf"{_TEXT}|\w++|[^\s\w]", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -69,6 +108,58 @@ def split(query: str, prefix: str, worth: int) -> tuple[list[Part], str]:
             table, cost[table.name] = _Table(table.name, table.head, f"SELECT * FROM {name}", (name,)), 0
         seen.append(table)
     return (parts, _with(seen, last.words, last.body)) if parts else ([], query)
+
+
+def inlined(query: str) -> str:
+    """Return a query with each common table expression that is read once in the place where it is read.
+
+    Spark's analyser gives such an expression new names for all its columns and checks it twice, and its optimiser removes the names again.
+    """
+    tables, last = _tables(query)
+    moved: dict[str, _Table] = {}
+    stay = []
+    for n, table in enumerate(tables):
+        readers = [other for other in (*tables[n + 1 :], last) if table.name in other.words]
+        is_read_once = len(readers) == 1 and readers[0].words.count(table.name) == readers[0].reads(table.name) == 1
+        # A relation that it reads may have the name of an expression at its new place, and one that an earlier expression reads may have its name.
+        is_clear = not any(other.name in table.words for other in tables[n:]) and not any(table.name in other.words for other in tables[:n])
+        can_move = is_read_once and is_clear and "with" not in readers[0].words
+        if can_move and _HEAD.fullmatch(table.head):
+            moved[table.name] = table
+        else:
+            stay.append(table)
+    if not moved:
+        return query
+    heads = ", ".join(f"{table.head}({_filled(table.body, moved)})" for table in stay)
+    return f"{f'WITH {heads}' if heads else ''}\n{_filled(last.body, moved)}"
+
+
+#: The beginning of a common table expression that does not name its columns.
+_HEAD = re.compile(r"\w+\s+AS\s*", re.IGNORECASE)
+
+
+def _filled(body: str, moved: Mapping[str, _Table]) -> str:
+    """Return a query with subqueries in the place of the expressions that it reads."""
+    tokens = [token for token in _TOKEN.finditer(body) if token[0][0] not in "'\""]
+    done, at = [], 0
+    for before, token, after in zip(tokens[:-1], tokens[1:], [*tokens[2:], None], strict=True):
+        table = moved.get(token[0].lower()) if before[0].upper() in ("FROM", "JOIN") else None
+        if table is not None:
+            alias = f" AS {table.name}" if after is None or after[0].upper() in _AFTER_RELATION else ""
+            done += [body[at : token.start()], f"({_filled(table.body, moved)}){alias}"]
+            at = token.end()
+    return "".join([*done, body[at:]])
+
+
+def with_values(query: str, values: Mapping[str, str]) -> str:
+    """Return a query with an expression for each session variable.
+
+    Args:
+        query: a view's query, without comments.
+        values: the expression for each variable, by its name.
+    """
+    name = rf"(?<![\w.])(?:{'|'.join(values)})(?!\w|\s*[.(])"
+    return re.sub(rf"{_TEXT}|{name}", lambda found: values.get(found[0].lower(), found[0]), query, flags=re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True)

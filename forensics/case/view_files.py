@@ -129,6 +129,12 @@ def thresholds(overrides: Mapping[str, int] | None = None) -> dict[str, int | No
     return {name: None if value == "NULL" else int(value) for name, value in declared}
 
 
+def threshold_literals(overrides: Mapping[str, int] | None = None) -> dict[str, str]:
+    """Return each threshold as an expression of its type. Takes the same argument as `thresholds_sql`."""
+    declared = re.findall(r"VARIABLE (\w+) (\w+) DEFAULT (\S+);", thresholds_sql(overrides))
+    return {name: f"CAST({value} AS {kind})" for name, kind, value in declared}
+
+
 def _first_sentence(comment: str) -> str:
     """Return the first lines of a comment, up to the line that ends a sentence."""
     lines = [line.lstrip("- ").strip() for line in comment.splitlines()]

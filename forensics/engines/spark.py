@@ -42,6 +42,14 @@ SMALL = {
     "spark.sql.optimizer.expressionProjectionCandidateLimit": "1",
     "spark.sql.maxSinglePartitionBytes": str((1 << 63) - 1),
     "spark.sql.legacy.storeAnalyzedPlanForView": "true",
+    # Otherwise the serialisability of a function of each operator is tested by serialising it.
+    "spark.sql.execution.usePartitionEvaluator": "true",
+    "spark.sql.constraintPropagation.enabled": "false",
+    # Each plan is described for a web page that is disabled.
+    "spark.sql.ui.explainMode": "simple",
+    "spark.sql.debug.maxToStringFields": "1",
+    # ICU looks through all characters before it converts the first one.
+    "spark.sql.icu.caseMappings.enabled": "false",
 }
 
 
@@ -78,6 +86,10 @@ class Spark(Engine):
 
     def sql(self, statement: str) -> DataFrame:
         return self.session.sql(_PATH.sub(lambda m: f"parquet.`{quoted(self._seen(unquoted(m[1])))}`", statement) if self.elsewhere else statement)
+
+    def query(self, text: str) -> DataFrame:
+        # Before a WITH without parentheses, the parser looks for an INSERT after it, and reads all of it twice.
+        return self.sql(f"({text})")
 
     def place_of(self, message: str, statement: str) -> tuple[str, int | None]:
         found = _AT.search(message)

@@ -166,6 +166,8 @@ _COMMON = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
+    # Otherwise a second parser reads each statement to replace its parameters, which it does not have.
+    "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
     # For Python workers of executors on other machines; those on this one get it from the context.
     **{f"spark.executorEnv.{name}": value for name, value in SAFE.items()},
 }

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from forensics.case.query_parts import Kept, branches, split, without
+from forensics.case.query_parts import Kept, branches, inlined, split, with_values, without
 from forensics.case.view_files import views
 
 CHAIN = """
@@ -111,3 +111,36 @@ def test_a_query_without_some_of_its_selects_has_the_rows_and_names_of_the_other
         outer = a * kept[2][0] + inner * kept[2][1]
         assert rows.column_names == ["y", "x"]
         assert sorted(zip(*rows.to_pydict().values(), strict=True)) == sorted(outer * kept[3][0] + [("idle", 7)] * kept[3][1])
+
+
+@pytest.mark.parametrize(
+    ("query", "left"),
+    [
+        ("WITH a AS (SELECT x FROM t), b AS (SELECT a.x FROM a WHERE a.x <> 'q') SELECT b.x FROM b ORDER BY 1", ""),
+        ("WITH a AS (SELECT x, k FROM t) SELECT p.x FROM u JOIN a p ON p.k = u.k ORDER BY 1", ""),
+        ("WITH a AS (SELECT x, k FROM t) SELECT x FROM u JOIN a ON a.k = u.k ORDER BY 1", ""),
+        ("WITH a AS (SELECT x FROM t) SELECT 'FROM a', x FROM (SELECT x FROM a) AS a ORDER BY 1, 2", "a"),  # `a` is a name of something else, too
+        ("WITH a AS (SELECT x FROM t), b AS (SELECT x FROM a) SELECT p.x FROM b p JOIN b q ORDER BY 1", "b"),  # read twice
+        ("WITH a (y) AS (SELECT x FROM t) SELECT y FROM a ORDER BY 1", "a"),  # names its columns
+        ("WITH a AS (SELECT x FROM t) SELECT * FROM (WITH t AS (SELECT 1 AS x) SELECT * FROM a) ORDER BY 1", "a"),
+        ("SELECT x FROM t ORDER BY 1", ""),
+    ],
+)
+def test_an_expression_that_is_read_once_moves_to_its_reader(query: str, left: str) -> None:
+    moved = inlined(query)
+    assert rows([], moved) == rows([], query) != []
+    assert ("WITH" in moved) == bool(left)
+    assert f"{left} AS (" in moved or f"{left} (y) AS (" in moved or not left
+    assert inlined(moved) == moved or left == "b"
+
+
+def test_an_expression_stays_if_another_relation_has_its_name_or_one_that_it_reads() -> None:
+    query = "WITH a AS (SELECT k AS x FROM u), u AS (SELECT 'r' AS x) SELECT a.x, u.x FROM a JOIN u"
+    assert inlined(query) == query
+
+
+def test_values_replace_variables_and_nothing_else() -> None:
+    query = "SELECT gap_ms, 'gap_ms', t.gap_ms, `gap_ms`, gap_ms(1), storm_gap_ms FROM t WHERE x > GAP_MS"
+    assert with_values(query, {"gap_ms": "CAST(5 AS BIGINT)"}) == (
+        "SELECT CAST(5 AS BIGINT), 'gap_ms', t.gap_ms, `gap_ms`, gap_ms(1), storm_gap_ms FROM t WHERE x > CAST(5 AS BIGINT)"
+    )
