@@ -190,6 +190,39 @@ def workers(count: int) -> Iterator[Line]:
             yield path, ms + 8_000, "org.apache.kafka.connect.runtime.Worker:1", f"{head} Stopping task {task}"
 
 
+def commits(count: int) -> Iterator[Line]:
+    """Two consumers commit their positions, and change them now and then: a dump of the group's partition of __consumer_offsets."""
+    partitions, generations, log_offset = 10, max(1, count // 25_000), 0
+
+    def record(ms: int, key: dict[str, Any], value: dict[str, Any]) -> Line:
+        nonlocal log_offset
+        log_offset += 1
+        parts = (json.dumps(part, separators=(",", ":")) for part in (key, {"version": "3", "data": value}))
+        at = int(_START.timestamp() * 1_000) + ms
+        head = f"| offset: {log_offset - 1} CreateTime: {at} keySize: 26 valueSize: 24 sequence: 0 headerKeys: [] "
+        return "dump.txt", ms, "", head + "key: {} payload: {}".format(*parts)
+
+    yield "dump.txt", 0, "", "Dumping /kafka/__consumer_offsets-7/00000000000000000000.log"
+    members = [_member(f"c-{n}", n) for n in range(2)]
+    for n in range(count):
+        g, ms, part = n * generations // count, n, n % partitions
+        if n == 0 or g != (n - 1) * generations // count:
+            own = [list(range((i + g) % 2, partitions, 2)) for i in range(2)]
+            held = [{"topic": "t", "partitions": its} for its in own]
+            its = [{"memberId": m, "assignment": {"version": 3, "assignedPartitions": [h]}} for m, h in zip(members, held, strict=True)]
+            value = {"protocolType": "consumer", "generation": g + 1, "protocol": "range", "leader": members[0], "members": its}
+            yield record(ms, {"type": "2", "data": {"group": "g1"}}, value)
+            for i, member in enumerate(members):
+                yield _consumer(f"c-{i}.log", ms, f"c-{i}", "(Re-)joining group")
+                yield _joined(f"c-{i}.log", ms, f"c-{i}", member, g + 1)
+                yield _consumer(f"c-{i}.log", ms, f"c-{i}", "Adding newly assigned partitions: " + ", ".join(f"t-{p}" for p in own[i]), _INVOKER)
+                for p in own[i]:
+                    position = f"FetchPosition{{offset={n - n % partitions}, offsetEpoch=Optional.empty, currentLeader=LeaderAndEpoch{{leader=Optional.empty, epoch=0}}}}"
+                    yield _consumer(f"c-{i}.log", ms, f"c-{i}", f"Setting offset for partition t-{p} to the committed offset {position}")
+        key = {"type": "1", "data": {"group": "g1", "topic": "t", "partition": part}}
+        yield record(ms, key, {"offset": n - part, "leaderEpoch": 0, "metadata": "", "commitTimestamp": int(_START.timestamp() * 1_000) + ms})
+
+
 #: What there is more and more of: how many in the smallest logs, and what writes the lines.
 KINDS: dict[str, tuple[int, Callable[[int], Iterator[Line]]]] = {
     "handovers": (5_000, handovers),
@@ -200,6 +233,7 @@ KINDS: dict[str, tuple[int, Callable[[int], Iterator[Line]]]] = {
     "members of one group": (2_000, large_group),
     "members with logs": (100, all_members),
     "workers": (100, workers),
+    "commits": (500_000, commits),
 }
 #: What is measured, in words.
 STEPS = {"build": "ingest and all views", "report": "report", "page": "page"}
@@ -216,11 +250,12 @@ def write(folder: Path, lines: Iterator[Line]) -> int:
     of: dict[str, list[str]] = {}
     for path, ms, logger, message in lines:
         at = _START + timedelta(milliseconds=ms)
-        of.setdefault(path, []).append(f"[{at:%Y-%m-%d %H:%M:%S},{ms % 1000:03d}] INFO {message} ({logger})\n")
+        # A line without a logger is one of a tool.
+        of.setdefault(path, []).append(f"[{at:%Y-%m-%d %H:%M:%S},{ms % 1000:03d}] INFO {message} ({logger})\n" if logger else f"{message}\n")
     for path, texts in of.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text("".join(texts), encoding="utf-8")
-    return sum(p.stat().st_size for p in folder.rglob("*.log"))
+    return sum(p.stat().st_size for p in folder.rglob("*") if p.is_file())
 
 
 def measured(work: Path, name: str, number: int, engine: str) -> dict[str, Any]:
