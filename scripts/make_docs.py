@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from enum import Enum
+from importlib import import_module
 from itertools import groupby
 from os.path import commonprefix
 from pathlib import Path
@@ -127,14 +128,23 @@ def _worded(words: Words, view: view_files.View, samples: Iterable[str]) -> list
     ]
     severities = [s for s in ("critical", "warning", "note") if f"'{s}'" in sql]
     rows.append(("severity", ", ".join(severities)))
+    compared = sql + _own_steps(view)
     thresholds = [
-        f"`{name}` ({default})" for _, name, _, default in _THRESHOLD.findall(view_files.thresholds_sql()) if re.search(rf"\b{name}\b", sql)
+        f"`{name}` ({default})" for _, name, _, default in _THRESHOLD.findall(view_files.thresholds_sql()) if re.search(rf"\b{name}\b", compared)
     ]
     rows += [("thresholds", ", ".join(thresholds))] if thresholds else []
     rows += [(release if release.startswith("before ") else f"in {release}", text) for release, text in words.releases.items()]
     rows += [("see", ", ".join(words.see))] if words.see else []
     rows.append(("shown by", "; ".join(shown)))
     return [f"## {words.name}\n", f"{words.title}. {view.about}\n", _table(("", ""), iter(rows)), _table(("case", "says", "advises"), _cases(words))]
+
+
+def _own_steps(rule: view_files.View) -> str:
+    """Return the text of the modules that compute what only rules read, of those that this rule reads."""
+    all_views = view_files.views()
+    others = {read for view in all_views.values() if view.kind != "rule" for read in view.reads}
+    modules = [all_views[read].computed for read in rule.reads if read in all_views and all_views[read].kind == "step" and read not in others]
+    return "".join(inspect.getsource(import_module(module)) for module in modules if module)
 
 
 def _linked(samples: list[str]) -> str:

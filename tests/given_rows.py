@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import pyarrow as pa
 
@@ -14,6 +14,7 @@ from forensics.relations.inputs import Inputs, _in_ms
 from forensics.schema import table_columns
 
 Row = dict[str, Any]
+T = TypeVar("T")
 
 
 class GivenRows(Inputs):
@@ -21,11 +22,13 @@ class GivenRows(Inputs):
 
     Args:
         given: rows by name; times are milliseconds, and columns that are left out are None.
+        computes: the module of the view that is computed from them.
     """
 
-    def __init__(self, given: Mapping[str, Sequence[Row]]) -> None:
+    def __init__(self, given: Mapping[str, Sequence[Row]], computes: str = "") -> None:
         super().__init__(lambda _: (), view_files.thresholds())
         self._given = given
+        self.computes = computes
 
     def given(self, view: str) -> Sequence[Row]:
         """Return the rows of a view or table."""
@@ -44,6 +47,15 @@ class GivenRows(Inputs):
             table = pa.table({name: _column(name, [row[name] for row in rows]) for name in plain}).append_column("nth", pa.array(range(len(rows))))
             rows = [rows[nth] for nth in table.filter(where).column("nth").to_pylist()]
         return rows if columns is None else [{name: row[name] for name in columns} for row in rows]
+
+    def made_by(self, function: Callable[[Inputs], T]) -> T:
+        """Return what a function makes; if it makes another view than `computes`, the given rows of that view."""
+        makes = {view.computed: view for view in view_files.views().values() if view.computed}
+        view = makes.get(function.__module__) if function.__name__ == "rows" else None
+        if view is None or view.computed == self.computes:
+            return super().made_by(function)
+        rows: Any = [{name: sparse(row.get(name)) for name in view.columns} for row in self._given.get(view.name, ())]
+        return cast("T", rows)
 
     def table(self, view: str, columns: Sequence[str], where: Any = None) -> pa.Table:  # noqa: ANN401
         if view in view_files.views():

@@ -12,12 +12,14 @@ from forensics.clocks.offsets import Clocks
 from forensics.logs.events import events
 from forensics.relations.by_key import ByKey
 from forensics.relations.conditions import one_of
+from forensics.relations.inputs import once
 from forensics.relations.missing import first, order, there
 
 if TYPE_CHECKING:
     from forensics.relations.inputs import Inputs, Row
 
 
+@once
 def rows(inputs: Inputs) -> list[Row]:
     """Return the rows of the view `broker_absence`."""
     clocks = Clocks(inputs)

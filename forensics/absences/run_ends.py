@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
+from forensics.absences.broker_absence import rows as broker_absence
 from forensics.clocks.offsets import Clocks
 from forensics.logs.events import events
 from forensics.relations.by_key import ByKey, by_run
@@ -115,7 +116,7 @@ def _removals(inputs: Inputs, lives: list[Row]) -> Iterator[tuple[Run, tuple[int
 def _missed(inputs: Inputs, lives: list[Row]) -> dict[Run, str]:
     """Return evidence of a broker's end in other logs, and of its next run: a broker that did not close its logs recovers them when it starts again."""
     clocks = Clocks(inputs)
-    reports = ByKey((row for row in inputs.rows("broker_absence") if row["how"] == "reported"), "kafka_cluster", "broker_id", "reference_process_id")
+    reports = ByKey((row for row in broker_absence(inputs) if row["how"] == "reported"), "kafka_cluster", "broker_id", "reference_process_id")
     numbers = ByKey(inputs.rows("cluster_broker"), "process_id")
     unclean = ByKey(inputs.rows("fact_line", ["process_id", "instance", "event_id"], pc.field("event") == "unclean_start"), "process_id", "instance")
     found: dict[Run, str] = {}

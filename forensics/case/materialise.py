@@ -20,7 +20,7 @@ from forensics.case.needs import Needs
 from forensics.case.open_sql import missing_columns
 from forensics.case.query_parts import inlined, split, with_values
 from forensics.case.sql_types import arrow_type
-from forensics.case.view_files import RULE_FINDING, View, gather, rule_id, statements, threshold_literals, thresholds, views
+from forensics.case.view_files import View, rule_id, statements, threshold_literals, thresholds, views
 from forensics.engines import other
 from forensics.engines.rows import may_be_null, types_of
 from forensics.errors import CaseError
@@ -138,9 +138,6 @@ class _Build:
                 self._keep_here(view, computed(view, self._inputs))
             elif view.kept and (none := self._needs.empty(view.query)) is not None:
                 self._engine.keep_table(view.name, none, types_of(none.schema), self._target / view.name)
-            elif view.name == RULE_FINDING:
-                rules = [self._views[rule] for rule in view.reads if self._needs.has_rows(rule)]
-                self._keep(gather(rules) if rules else view)
             elif view.kept:
                 self._keep(view)
             elif self._keeps_all:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
@@ -145,7 +145,7 @@ def _first_sentence(comment: str) -> str:
 def views() -> dict[str, View]:
     """Return all views by name, each after the views that it reads.
 
-    Two views have no file: `occurrence_fact` combines the rows of all rules, and `known_bug` is generated from a pattern file.
+    One view has no file: `known_bug` is generated from a pattern file. A view that reads `rules` reads every rule, so that a new rule needs only a new file.
 
     Raises:
         ForensicsError: a file's name differs from its view's name, or views read each other in a cycle.
@@ -162,8 +162,12 @@ _KNOWN: dict[str, dict[str, View]] = {}
 
 def _ordered(root: Traversable) -> dict[str, View]:
     found = {view.name: view for view in [*_load(root), _parse("known_bug", "1_evidence", known_bugs.view_sql())]}
-    gathered = gather([view for view in found.values() if view.kind == "rule"])
-    found[gathered.name] = gathered
+    rules = [view.name for view in found.values() if view.kind == "rule"]
+    found |= {
+        view.name: replace(view, reads=tuple(dict.fromkeys(name for read in view.reads for name in (rules if read == _ALL_RULES else [read]))))
+        for view in found.values()
+        if _ALL_RULES in view.reads
+    }
     graph = {name: {read for read in view.reads if read in found} for name, view in found.items()}
     try:
         order = list(TopologicalSorter(graph).static_order())
@@ -172,14 +176,8 @@ def _ordered(root: Traversable) -> dict[str, View]:
     return {name: found[name] for name in order}
 
 
-RULE_FINDING = "occurrence_fact"
-
-
-def gather(rules: Sequence[View]) -> View:
-    """Return a view that combines the rows of some rules with their rule IDs, so that a new rule needs only a new file."""
-    parts = "\n  UNION ALL\n  ".join(_GATHER.format(id=rule_id(rule.name), view=rule.name) for rule in rules)
-    return _parse(RULE_FINDING, "8_causes", _GATHERED.format(reads=", ".join(rule.name for rule in rules), parts=parts))
-
+#: In a header: all rules.
+_ALL_RULES = "rules"
 
 #: Columns of every rule. Sentences are made from the facts when the view `finding` is built.
 RULE_COLUMNS = {
@@ -194,37 +192,6 @@ RULE_COLUMNS = {
     "facts": "Named facts: durations end in _ms, times in _at_ms (milliseconds since 1970)",
     "proof": "Events that prove it, each with its role",
 }
-_GATHERED = """-- One row for each time that a rule found something: its facts, before words are added and its cause is known.
--- Reads: {reads}
--- Grain: occurrence_id
-CREATE OR REPLACE TEMPORARY VIEW occurrence_fact (
-  occurrence_id COMMENT 'Stable id of the occurrence',
-  rule          COMMENT 'Rule, the name of its file in sql/7_rules/',
-  severity      COMMENT 'critical, warning or note',
-  verdict       COMMENT 'proved or undecided',
-  kafka_cluster, group_id,
-  subject       COMMENT 'Subject',
-  from_ms       COMMENT 'From (milliseconds since 1970)',
-  to_ms         COMMENT 'To; NULL: open, or a moment',
-  lasted_ms     COMMENT 'Duration, milliseconds; NULL: unknown',
-  witness,
-  witness_role  COMMENT 'What each of these events shows; NULL: it has no role of its own',
-  code          COMMENT 'Case of the rule',
-  facts         COMMENT 'Named facts, as JSON'
-)
-AS
-SELECT left(sha2(concat_ws('|', rule, kafka_cluster, group_id, subject, facts, CAST(timestamp_millis(from_ms) AS STRING)), 256), 12)
-    AS occurrence_id,
-  rule, severity, verdict, kafka_cluster, group_id, subject, from_ms, to_ms, to_ms - from_ms AS lasted_ms,
-  witness, witness_role, code, facts
-FROM (
-  {parts}
-)
-"""
-_GATHER = """SELECT '{id}' AS rule, severity, verdict, kafka_cluster, group_id, subject, from_ms, to_ms, code, to_json(facts) AS facts,
-    transform(filter(proof, p -> p.event_id IS NOT NULL), p -> p.event_id) AS witness,
-    transform(filter(proof, p -> p.event_id IS NOT NULL), p -> p.role) AS witness_role
-  FROM {view}"""
 
 
 def rule_id(view_name: str) -> str:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from forensics.causes.doubt import Doubt
+from forensics.causes.gaps import rows as incident_gap
+from forensics.causes.occurrences import rows as occurrence
 from forensics.causes.states import Condition, End
 from forensics.clocks.offsets import Clocks
 from forensics.relations.by_key import ByKey, InTime
@@ -215,7 +217,7 @@ class _Causes:
     @cached_property
     def _zones(self) -> ByKey:
         """The findings about logs in another time zone, by incident: their clocks need not be wrong."""
-        return ByKey((it for it in self._inputs.rows("occurrence") if it["code"] in ("wrong_time_zone", "zones_differ")), "incident_id")
+        return ByKey((it for it in occurrence(self._inputs) if it["code"] in ("wrong_time_zone", "zones_differ")), "incident_id")
 
     @cached_property
     def _deleted(self) -> ByKey:
@@ -253,9 +255,7 @@ def _deletions_of(inputs: Inputs) -> ByKey:
 def _owner_pairs(inputs: Inputs, ends: LogEnds, doubt: Doubt) -> Found:
     """Yield the two owners that incidents had."""
     late_ms, settled_ms = inputs.knobs.heartbeat_late_ms, inputs.knobs.coordinator_settled_ms
-    proved = [
-        row for row in inputs.rows("occurrence") if row["rule"] in _PAIR_RULES and row["verdict"] == "proved" and row["incident_id"] is not None
-    ]
+    proved = [row for row in occurrence(inputs) if row["rule"] in _PAIR_RULES and row["verdict"] == "proved" and row["incident_id"] is not None]
     pairs = ByKey(inputs.rows("split_brain", columns=_PAIR, where=pc.field("verdict") == "proved") if proved else (), "resource")
     seen = set()
     for it in proved:
@@ -289,7 +289,7 @@ _PAIR = ["kafka_cluster", "group_id", "resource", "ownership_a", "ownership_b", 
 
 def _gaps(inputs: Inputs, doubt: Doubt) -> Found:
     """Yield the times in which work had no owner, or a group no members."""
-    for gap in inputs.rows("incident_gap"):
+    for gap in incident_gap(inputs):
         if gap["double_work_ms"] is not None:
             if gap["to_ts"] is not None:
                 yield gap["incident_id"], _passed(gap["to_ts"])
@@ -303,7 +303,7 @@ def _gaps(inputs: Inputs, doubt: Doubt) -> Found:
 def _rebalances(inputs: Inputs) -> Found:
     """Yield the rebalances that had not ended when the logs end."""
     rebalances = ByKey((row for row in inputs.rows("open_rebalance") if row["is_given_up"] is False), "kafka_cluster", "group_id")
-    for it in inputs.rows("occurrence"):
+    for it in occurrence(inputs):
         if it["incident_id"] is not None and it["rule"] == "slow-rebalance" and it["code"] == "unfinished":
             for rebalance in rebalances[it["kafka_cluster"], it["group_id"]]:
                 targets = rebalance["awaited_processes"] or ()
@@ -322,11 +322,11 @@ class _Occurrences:
     def __init__(self, inputs: Inputs, ends: LogEnds, doubt: Doubt) -> None:
         self._inputs, self._knobs, self._ends, self._doubt = inputs, inputs.knobs, ends, doubt
         self._with_cause = {cause["incident_id"] for cause in inputs.rows("root_cause")}
-        self._started = self._starts() if any(row["code"] == "herder_died" for row in inputs.rows("occurrence")) else {}
+        self._started = self._starts() if any(row["code"] == "herder_died" for row in occurrence(inputs)) else {}
 
     def conditions(self) -> Found:
         """Yield the trouble of each occurrence."""
-        for it in self._inputs.rows("occurrence"):
+        for it in occurrence(self._inputs):
             if it["incident_id"] is not None and it["rule"] not in _PAIR_RULES:
                 yield it["incident_id"], self._of(it)
 
@@ -371,7 +371,7 @@ class _Occurrences:
     @cached_property
     def _joined(self) -> ByKey:
         """The lines with which members joined that a coordinator no longer knew."""
-        lost = (_facts(it) for it in self._inputs.rows("occurrence") if it["rule"] == "coordinator-unavailable")
+        lost = (_facts(it) for it in occurrence(self._inputs) if it["rule"] == "coordinator-unavailable")
         return _joins_of(self._inputs, {process for facts in lost if _is_thrown_out(facts) for process in facts.get("processes") or ()})
 
     def _not_started(self, it: Row) -> Condition:

@@ -1,4 +1,4 @@
-"""Compute the view `effect`: the facts of each occurrence that can link it to its cause, and the root cause that they link it to.
+"""Find the facts of each occurrence that can link it to its cause, and the root cause that they link it to.
 
 Time only limits the candidates: an effect does not begin before its cause, nor long after the cause was over. Of several causes the one with the most
 specific fact counts, then the one that began last.
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from forensics.causes.facts import Occurrence, occurrences
 from forensics.causes.keys import Key, keys
+from forensics.causes.reach import incident_reach
 from forensics.causes.spans import Spans
 from forensics.clocks.offsets import Clocks
 from forensics.relations.by_key import ByKey
@@ -55,8 +56,8 @@ class _Candidate:
         return self.rank, latest_first(self.since_ms), self.incident_id
 
 
-def rows(inputs: Inputs) -> list[dict[str, Any]]:
-    """Return the rows of the view `effect`."""
+def effects(inputs: Inputs) -> list[dict[str, Any]]:
+    """Return the facts of all occurrences, each with the root cause of its occurrence, if that is known."""
     its = occurrences(inputs)
     found, links = keys(inputs, its), _Links(inputs, its)
     return [row for it in its for row in _rows(it, found[it.id], links.best(it, found[it.id]))]
@@ -82,7 +83,7 @@ class _Links:
 
     def __init__(self, inputs: Inputs, occurrences: Sequence[Occurrence]) -> None:
         self._knobs = inputs.knobs
-        causes, reach = inputs.rows("root_cause"), inputs.rows("incident_reach")
+        causes, reach = inputs.rows("root_cause"), incident_reach(inputs)
         self._causes = _Causes(causes)
         self._members = ByKey(reach, "group_id", "member_id")
         self._generations = ByKey(reach, "kafka_cluster", "group_id", "generation")

@@ -1,16 +1,69 @@
-"""Read the facts of occurrences, which a rule's view yields as JSON text."""
+"""Read what all rules found: their occurrences, with their facts."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from forensics.relations.missing import first
+from forensics.relations.inputs import once
+from forensics.relations.missing import first, minus
 from forensics.wording.files import Links, rule_words
 
 if TYPE_CHECKING:
     from forensics.relations.inputs import Inputs, Row
+
+
+#: Length of an ID.
+_ID = 12
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@once
+def occurrence_facts(inputs: Inputs) -> list[Row]:
+    """Return all rows of all rules, with the ID of the rule and that of the occurrence, which is stable.
+
+    `facts` is JSON text without the facts that are NULL; `all_facts` has them too.
+    """
+    return [_found(view.removeprefix("rule_").replace("_", "-"), row) for view in inputs.may_read("rule_") for row in inputs.rows(view)]
+
+
+def _found(rule: str, row: Row) -> Row:
+    facts = _text(_known(row["facts"]))
+    parts = (rule, row["kafka_cluster"], row["group_id"], row["subject"], facts, _moment(row["from_ms"]))
+    proof = [line for line in row["proof"] if line["event_id"] is not None] if row["proof"] is not None else None
+    return {
+        "occurrence_id": sha256("|".join(part for part in parts if part is not None).encode()).hexdigest()[:_ID],
+        "rule": rule,
+        **{name: row[name] for name in ("severity", "verdict", "kafka_cluster", "group_id", "subject", "from_ms", "to_ms", "code")},
+        "lasted_ms": minus(row["to_ms"], row["from_ms"]),
+        "witness": None if proof is None else [line["event_id"] for line in proof],
+        "witness_role": None if proof is None else [line["role"] for line in proof],
+        "facts": facts,
+        "all_facts": _text(row["facts"]),
+    }
+
+
+def _text(facts: Any) -> str:  # noqa: ANN401 (JSON)
+    return json.dumps(facts, separators=(",", ":"), ensure_ascii=False, default=str)
+
+
+def _known(value: Any) -> Any:  # noqa: ANN401 (JSON)
+    """Return facts without those that are NULL, at any depth; items of lists stay."""
+    if isinstance(value, dict):
+        return {name: _known(item) for name, item in value.items() if item is not None}
+    return [_known(item) for item in value] if isinstance(value, list) else value
+
+
+def _moment(ms: int | None) -> str | None:
+    """Return a time as SQL prints it, without zeros at the end of the fraction."""
+    if ms is None:
+        return None
+    whole, fraction = divmod(ms, 1000)
+    text = (_EPOCH + timedelta(seconds=whole)).strftime("%Y-%m-%d %H:%M:%S")
+    return f"{text}.{fraction:03d}".rstrip("0").rstrip(".")
 
 
 @dataclass(frozen=True)
@@ -18,7 +71,7 @@ class Occurrence:
     """An occurrence with its facts, and what its rule says about its causes.
 
     Attributes:
-        row: its row of `occurrence_fact`.
+        row: what `occurrence_facts` returns of it.
         cause: the root cause that its rule proves; may be empty.
         links: of its rule.
         facts: its facts by name; unknown facts are missing.
@@ -68,7 +121,4 @@ class Occurrence:
 def occurrences(inputs: Inputs) -> list[Occurrence]:
     """Return all occurrences."""
     words = rule_words()
-    return [
-        Occurrence(row, words[row["rule"]].cause, words[row["rule"]].links, json.loads(row["facts"] or "{}"))
-        for row in inputs.rows("occurrence_fact")
-    ]
+    return [Occurrence(row, words[row["rule"]].cause, words[row["rule"]].links, json.loads(row["facts"] or "{}")) for row in occurrence_facts(inputs)]

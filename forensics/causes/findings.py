@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from forensics.relations.inputs import Row
+from forensics.causes.facts import occurrence_facts
+from forensics.causes.occurrences import rows as occurrence
+from forensics.relations.inputs import Row, once
 from forensics.relations.missing import first, greatest, least, names, order
+from forensics.wording import sentences
 
 if TYPE_CHECKING:
     from forensics.relations.inputs import Inputs
@@ -18,12 +22,15 @@ _COMMON = ("finding_id", "rule", "severity", "verdict", "kafka_cluster", "group_
 _NAMED_SUBJECTS = 10
 #: A finding of many occurrences quotes this many events of the first and of the last.
 _EVENTS_OF_ONE = 4
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+@once
 def rows(inputs: Inputs) -> list[dict[str, Any]]:
     """Return the rows of the view `finding`."""
-    occurrences = sorted(inputs.rows("occurrence"), key=_common)
-    return [_finding(list(its)) for _, its in groupby(occurrences, key=_common)]
+    occurrences = sorted(occurrence(inputs), key=_common)
+    facts = {row["occurrence_id"]: row["all_facts"] for row in occurrence_facts(inputs)}
+    return [_finding(list(its), facts) for _, its in groupby(occurrences, key=_common)]
 
 
 def _common(occurrence: Row) -> list[Any]:
@@ -34,7 +41,7 @@ def _in_time(occurrence: Row) -> Any:  # noqa: ANN401 (a sort key)
     return order((occurrence["from_ts"], occurrence["occurrence_id"]))
 
 
-def _finding(its: Sequence[Row]) -> dict[str, Any]:
+def _finding(its: Sequence[Row], facts: Mapping[str, str]) -> dict[str, Any]:
     # The worst is the longest or, if no duration is known, the last.
     worst = max(its, key=lambda it: (first(it["lasted_ms"], -1), _in_time(it)))
     # The cause of a repeated finding is that of its first occurrence: so no finding begins before the one that caused it.
@@ -45,7 +52,7 @@ def _finding(its: Sequence[Row]) -> dict[str, Any]:
         "subject": worst["subject"] if is_single else ", ".join(subjects[:_NAMED_SUBJECTS]),
         "from_ts": least(*(it["from_ts"] for it in its)),
         "to_ts": worst["to_ts"] if is_single else greatest(*(first(it["to_ts"], it["from_ts"]) for it in its)),
-        **{column: worst[column] for column in ("headline", "explanation", "advice")},
+        **_texts(worst, facts),
         "witness": worst["witness"] if is_single else _witness(worst, earliest, latest),
         "occurrences": len(its),
         "subjects": len(subjects),
@@ -55,6 +62,13 @@ def _finding(its: Sequence[Row]) -> dict[str, Any]:
         **{column: worst[column] for column in ("code", "facts")},
         **{column: earliest[column] for column in ("incident_id", "caused_by", "caused_how")},
     }
+
+
+def _texts(worst: Row, facts: Mapping[str, str]) -> dict[str, Any]:
+    """Return the sentences of an occurrence, as those of the view `occurrence`."""
+    moments = {name: None if worst[name] is None else _EPOCH + timedelta(milliseconds=worst[name]) for name in ("from_ts", "to_ts")}
+    (worded,) = sentences.findings([worst | moments | {"facts": facts.get(worst["occurrence_id"])}], {})
+    return {text: worded[text] for text in sentences.TEXTS}
 
 
 def _witness(worst: Row, earliest: Row, latest: Row) -> list[str] | None:

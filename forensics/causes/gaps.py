@@ -12,8 +12,10 @@ import pyarrow.compute as pc
 
 from forensics.causes.generations import BEGAN
 from forensics.causes.parts import Part, parts
+from forensics.causes.reach import incident_reach
 from forensics.clocks.offsets import Clocks
 from forensics.relations.by_key import ByKey, InTime
+from forensics.relations.inputs import once
 from forensics.relations.missing import first, latest_first, minus, plus, up_to
 
 if TYPE_CHECKING:
@@ -59,6 +61,7 @@ class _Candidate:
     since_ms: int | None
 
 
+@once
 def rows(inputs: Inputs) -> list[dict[str, Any]]:
     """Return the rows of the view `incident_gap`."""
     causes = inputs.rows("root_cause")
@@ -244,7 +247,7 @@ class _Candidates:
 
     def __init__(self, inputs: Inputs) -> None:
         self._knobs = inputs.knobs
-        reach = inputs.rows("incident_reach")
+        reach = incident_reach(inputs)
         self._lost = ByKey((row for row in reach if row["role"] == "lost"), "kafka_cluster", "group_id", "member_id")
         self._rebalanced = ByKey(reach, "kafka_cluster", "group_id", "generation")
         self._began = _beginnings(inputs)

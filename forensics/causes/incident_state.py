@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from forensics.causes.conditions import conditions
 from forensics.causes.doubt import Doubt
 from forensics.causes.ends_of_logs import LogEnds
+from forensics.causes.occurrences import rows as occurrence
 from forensics.causes.states import ORDER, Condition, End, Outcome, outcome
 from forensics.relations.missing import first, greatest, least, names, plus
 
@@ -40,7 +41,7 @@ def _unless_lost(state: IncidentState, incident_id: str, doubt: Doubt, inputs: I
     if state.state != Outcome.OVER.value or not doubt:
         return state
     causes = [row for row in inputs.rows("root_cause") if row["incident_id"] == incident_id]
-    its = [row for row in inputs.rows("occurrence") if row["incident_id"] == incident_id]
+    its = [row for row in occurrence(inputs) if row["incident_id"] == incident_id]
     process_ids = {process_id for row in causes for process_id in row["process_ids"] or ()}
     process_ids.update(doubt.members({group_id for row in causes for group_id in row["group_ids"] or ()} | {row["group_id"] for row in its}))
     from_ms = least(*(row["from_lo_ms"] for row in causes), *(row["from_ts"] for row in its))

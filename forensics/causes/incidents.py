@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from forensics.causes.gaps import rows as incident_gap
 from forensics.causes.incident_state import IncidentState, states
+from forensics.causes.occurrences import rows as occurrence
 from forensics.relations.by_key import ByKey
 from forensics.relations.missing import events_of, first, greatest, least, minus, names, there
 
@@ -109,7 +111,7 @@ def rows(inputs: Inputs) -> list[dict[str, Any]]:
 
 def _effects(inputs: Inputs) -> dict[str, _Effects]:
     together: defaultdict[str, list[Row]] = defaultdict(list)
-    for it in inputs.rows("occurrence"):
+    for it in occurrence(inputs):
         if it["incident_id"] is not None:
             together[it["incident_id"]].append(it)
     return {incident_id: _effect(alike) for incident_id, alike in together.items()}
@@ -146,7 +148,7 @@ def _rank(severity: str | None) -> int:
 
 def _resources(inputs: Inputs) -> dict[str, _Resources]:
     together: defaultdict[str, list[Row]] = defaultdict(list)
-    for gap in inputs.rows("incident_gap"):
+    for gap in incident_gap(inputs):
         if gap["unowned_ms"] != 0:  # 0: it perhaps had an owner all the time
             together[gap["incident_id"]].append(gap)
     found = {}

@@ -16,6 +16,9 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from forensics.causes.effects import effects
+from forensics.causes.facts import occurrence_facts
+from forensics.relations.inputs import once
 from forensics.relations.missing import first, order, plus, up_to
 from forensics.wording.files import Links, rule_words
 
@@ -37,7 +40,7 @@ class _Occurrence:
     """An occurrence and what is known of its cause.
 
     Attributes:
-        row: its row of `occurrence_fact`.
+        row: what `occurrence_facts` returns of it.
         incident_id, caused_how: of its root cause, if that is known.
         cause: the root cause.
         level, links: of its rule.
@@ -77,23 +80,24 @@ class _Occurrence:
         return order((self.row["from_ms"], self.id))
 
 
+@once
 def rows(inputs: Inputs) -> list[dict[str, Any]]:
     """Return the rows of the view `occurrence`."""
-    effects = inputs.rows("effect")
-    occurrences = _with_causes(inputs, effects)
-    _find_late_effects(occurrences, effects, inputs.knobs)
+    keys = effects(inputs)
+    occurrences = _with_causes(inputs, keys)
+    _find_late_effects(occurrences, keys, inputs.knobs)
     _set_scopes(occurrences, inputs.knobs)
     _set_findings(occurrences, inputs.knobs)
-    parents = _Parents(occurrences, effects)
+    parents = _Parents(occurrences, keys)
     late = _late_findings(occurrences)
     return [_row(it, parents.of(it), late.get(it.finding_id)) for it in occurrences]
 
 
-def _with_causes(inputs: Inputs, effects: Sequence[Row]) -> list[_Occurrence]:
-    whole = {effect["occurrence_id"]: effect for effect in effects if effect["kind"] == "whole"}
+def _with_causes(inputs: Inputs, keys: Sequence[Row]) -> list[_Occurrence]:
+    whole = {key["occurrence_id"]: key for key in keys if key["kind"] == "whole"}
     causes = {row["incident_id"]: row["cause"] for row in inputs.rows("root_cause", columns=["incident_id", "cause"])}
     words, found = rule_words(), []
-    facts = inputs.rows("occurrence_fact")
+    facts = occurrence_facts(inputs)
     explained = {event for row in facts if not words[row["rule"]].links.rest for event in row["witness"] or ()}
     for row in facts:
         if words[row["rule"]].links.rest and explained.issuperset(row["witness"] or ()):
@@ -104,14 +108,14 @@ def _with_causes(inputs: Inputs, effects: Sequence[Row]) -> list[_Occurrence]:
     return found
 
 
-def _find_late_effects(occurrences: Sequence[_Occurrence], effects: Iterable[Row], knobs: Knobs) -> None:
+def _find_late_effects(occurrences: Sequence[_Occurrence], keys: Iterable[Row], knobs: Knobs) -> None:
     """Find occurrences without a known cause that follow another one without a known cause, in the same run of a process.
 
     An occurrence that follows several follows the last.
     """
     unexplained = {it.id: it for it in occurrences if it.incident_id is None and it.row["severity"] not in (None, "note")}
     runs: defaultdict[Hashable, list[tuple[_Occurrence, Row]]] = defaultdict(list)
-    processes = [(unexplained[key["occurrence_id"]], key) for key in effects if key["kind"] == "process" and key["occurrence_id"] in unexplained]
+    processes = [(unexplained[key["occurrence_id"]], key) for key in keys if key["kind"] == "process" and key["occurrence_id"] in unexplained]
     followed = {rule for it in unexplained.values() for rule, fact in it.links.follows.items() if fact == "process"}
     for it, key in processes:
         if it.rule in followed:
@@ -214,15 +218,15 @@ class _Parents:
 
     Args:
         occurrences: all occurrences.
-        effects: the rows of the view `effect`.
+        keys: the facts of all occurrences.
     """
 
-    def __init__(self, occurrences: Sequence[_Occurrence], effects: Iterable[Row]) -> None:
+    def __init__(self, occurrences: Sequence[_Occurrence], keys: Iterable[Row]) -> None:
         linked = {it.id: it for it in occurrences if it.incident_id is not None and it.level is not None}
         self._keys: defaultdict[str, list[Row]] = defaultdict(list)
         #: By the fact, then by the rule, then by the group; the group None has those of all groups.
         self._sharing: defaultdict[Hashable, dict[str, dict[Any, _Sharing]]] = defaultdict(dict)
-        for key in effects:
+        for key in keys:
             it = linked.get(key["occurrence_id"])
             if it is None or key["kind"] not in _KINDS:
                 continue

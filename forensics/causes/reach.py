@@ -1,4 +1,4 @@
-"""Compute the view `incident_reach`: the members that a root cause removed from their group or brought back, and the generations that followed."""
+"""Find the members that a root cause removed from their group or brought back, and the generations that followed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from forensics.causes.generations import BEGAN
 from forensics.causes.parts import Part, parts
 from forensics.relations.by_key import ByKey
+from forensics.relations.inputs import once
 from forensics.relations.missing import first, greatest, latest_first, least, minus, plus, up_to
 
 if TYPE_CHECKING:
@@ -41,8 +42,13 @@ class _Touched:
     to_ms: int | None
 
 
-def rows(inputs: Inputs) -> list[dict[str, Any]]:
-    """Return the rows of the view `incident_reach`."""
+@once
+def incident_reach(inputs: Inputs) -> list[dict[str, Any]]:
+    """Return a row for each member that a root cause touched, and each generation that followed because of such a member.
+
+    `role` is `lost`, `returned` or, of a generation, `rebalanced`. From and to limit, on the reference clock, when the member was lost or returned; a generation has
+    the time at which its rebalance began.
+    """
     touched = list(_merged(_touched(inputs, parts(inputs.rows("root_cause")))))
     generations = [
         {

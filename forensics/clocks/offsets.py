@@ -30,6 +30,11 @@ class Offset:
     step: Row | None
     has_stepped: bool
 
+    @property
+    def ahead_ms(self) -> int:
+        """Return the middle of the bounds, as the integer division of SQL, which rounds towards zero."""
+        return int((self.lo_ms + self.hi_ms) / 2)
+
     def earliest(self, own_ms: int | None) -> int | None:
         """Return the earliest time of a moment on the reference clock."""
         return minus(own_ms, self.hi_ms)

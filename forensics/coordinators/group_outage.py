@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from forensics.coordinators.served_processes import ServedProcesses
 from forensics.logs.lost_ranges import LostRanges
+from forensics.relations.inputs import once
 from forensics.relations.missing import events_of, first, greatest, least, less, minus, names, order, plus, there, up_to
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class _Outage:
         return end_ms
 
 
+@once
 def rows(inputs: Inputs) -> list[Row]:
     """Return the rows of the view `group_outage`."""
     of_group: defaultdict[tuple[Any, ...], list[_Outage]] = defaultdict(list)

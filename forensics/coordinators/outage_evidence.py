@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from forensics.coordinators.absent_brokers import AbsentBrokers
 from forensics.coordinators.failed_connections import FailedConnections
 from forensics.coordinators.failed_writes import FailedWrites
+from forensics.coordinators.group_outage import rows as group_outage
 from forensics.coordinators.untroubled import ServedGenerations, UntroubledMembers
 from forensics.relations.missing import order
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def rows(inputs: Inputs) -> list[Row]:
     """Return the rows of the view `outage_evidence`."""
-    outages = inputs.rows("group_outage")
+    outages = group_outage(inputs)
     if not outages:
         return []
     kinds = (UntroubledMembers, ServedGenerations, AbsentBrokers, FailedConnections, FailedWrites, _Coordinators)

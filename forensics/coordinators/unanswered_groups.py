@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from forensics.coordinators.failed_writes import WRITES, is_unwritten
+from forensics.coordinators.group_outage import rows as group_outage
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import greatest, least, less, minus, names, there
 
@@ -30,7 +31,7 @@ def unanswered_groups(inputs: Inputs) -> Iterator[Row]:
         inputs: rows of `fact_line`, `group_outage`, `client_event` and `process`.
     """
     of_process = defaultdict(list)
-    outages = {row["kafka_cluster"] for row in inputs.rows("group_outage")}
+    outages = {row["kafka_cluster"] for row in group_outage(inputs)}
     columns = ["kafka_cluster", "group_id", "process_id", "event", "said", "at_ms", "broker_id", "event_id"]
     for line in inputs.rows("fact_line", columns, one_of("event", (_LOOKUP, *WRITES))):
         is_refused = line["event"] == _LOOKUP and _NOT_AVAILABLE.search(line["said"] or "") is not None

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from forensics.causes.findings import rows as finding
 from forensics.clocks.reference import Reference
 from forensics.inventory.evidence import FORBIDDEN
 from forensics.logs import coverage_kinds
@@ -96,7 +97,7 @@ def rows(inputs: Inputs) -> list[Row]:
         "generation": inputs.rows("generation"),
         "member_generation": inputs.rows("member_generation", ["assigned"]),
         "source_file": inputs.rows("source_file"),
-        "finding": inputs.rows("finding", ["rule", "facts"]),
+        "finding": finding(inputs),
     }
     reference = Reference(inputs.rows("clock_offset"), of["process"])
     everything = Selection(of["ownership"], of["split_brain"], of["coverage"], of["generation"], of["process"])

@@ -24,7 +24,7 @@ A module is named as the view that it computes, and works as those of `forensics
     gaps               describes gaps that the order of lines shows
     task_order         finds lines about a task that cannot follow one another
     partition_order    finds lists of partitions that contradict earlier lines
-    work_hole          the view `work_hole`
+    work_holes         joins the gaps that lines about tasks and partitions show
     client_rounds      follows the lines of a client from one generation to the next
     membership_gaps    finds memberships that a member's log does not explain
     unanswered_joins   finds requests to join without an answer

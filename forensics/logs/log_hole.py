@@ -14,6 +14,7 @@ from forensics.logs.gaps import Gap
 from forensics.logs.instances import Instances
 from forensics.logs.membership_gaps import coordinated_generations, unexplained_rounds, unheard_generations
 from forensics.logs.unanswered_joins import UnansweredJoins
+from forensics.logs.work_holes import work_holes
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import least
 from forensics.relations.ordered import grouped
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 def rows(inputs: Inputs) -> list[Row]:
     """Return the rows of the view `log_hole`: of several gaps that end at one place the widest, with the first of the reasons for it."""
     instances = Instances(inputs)
-    work = (Gap(**row) for row in inputs.rows("work_hole"))
+    work = (Gap(**row) for row in work_holes(inputs))
     at_place = defaultdict(list)
     for gap in (*_of_members(inputs, instances), *work, *_lost(inputs), *_filtered(inputs, instances)):
         at_place[gap.process_id, gap.instance, gap.to_pos].append(gap)

@@ -2,6 +2,7 @@
 
 A module of a view is named as the view, and works as those of `forensics.causes` do.
 
+    member_setting     the view `member_setting`
     removals           what coordinators' logs show: members that were removed
     sink_workers       ties a sink's member to the worker that had its task
     removed_member     the view `removed_member`

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
+from forensics.clocks.clock_bound import rows as clock_bound
 from forensics.logs.clusters import Clusters
 from forensics.logs.events import event_table, events
 from forensics.logs.instances import Instances
+from forensics.memberships.member_setting import rows as member_setting
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import order
 
@@ -54,7 +56,7 @@ def rows(inputs: Inputs) -> list[Row]:
     if not removals:
         return []
     groups, awake = _groups(lines), _Awake(inputs, {removal.place[2] for removal in removals})
-    bounds = {(row["from_process_id"], row["to_process_id"]): row for row in inputs.rows("clock_bound") if row["hi_ms"] is not None}
+    bounds = {(row["from_process_id"], row["to_process_id"]): row for row in clock_bound(inputs) if row["hi_ms"] is not None}
     best: dict[tuple[str, str, str], Row] = {}
     for removal in removals:
         found = _heard(removal, groups[removal.place], awake, inputs.knobs.heartbeat_late_ms)
@@ -91,7 +93,7 @@ def _removals(inputs: Inputs, lines: list[Row]) -> Iterator[_Removal]:
     }
     sessions = {
         (row["kafka_cluster"], row["group_id"], row["member_id"]): row
-        for row in inputs.rows("member_setting")
+        for row in member_setting(inputs)
         if row["setting"] == "session.timeout.ms" and row["value_how"] in ("config", "broker") and row["value_ms"] is not None
     }
     resolutions = {row["process_id"]: row["resolution_ms"] for row in inputs.rows("process_cluster") if row["is_last"]}

@@ -61,6 +61,10 @@ class Inputs:
         limited._only = frozenset(reads)
         return limited
 
+    def may_read(self, prefix: str) -> list[str]:
+        """Return the names of views that may be read and begin with this, in order."""
+        return sorted(name for name in self._only or () if name.startswith(prefix))
+
     def rows(self, view: str, columns: Sequence[str] | None = None, where: ds.Expression | None = None) -> list[Row]:
         """Return rows of a view or a table, times as milliseconds since 1970.
 

@@ -6,5 +6,6 @@ A module of a view is named as the view, and works as those of `forensics.causes
     setbacks         where clocks were set back
     process_life     the view `process_life`
     process_cluster  the view `process_cluster`
+    process_pause    the view `process_pause`
     last_runs        finds the runs with which logs end
 """

@@ -2,11 +2,12 @@
 
 A module is named as the view that it computes, and works as those of `forensics.causes` do.
 
-    failures           groups the lines about one failure
-    owners             finds who ran a task or connector before and after a failure
-    restarts           finds why a task or connector was started
-    deletions          finds when its connector was deleted
-    assigned_task_run  the view `assigned_task_run`
-    task_failure       the view `task_failure`
-    source_offset      the view `source_offset`: what source connectors stored
+    failures            groups the lines about one failure
+    owners              finds who ran a task or connector before and after a failure
+    restarts            finds why a task or connector was started
+    deletions           finds when its connector was deleted
+    assigned_task_runs  finds whether assigned tasks ran
+    task_failure        the view `task_failure`
+    unstarted_task      the view `unstarted_task`
+    source_offset       the view `source_offset`: what source connectors stored
 """

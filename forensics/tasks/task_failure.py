@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 from forensics.clocks.offsets import Clocks
+from forensics.relations.inputs import once
 from forensics.relations.missing import first, greatest, least, less, minus, plus, there, up_to
 from forensics.tasks.deletions import Deletions
 from forensics.tasks.failures import failures
@@ -77,6 +78,7 @@ class _Placed:
         return less(self.hi_ms, self.around.earlier_to_lo_ms)
 
 
+@once
 def rows(inputs: Inputs) -> list[Row]:
     """Return the rows of the view `task_failure`."""
     starts = starts_of(inputs)

@@ -1,6 +1,5 @@
 -- One row per gap in a member's log where lines must be missing: rotated away, cut out, not copied, or lost one by one.
--- Reads: work_hole, filtered_log, lost_range, event_row, copied_log, damaged_line, process_start, join_round, client_event
--- Reads: setting
+-- Reads: filtered_log, lost_range, event_row, copied_log, damaged_line, process_start, join_round, client_event, setting, owned_list, task_line
 -- Computed: forensics.logs.log_hole
 -- Grain: process_id, instance, to_pos
 -- In a filtered log any line may be missing: between any two lines, and before the first and after the last. If several reasons point to the same

@@ -1,5 +1,6 @@
 -- One row per member whose session expired at its coordinator: until when its process was certainly alive.
--- Reads: event_row, copied_log, damaged_line, process_start, process_cluster, member, member_setting, clock_bound
+-- Reads: event_row, copied_log, damaged_line, process_start, process_cluster, member, process_life, config_value, filtered_log, client_event
+-- Reads: member_round, epoch_generation, epoch_member
 -- Computed: forensics.memberships.member_heard
 -- Grain: kafka_cluster, group_id, member_id
 -- A session expires one session timeout after the member's last request. But the coordinator itself restarts the timer when a join phase ends, an

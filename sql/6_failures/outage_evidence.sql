@@ -1,5 +1,6 @@
 -- One row per outage of a group's coordinator: what the logs show about its cause and its reach.
--- Reads: group_outage, join_round, process, clock_offset, filtered_log, broker_absence, cluster_broker, offsets_topic, broker_generation, fact_line
+-- Reads: join_round, process, clock_offset, filtered_log, broker_absence, cluster_broker, offsets_topic, broker_generation, fact_line
+-- Reads: coordinator_outage, worker_setting, setting, lost_membership, client_event, lost_range
 -- Computed: forensics.coordinators.outage_evidence
 -- Grain: outage_id
 -- Times are on the reference clock, if not stated otherwise. A member's own lines are compared with its own span of the outage, by its own clock.

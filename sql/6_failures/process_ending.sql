@@ -1,6 +1,6 @@
 -- One row per process run that another follows in the same log, with the way in which it ended.
 -- Reads: process_life, fact_line, client_event, member_place, removed_member, event_row, copied_log, damaged_line, clock_offset, cluster_broker
--- Reads: shared_log, broker_absence, process_cluster
+-- Reads: shared_log, process_cluster, process
 -- Computed: forensics.absences.process_ending
 -- Grain: process_id, instance
 -- In every release a worker prints that it stops. From 2.4 on a client that closes leaves its group or prints that it was closed; in earlier releases

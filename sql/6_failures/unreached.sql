@@ -1,5 +1,5 @@
 -- One row per failure to reach a broker, or to have a coordinator, that no outage of a member shows.
--- Reads: fact_line, worker_setting, process, client_event, group_outage
+-- Reads: fact_line, worker_setting, process, client_event, coordinator_outage, filtered_log, setting, lost_membership, lost_range
 -- Computed: forensics.coordinators.unreached
 -- Grain: kafka_cluster, subject, how, to_ms
 CREATE OR REPLACE TEMPORARY VIEW unreached (

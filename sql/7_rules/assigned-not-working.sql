@@ -1,5 +1,5 @@
 -- One row per worker whose assigned tasks do not work: tasks failed or never started, the herder died, or a sink task has no partitions.
--- Reads: task_failure, fact_line, placed_event, join_round, assigned_task_run, clock_offset, log_hole
+-- Reads: task_failure, unstarted_task, fact_line, join_round, clock_offset
 WITH clock_lead AS (
   -- How far each process's clock is ahead of its island's reference clock.
   SELECT process_id, (lo_ms + hi_ms) DIV 2 AS ahead_ms FROM clock_offset WHERE is_island_reference
@@ -41,22 +41,6 @@ WITH clock_lead AS (
       named_struct('role', 'starts again', 'event_id', x.next_start_id), named_struct('role', 'deleted', 'event_id',
       x.deleted_id)))), x -> x.event_id IS NOT NULL), 1, 12) AS proof
   FROM resource_failure GROUP BY kafka_cluster, group_id, process_id, connector
-), seen_task AS (
-  -- A task that prints is there, even if the line says that it had nothing to commit.
-  SELECT DISTINCT process_id, instance, task FROM placed_event
-  WHERE task IS NOT NULL AND event IN ('task_commit_idle', 'task_committing', 'task_started', 'task_executing')
-), unstarted_tasks AS (
-  SELECT d.kafka_cluster, d.group_id, d.process_id, array_sort(collect_set(d.task)) AS tasks, min(d.assigned_ms - k.ahead_ms) AS from_ms,
-    max(d.until_ms - d.assigned_ms) AS waited_ms, slice(array_sort(collect_set(d.event_id)), 1, 4) AS event_ids
-  FROM assigned_task_run d JOIN clock_lead k ON k.process_id = d.process_id
-  LEFT ANTI JOIN task_failure f ON f.process_id = d.process_id AND f.instance = d.instance AND f.resource = d.task
-  LEFT ANTI JOIN fact_line h ON h.process_id = d.process_id AND h.instance = d.instance AND h.event = 'herder_failed'
-  -- If lines are missing, those of the start may be among them.
-  LEFT ANTI JOIN log_hole o ON o.process_id = d.process_id AND o.instance = d.instance
-  LEFT ANTI JOIN seen_task s ON s.process_id = d.process_id AND s.instance = d.instance AND s.task = d.task
-  -- An assignment of Connect's cooperative protocol also lists the tasks that the worker keeps, and does not start again.
-  WHERE NOT d.started AND NOT coalesce(d.is_kept, false) AND d.until_ms - d.assigned_ms >= not_started_ms
-  GROUP BY d.kafka_cluster, d.group_id, d.process_id
 ), last_sink_assignment AS (
   -- The last assignment of a sink task's consumer.
   SELECT j.kafka_cluster, j.group_id, j.process_id, j.task, max_by(size(coalesce(j.assigned, j.given)), struct(j.round, j.synced_id)) AS partitions,
@@ -86,7 +70,7 @@ WITH clock_lead AS (
   UNION ALL
   SELECT 'warning', kafka_cluster, group_id, tasks, from_ms, NULL, 'never_started' AS code, process_id, NULL, NULL, tasks, NULL, waited_ms,
     transform(event_ids, e -> named_struct('role', 'assigned', 'event_id', e)) AS proof
-  FROM unstarted_tasks
+  FROM unstarted_task
   UNION ALL
   SELECT 'note', kafka_cluster, group_id, tasks, from_ms, NULL, 'no_partitions' AS code, NULL, NULL, NULL, tasks, NULL, NULL,
     transform(event_ids, e -> named_struct('role', 'last assignment, empty', 'event_id', e)) AS proof

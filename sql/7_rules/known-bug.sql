@@ -1,5 +1,5 @@
 -- One row per known bug that a process of an affected release shows in its log.
--- Reads: known_bug, process, fact_line, client_event, split_brain, rule_assigned_not_working, worker_setting, clock_offset, setting
+-- Reads: known_bug, process, fact_line, client_event, split_brain, unstarted_task, worker_setting, clock_offset, setting
 -- Reads: join_round
 -- parsers/known_bugs.toml lists the affected releases of each bug. This rule finds the evidence in the log.
 WITH process_release AS (
@@ -92,8 +92,7 @@ WITH process_release AS (
   SELECT 'KAFKA-9851' AS bug, d.process_id, d.kafka_cluster, d.group_id, d.task, d.from_ms, d.event_id,
     array(named_struct('role', 'revokes its tasks itself', 'event_id', c.event_id), named_struct('role', 'assigned again', 'event_id', d.event_id))
   FROM (
-    SELECT kafka_cluster, group_id, facts.process_id AS process_id, explode(facts.tasks) AS task, from_ms, proof[0].event_id AS event_id
-    FROM rule_assigned_not_working WHERE code = 'never_started'
+    SELECT kafka_cluster, group_id, process_id, explode(tasks) AS task, from_ms, event_ids[0] AS event_id FROM unstarted_task
   ) d
   JOIN self_revocation c ON c.process_id = d.process_id AND c.group_id = d.group_id
   JOIN clock_offset o ON o.process_id = d.process_id AND o.is_island_reference AND c.at_ms - (o.lo_ms + o.hi_ms) DIV 2 <= d.from_ms

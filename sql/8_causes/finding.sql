@@ -1,5 +1,6 @@
 -- One row per finding of any rule: repeated occurrences are one finding, described by the worst of them.
--- Reads: occurrence
+-- Reads: rules, root_cause, join_round, split_brain, ownership, lost_membership, unowned, member_round, member, member_place, generation
+-- Reads: member_generation, clock_offset
 -- Grain: finding_id
 -- Words: by view
 -- Public: yes

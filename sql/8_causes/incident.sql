@@ -1,6 +1,7 @@
 -- One row per root cause, with its consequences.
--- Reads: root_cause, occurrence, removed_member, member, incident_gap, lost_membership, split_brain, open_rebalance, process_life, clock_offset
--- Reads: client_event, silent_member, fact_line, producer_session, lost_range, filtered_log, generation
+-- Reads: root_cause, removed_member, member, lost_membership, split_brain, open_rebalance, process_life, clock_offset, client_event, silent_member
+-- Reads: fact_line, producer_session, lost_range, filtered_log, generation, unowned, broker_generation, ownership, member_place, member_generation
+-- Reads: join_round, member_round, rules
 -- Computed: forensics.causes.incidents
 -- Grain: incident_id
 -- Words: by view

@@ -1,5 +1,6 @@
 -- One row per occurrence that a rule found, with its finding and its cause.
--- Reads: occurrence_fact, effect, root_cause
+-- Reads: root_cause, join_round, split_brain, ownership, lost_membership, unowned, member_round, member, member_place, generation
+-- Reads: member_generation, clock_offset, rules
 -- Grain: occurrence_id
 -- Words: by rule
 -- Public: yes

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -42,6 +42,10 @@ class Given(Inputs):
     def __init__(self, **given: list[Row]) -> None:
         super().__init__(lambda name: [], KNOBS)
         self._given = given
+
+    def made_by(self, function: Callable[[Inputs], Any]) -> Any:  # noqa: ANN401
+        """Return the rows that are given of the views that others compute too."""
+        return self.rows({"forensics.causes.occurrences": "occurrence", "forensics.causes.gaps": "incident_gap"}[function.__module__])
 
     def rows(self, view: str, columns: Sequence[str] | None = None, where: ds.Expression | None = None) -> list[Row]:
         given_rows = self._given.get(view, [])

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow.dataset as ds
 
+from forensics.case import view_files
+from forensics.causes.effects import effects
+from forensics.relations.inputs import Inputs
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from forensics.case.folder import Case
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -20,10 +26,14 @@ def early(case: Case) -> list[str]:
     def rows(view: str) -> list[dict]:
         return ds.dataset(case.view_path(view), format="parquet").to_table().to_pylist()
 
+    def paths(name: str) -> Sequence[str]:
+        return case.tables().get(name) or [str(case.view_path(name))]
+
     incidents = {i["incident_id"]: i for i in rows("incident")}
     findings = {f["finding_id"]: f for f in rows("finding")}
     begun: dict[str, datetime] = {}
-    for key in rows("effect"):
+    inputs = Inputs(lambda name: [ds.dataset(path, format="parquet") for path in paths(name)], view_files.thresholds())
+    for key in effects(inputs.of(view_files.views()["occurrence"].reads)):
         if key["begun_ms"] is not None:
             at = EPOCH + timedelta(milliseconds=key["begun_ms"])
             begun[key["occurrence_id"]] = max(at, begun.get(key["occurrence_id"], at))

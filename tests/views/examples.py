@@ -69,7 +69,7 @@ class Given(GivenRows):
     """
 
     def __init__(self, view: view_files.View, given: Mapping[str, Sequence[Row]]) -> None:
-        super().__init__(given)
+        super().__init__(given, view.computed)
         self._steps = {step.name: step for step in _steps(view, given) if step.computed}
 
     def given(self, view: str) -> Sequence[Row]:
@@ -81,7 +81,7 @@ class Given(GivenRows):
 def computed(view: view_files.View, example: Example) -> pa.Table:
     """Return the rows of a view that Python computes, or of a part of it, over what an example gives."""
     module = import_module(view.computed)
-    replaced = example["given"].keys() & vars(module).keys()
+    replaced = (example["given"].keys() & vars(module).keys()) - view_files.views().keys()
     unknown = example["given"].keys() - replaced - {*view_files.views(), *TABLES}
     assert not unknown, f"{view.name} does not read {unknown}"
     inputs = Given(view, {name: rows for name, rows in example["given"].items() if name not in replaced})

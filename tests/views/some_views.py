@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
@@ -24,7 +25,13 @@ def only_views(names: Iterable[str], rules: Iterable[str] | None = None) -> Iter
     """Here, builds are of the views of these names and of all that they read; findings are those of these rules, by their ids, or of all."""
     every = view_files.views()
     if rules is not None:
-        every[view_files.RULE_FINDING] = view_files.gather([every[f"rule_{rule.replace('-', '_')}"] for rule in rules])
+        all_rules = {name for name, view in every.items() if view.kind == "rule"}
+        left_out = all_rules - {f"rule_{rule.replace('-', '_')}" for rule in rules}
+        every |= {
+            name: replace(view, reads=tuple(read for read in view.reads if read not in left_out))
+            for name, view in every.items()
+            if all_rules <= set(view.reads)
+        }
     needed, left = set(), list(names)
     while left:
         name = left.pop()

@@ -25,7 +25,7 @@ COMPUTED = [(view, number) for view, its in examples().items() for number in ran
 #: Any case that has all views.
 CASE = "split-brain-frozen-worker-3.9.1"
 #: Views without a file, and where their rows come from.
-MADE = {"occurrence_fact": "all rows of all rules", "known_bug": "a pattern file"}
+MADE = {"known_bug": "a pattern file"}
 
 
 def test_every_public_view_and_every_rule_has_an_example() -> None:

@@ -122,7 +122,7 @@ def changed(tree: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.engine
 def test_a_rule(case, changed, any_engine) -> None:
     view = view_files.views()["rule_assignor_changed"]
-    assert view.name in view_files.views()[view_files.RULE_FINDING].reads
+    assert view.name in view_files.views()["occurrence"].reads
     its = examples()[view.name]
     assert [len(example["expect"]) for example in its] == [1, 0]
     for example in its:

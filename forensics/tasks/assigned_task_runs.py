@@ -1,4 +1,4 @@
-"""Compute the view `assigned_task_run`: the tasks that were assigned to workers, and whether they ran there."""
+"""Find the tasks that were assigned to workers, and whether they ran there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
 
 class _Assigned(NamedTuple):
-    """A task in an assignment of a worker. The fields are columns of the view."""
+    """A task in an assignment of a worker.
+
+    Attributes:
+        assigned_ms: when it was assigned, by the worker's clock.
+        until_ms: the next assignment, or the end of the process run.
+        event_id: the event of the assignment.
+    """
 
     kafka_cluster: str
     group_id: str
@@ -30,8 +36,12 @@ class _Assigned(NamedTuple):
     event_id: str
 
 
-def rows(inputs: Inputs) -> list[Row]:
-    """Return the rows of the view `assigned_task_run`."""
+def assigned_task_runs(inputs: Inputs) -> list[Row]:
+    """Return a row for each task and assignment of a worker.
+
+    `started` is True if the task ran in the meantime, and None if that is unknown because the clock was set back; `is_kept` if the worker may have had it before
+    its log begins.
+    """
     assigned = list(dict.fromkeys(_assigned(inputs)))
     if not assigned:
         return []
