@@ -1090,7 +1090,7 @@ def explain(
     parsers: ParsersOption = None,
     no_pager: NoPagerOption = False,
 ) -> None:
-    """Explain a log line: its event, the releases that log it, what it proves, what it does not prove, and what to do; or when a rule is silent or wrong.
+    """Explain a log line: its event, the releases that log it, what it proves, what it does not prove, and what to do; or when a rule does not fire or can be wrong.
 
     The exit code is 1 if the line is unknown.
 

@@ -49,7 +49,7 @@ DECLARE OR REPLACE VARIABLE poll_repeats_ms BIGINT DEFAULT 2000;
 DECLARE OR REPLACE VARIABLE storm_change_ms BIGINT DEFAULT 5000;
 -- A clock that goes back by more than this was set, milliseconds; smaller steps come from threads that write alternately.
 DECLARE OR REPLACE VARIABLE clock_setback_ms BIGINT DEFAULT 2000;
--- A log with fewer records whose times go back is rather a collection of excerpts than the log of a clock that was set back.
+-- A log with fewer records whose times go back is more likely a collection of excerpts than the log of a clock that was set back.
 DECLARE OR REPLACE VARIABLE clock_step_records BIGINT DEFAULT 100;
 -- A status that Connect reports contradicts the logs only if they contradict it for this long before and after, milliseconds.
 DECLARE OR REPLACE VARIABLE stale_status_ms BIGINT DEFAULT 30000;

@@ -128,7 +128,7 @@ class _Causes:
         return Condition("process_away", found, goes_on=goes_on, targets=() if found else process_ids)
 
     def _completed_ms(self, row: Row) -> int | None:
-        """Return when the groups that removed members of unknown processes had completed a generation without them; None: not all had, or no line says so."""
+        """Return when the groups that removed members of unknown processes had completed a generation without them; None: not all had, or the logs do not show it."""
         removed_ms = greatest(*(part["from_hi_ms"] for part in row["parts"] or ()))
         if removed_ms is None:
             return None
@@ -167,12 +167,12 @@ class _Causes:
         )
 
     def _shutdown_after(self, row: Row) -> int | None:
-        """Return when the only process of a root cause was shut down in order after the root cause began."""
+        """Return when the only process of a root cause was shut down cleanly after the root cause began."""
         log = self._ends.get(row["process_ids"][0])
         return log.shut_down_ms(first(row["from_hi_ms"], row["from_lo_ms"])) if log is not None else None
 
     def _closed(self, process_id: str, at_ms: int) -> Condition:
-        """Return the trouble of a process that was away until it was shut down in order."""
+        """Return the trouble of a process that was away until it was shut down cleanly."""
         log = self._ends.get(process_id)
         is_last = log is not None and up_to(minus(log.end_ms, self._knobs.coordinator_settled_ms), at_ms)
         return Condition("process_away", [(End.STOPPED, at_ms)], is_with_logs=is_last, shown_ms=at_ms if is_last else None, targets=[process_id])

@@ -68,7 +68,7 @@ def _moment(ms: int | None) -> str | None:
 
 @dataclass(frozen=True)
 class Occurrence:
-    """An occurrence with its facts, and what its rule says about its causes.
+    """An occurrence with its facts, and what its rule declares about its causes.
 
     Attributes:
         row: what `occurrence_facts` returns of it.

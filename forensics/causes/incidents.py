@@ -42,7 +42,7 @@ class _Effects:
         subject, rule: of the occurrences that no other one caused.
         is_taken_over: True if another broker could take over as the coordinator, so the topic has replicas.
         served_ms: a broker served its clients again at this time.
-        is_stopped: True if the broker was stopped in order.
+        is_stopped: True if the broker was shut down cleanly.
         is_worker: True if a worker, and no consumer, left at its poll timeout.
         limit_ms: the poll timeout that was exceeded, if all that exceeded theirs had the same.
         is_unanswered: True if it is a worker that could not start because no broker answered.

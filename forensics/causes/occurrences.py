@@ -25,7 +25,7 @@ from forensics.wording.files import Links, rule_words
 if TYPE_CHECKING:
     from forensics.relations.inputs import Inputs, Knobs, Row
 
-#: The kinds of facts that two occurrences may share, the one that says most about a cause first.
+#: The kinds of facts that two occurrences may share, the one that identifies a cause best first.
 _KINDS = ("member", "generation", "resource", "process", "connector", "group")
 #: A whole group suffers only from trouble that affects all of it: a lost coordinator, and what is before that in a chain of causes.
 _WHOLE_GROUP_LEVEL = 1

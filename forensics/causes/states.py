@@ -16,7 +16,7 @@ class End(Enum):
 
     Attributes:
         STARTED: started again: work by the line of its start, a process by the line that its next run has started; its first line is none.
-        STOPPED: stopped, or shut down in order, so that nothing is left to go on.
+        STOPPED: stopped, or shut down cleanly, so that nothing is left to go on.
         DELETED: deleted or configured away.
         JOINED: a member of its group again.
         FOUND: members found a coordinator again.

@@ -30,7 +30,7 @@ class Trouble:
         to_hi_ms: it ended at this time at the latest.
         witness: events that show it.
         step_ms: of a clock that certainly stepped, by at least how much it was set (negative: back); 0: unknown; None: it may not have stepped.
-        machine: what the machine's witnesses say about it.
+        machine: what the machine's witnesses show about it.
     """
 
     cause: str

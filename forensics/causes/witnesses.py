@@ -48,7 +48,7 @@ _GRACE_MS = 60_000
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """What the machine's witnesses say about one trouble.
+    """What the machine's witnesses show about one trouble.
 
     Attributes:
         code: `clock_stepped` (its host's clock was set); `gc_pause`; `gc_starved` (a collection during which the host did not let the process run);
@@ -111,7 +111,7 @@ class Witnesses:
         return process_ids & (brokers | workers | {row["process_id"] for row in clients})
 
     def explained(self, troubles: Sequence[Trouble]) -> Iterator[Trouble]:
-        """Yield troubles with what the witnesses say, and with their causes if they decide them."""
+        """Yield troubles with what the witnesses show, and with their causes if they decide them."""
         ends: defaultdict[str | None, list[Trouble]] = defaultdict(list)
         for trouble in troubles:
             if trouble.cause in _ORDERLY:
@@ -171,7 +171,7 @@ class Witnesses:
     def _kills(self, process_id: str, placed: Sequence[_Placed], known: Sequence[Trouble]) -> Iterator[Trouble]:
         left = sorted((it for it in placed if it.row["what"] in _KILLED), key=lambda it: (it.from_lo_ms, it.row["event_id"]))
         while left:
-            # The kernel, systemd and the platform each say so.
+            # The kernel, systemd and the platform each log it.
             one = [it for it in left if it.from_lo_ms <= left[0].to_hi_ms + _LATE_MS]
             left = left[len(one) :]
             begin_ms, end_ms = one[0].from_lo_ms - _LATE_MS, min(it.to_hi_ms for it in one) + _LATE_MS
@@ -360,7 +360,7 @@ def _ended(rows: Sequence[_Placed]) -> Machine:
 
 
 def _told(trouble: Trouble, machine: Machine, cause: str) -> Trouble:
-    """Return a trouble with what a witness says. The lines of the process come first in its proof."""
+    """Return a trouble with what a witness shows. The lines of the process come first in its proof."""
     decided = machine.code != "not_gc"
     return replace(
         trouble,
@@ -372,7 +372,7 @@ def _told(trouble: Trouble, machine: Machine, cause: str) -> Trouble:
 
 
 def together(machines: Sequence[Machine | None]) -> Machine | None:
-    """Return what the witnesses say about several troubles that are one cause: the longest, if they all say the same."""
+    """Return what the witnesses show about several troubles that are one cause: the longest, if they all agree."""
     said: list[Machine] = there(machines)
     if len({it.code for it in said}) != 1 or len(said) < len(machines):
         return None

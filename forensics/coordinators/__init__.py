@@ -4,7 +4,7 @@ A module is named as the view that it computes, and works as those of `forensics
 
     outages              the form of one member's outage
     closed_clients       finds when clients were closed
-    coordinator_lines    reads what the lines of members say about their coordinator
+    coordinator_lines    reads the lines of members about their coordinator
     lost_coordinators    finds the outages of members that lost their coordinator
     never_found          finds the clients that never found one
     coordinator_outage   the view `coordinator_outage`

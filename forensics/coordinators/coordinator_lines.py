@@ -1,4 +1,4 @@
-"""Read what the lines of members say about their coordinator."""
+"""Read the lines of members about their coordinator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Kind(Enum):
-    """What a line of a member says about its coordinator.
+    """What a line of a member shows about its coordinator.
 
     Attributes:
         LOST: the member lost it.
@@ -144,7 +144,7 @@ def _own_lines(inputs: Inputs) -> dict[Client, list[Line]]:
 
 
 def _kind(row: Row, error: str | None) -> Kind:
-    """Return what a member's own line says about its coordinator."""
+    """Return what a member's own line shows about its coordinator."""
     event = row["event"]
     if event == "join_failed" and (row["error"] or "").startswith("Broker: Not coordinator"):
         return Kind.REFUSED

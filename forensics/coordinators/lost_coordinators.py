@@ -40,7 +40,7 @@ class _Seen:
 
     Attributes:
         line: the line.
-        kind: what it says about the coordinator, in view of the earlier lines.
+        kind: what it shows about the coordinator, given the earlier lines.
         was_member: True if the client had been a member before, or had had its coordinator for long.
         is_flap: True if it lost the coordinator soon after it had found it.
     """
@@ -57,7 +57,7 @@ class _Seen:
 
 
 class _History:
-    """What the lines of a member so far say.
+    """The state that the lines of a member have shown so far.
 
     Args:
         knobs: the thresholds.

@@ -70,7 +70,7 @@ def _placements(inputs: Inputs) -> dict[str, list[_Placement]]:
 
 
 def _placements_in(line: Row) -> Iterator[_Placement]:
-    """Yield what one line says about the replication of the topic."""
+    """Yield what one line shows about the replication of the topic."""
     if line["event"] == "partition_placed":
         if line["replicas"]:
             number = _NUMBER_AT_END.search(line["partition"] or "")

@@ -114,14 +114,14 @@ def open_preparations(inputs: Inputs, runs: Mapping[str, LastRun], latest: Mappi
         group = kafka_cluster, row["group_id"]
         # Another log may show a generation that follows it.
         if group not in latest or not less(row["old_generation"], latest[group]["generation"]):
-            said = [text for text in (row["reason"], row["client_reason"] or None) if text is not None]
+            reasons = [text for text in (row["reason"], row["client_reason"] or None) if text is not None]
             yield Evidence(
                 group=group,
                 run=run,
                 at_ms=row["ts"],
                 event_id=row["event_id"],
                 member_id=row["member_id"],
-                reason="; client reason: ".join(said) or None,
+                reason="; client reason: ".join(reasons) or None,
                 last_ms=run.last_ms,
             )
 
@@ -175,7 +175,7 @@ _OF_LINE = ["instance", "stream_pos", "at_ms", "event", "event_id", "task", "cli
 
 
 def _last_lines(inputs: Inputs) -> list[_LastLine]:
-    """Return the last line of each client that says something about its membership."""
+    """Return the last line of each client about its membership."""
     found: dict[Client, _LastLine] = {}
     columns = ["kafka_cluster", "group_id", "process_id", "client", *_OF_LINE]
     lines = inputs.table("client_event", columns, one_of("event", _OF_MEMBERS))

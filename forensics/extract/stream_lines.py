@@ -104,13 +104,13 @@ class StreamLines:
     groups = cached_property(lambda self: self.column("group_id"))
     #: Lines that begin the settings of a JVM or a client.
     settings = _marked("event", {"config_dumped"})
-    #: Lines in which a process says that it starts.
+    #: Lines that a process logs when it starts.
     own_starts = _marked("event", _STARTS)
     #: Lines in which a broker prints its own ID.
     broker_names = _marked("event", {"broker_starting", "broker_started"})
     #: Lines about work that a process does only after it has started.
     work = _marked("category", _WORK)
-    #: Lines in which a member says that it has joined.
+    #: Lines that a member logs when it has joined.
     memberships = _marked("event", {"joined", "synced"})
 
     @cached_property

@@ -55,8 +55,8 @@ def _without_work_lines(inputs: Inputs, processes: set[str]) -> list[Row]:
     names_work = one_of("process_id", processes) & (pc.field("task").is_valid() | pc.field("connector").is_valid() | _is_of("Worker"))
     # A worker that printed only its start had no work yet. Its logger is the one that prints assignments.
     is_work_line = one_of("category", ("membership", "assignment", "task", "connector")) | (pc.field("event") == "herder_starting")
-    told = set(event_table(inputs, ["process_id"], names_work & _is_info() & is_work_line).column("process_id").unique().to_pylist())
-    lines = event_table(inputs, ["process_id", "ts"], names_work & ~one_of("process_id", told))
+    heard = set(event_table(inputs, ["process_id"], names_work & _is_info() & is_work_line).column("process_id").unique().to_pylist())
+    lines = event_table(inputs, ["process_id", "ts"], names_work & ~one_of("process_id", heard))
     extents = lines.group_by("process_id").aggregate([("ts", "min"), ("ts", "max")]).to_pylist()
     return [{"process_id": row["process_id"], "client": None, "from_ms": row["ts_min"], "to_ms": row["ts_max"]} for row in extents]
 

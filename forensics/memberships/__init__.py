@@ -12,7 +12,7 @@ A module of a view is named as the view, and works as those of `forensics.causes
     surroundings       what else was printed around a loss
     sessions           looks up session timeouts
     expiries           what is known about removals for missing heartbeats
-    own_words          sessions that expired by the members' own logs
+    expired_by_members  finds sessions that expired according to the logs of members
     expired_session    the view `expired_session`
     member_heard       the view `member_heard`
     kinds              decides how a membership was lost

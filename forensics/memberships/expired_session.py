@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forensics.memberships.expiries import expired, expiries
-from forensics.memberships.own_words import told_by_members
+from forensics.memberships.expired_by_members import seen_by_members
 
 if TYPE_CHECKING:
     from forensics.relations.inputs import Inputs, Row
@@ -48,5 +48,5 @@ _COLUMNS = [
 def rows(inputs: Inputs) -> list[Row]:
     """Return the rows of the view `expired_session`."""
     logged = list(expiries(inputs))
-    found = [*(expired(inputs, logged) if logged else ()), *told_by_members(inputs, logged)]
+    found = [*(expired(inputs, logged) if logged else ()), *seen_by_members(inputs, logged)]
     return [dict.fromkeys(_COLUMNS) | row for row in found]

@@ -27,7 +27,7 @@ class Round:
         row: its row of `generation`.
         at_ms: when its members had joined; None: unknown.
         event_id: an event that shows it.
-        member_count: the number of its members; None: no line tells it.
+        member_count: the number of its members; None: the logs do not show it.
     """
 
     row: Row

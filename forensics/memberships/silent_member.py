@@ -79,7 +79,7 @@ def _is_later(nth: Nth | None, than: Nth) -> bool:
 
 
 def _how(silent: _Silent, generations: Generations) -> str | None:
-    """Return how the group went on, as the view says it; None: the client's log may have its end, or the client ended quietly."""
+    """Return how the group went on, as a value of the view's column `how`; None: the client's log may have its end, or the client ended quietly."""
     last, its, following = silent.last, silent.last.its, silent.next
     if following is None:
         is_assigned = silent.own is not None and first(silent.own.row["assigned_ts"], silent.own.row["last_synced_ts"]) is not None

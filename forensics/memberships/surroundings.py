@@ -212,7 +212,7 @@ class _Client:
         return bool(self.asked_ms - hi_ms <= loss.removed_hi_ms and self.last_ms - lo_ms < loss.removed_lo_ms)  # type: ignore[operator]
 
     def ran_on(self, loss: Loss, hi_ms: int) -> bool:
-        """Return True if its process ran on, or stopped in order, and the client was not in trouble."""
+        """Return True if its process ran on, or shut down cleanly, and the client was not in trouble."""
         last_ms = self.life["last_ms"]
         is_later = last_ms is not None and loss.removed_hi_ms is not None and last_ms - hi_ms > loss.removed_hi_ms
         return (self.life["ending_ms"] is not None or is_later) and self.last_event not in _TROUBLE

@@ -69,7 +69,7 @@ class Restarts:
             its.sort(key=lambda row: order([row["stream_pos"], row["event_id"]]))
 
     def of(self, start_id: str | None) -> tuple[str | None, str | None]:
-        """Return why a start happened, as `restart_how` of the view says it, and the host that sent a REST request."""
+        """Return why a start happened, as a value of the view's column `restart_how`, and the host that sent a REST request."""
         if start_id is None or start_id not in self._of_id:
             return None, None
         resource, nth = self._of_id[start_id]

@@ -1,4 +1,4 @@
--- One row per time that another consumer continued to read a partition, or the same one started again: the records that were read twice,
+-- One row for each occasion on which another consumer continued to read a partition, or the same one started again: the records that were read twice,
 -- according to the logs.
 -- Reads: offset_line, join_round, member_round, clock_offset, config_value, offset_commit, start_commit
 -- Reads: event_row, copied_log, damaged_line, process_start

@@ -1,4 +1,4 @@
--- One row per time that a producer held a transactional.id: its producer id and epochs, and the producer that followed.
+-- One row for each period in which a producer held a transactional.id: its producer id and epochs, and the producer that followed.
 -- Reads: placed_event, clock_offset
 -- Grain: session_id
 -- Public: yes

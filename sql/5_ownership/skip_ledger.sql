@@ -1,4 +1,4 @@
--- One row per time that a consumer started to read a partition: the records before that place which no member had committed as processed.
+-- One row for each occasion on which a consumer started to read a partition: the records before that place which no member had committed.
 -- Reads: start_commit, duplicate_ledger
 -- Grain: kafka_cluster, group_id, resource, event_id
 -- Public: yes

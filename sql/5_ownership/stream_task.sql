@@ -1,4 +1,4 @@
--- One row per time that a stream thread had a Kafka Streams task, active or standby.
+-- One row for each period in which a stream thread had a Kafka Streams task, active or standby.
 -- Reads: placed_event, clock_offset, process_life
 -- Grain: process_id, instance, thread, task, role, start_pos
 -- Public: yes

@@ -1,4 +1,4 @@
--- One row for each time in which a task, connector or partition that had had an owner had none.
+-- One row for each period in which a task, connector or partition that had had an owner had none.
 -- Reads: ownership, join_round, member_heard, clock_offset, member, generation, member_generation, broker_generation, log_hole, lost_range
 -- Reads: event_row, copied_log, damaged_line, process_start, process_cluster
 -- Computed: forensics.ownership.unowned

@@ -1,4 +1,4 @@
--- One row for each time in which a broker was certainly or possibly down, according to its own log, and per line in which another reports it down.
+-- One row for each period in which a broker was certainly or possibly down, according to its own log, and per line in which another reports it down.
 -- Reads: event_row, copied_log, damaged_line, process_life, cluster_broker, fact_line, process, clock_offset
 -- Computed: forensics.absences.broker_absence
 -- Grain: process_id, from_ms, event_id, broker_id

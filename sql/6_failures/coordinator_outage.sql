@@ -1,4 +1,4 @@
--- One row for each time in which one member had no coordinator that answered, with the effects on the member.
+-- One row for each period in which one member had no coordinator that answered, with the effects on the member.
 -- Reads: client_event, fact_line, task_life, process_life, clock_offset, process_cluster, broker_generation, filtered_log, process, lost_range
 -- Reads: event_row, copied_log, damaged_line, process_start
 -- Computed: forensics.coordinators.coordinator_outage

@@ -1,4 +1,4 @@
--- One row per time that one process by itself was paused, cut off, killed or too slow to poll, including cases in which these cannot be
+-- One row for each period in which one process by itself was paused, cut off, killed or too slow to poll, including cases in which these cannot be
 -- distinguished.
 -- Reads: lost_membership, process_ending, process_life, process_cluster, process_start, generation, clock_offset, fact_line, client_event
 -- Reads: join_round, coordinator_outage, silent_member, process_pause, event_row, copied_log, damaged_line

@@ -1,4 +1,4 @@
--- One row per cause that made a group rebalance again and again, or per time in which a group rebalanced continuously for none of these causes.
+-- One row per cause that made a group rebalance again and again, or for each period in which a group rebalanced continuously without such a cause.
 -- Reads: storm_round, generation, member_generation, process_life, member_setting
 -- Computed: forensics.memberships.storm
 -- Grain: kafka_cluster, group_id, kind, subject, from_ms

@@ -1,4 +1,4 @@
--- One row for each time in which a process did not run, as its own log shows.
+-- One row for each period in which a process did not run, as its own log shows.
 -- Reads: process_pause, process_life, process_cluster, clock_offset, client_event
 WITH group_of_process AS (
   SELECT process_id, instance, CASE WHEN count(DISTINCT group_id) = 1 THEN max(group_id) END AS group_id FROM client_event

@@ -25,7 +25,7 @@ _COLUMNS = ["kafka_cluster", "group_id", "member_id", "process_id", "instance", 
 _COLUMNS += ["event", "at_ms", "stream_pos", "event_id", "cause", "error", "reason"]
 
 
-def told_by_members(inputs: Inputs, logged: Sequence[Expiry]) -> Iterator[Row]:
+def seen_by_members(inputs: Inputs, logged: Sequence[Expiry]) -> Iterator[Row]:
     """Yield rows of `expired_session`: without `expiry`, only their own columns.
 
     Args:
