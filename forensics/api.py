@@ -653,10 +653,9 @@ def ingest(
                     e.what, why=e.why, where=e.where, fix="The case is unchanged. With --no-views the logs that were read are kept."
                 ) from e
 
-        summary = ingestion.ingest(
-            paths, Path(case), options=SourceOptions.parse(time_zone, layout, host), parsers=[Path(p) for p in parsers], keep_all=keep_all,
-            engine=runs if runs.master or views and size else None, jobs=jobs, readers=readers, command_line=command_line, progress=steps, views=made,
-        )  # fmt: skip
+        options = ingestion.Options(SourceOptions.parse(time_zone, layout, host), tuple(map(Path, parsers)), keep_all, tuple(command_line))
+        used = runs if runs.master or views and size else None
+        summary = ingestion.ingest(paths, Path(case), options, engine=used, jobs=jobs, readers=readers, progress=steps, views=made)
     return Ingested(Case(summary.case, runs, progress=progress, overrides=overrides), summary)
 
 

@@ -13,7 +13,7 @@ import time
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, tzinfo
 from enum import StrEnum
 from pathlib import Path
@@ -112,6 +112,15 @@ class FailOn(StrEnum):
     any = "any"
     incomplete = "incomplete"
     never = "never"
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What runs queries: the engine, its master, and the number of cores on this machine (None: all)."""
+
+    engine: str
+    master: str
+    jobs: int | None
 
 
 def _complete_query(incomplete: str) -> list[str]:
@@ -394,13 +403,14 @@ def report(
     # Report an invalid name before reading logs.
     form = form or _form_of(output)
     api.check_rules(rule or ())
+    runs = Runs(engine, master, jobs)
     if logs:
-        case = _case_of(logs, case, time_zone or (), assume_skew, (engine, master, jobs), name)
+        case = _case_of(logs, case, time_zone or (), assume_skew, runs, name)
     elif time_zone:
         raise UsageError("--time-zone applies only to LOGS.", where="--time-zone", fix="For a case, pass the zones to `forensics ingest`.")
     case = case or Path(os.environ.get("FORENSICS_CASE") or CASE)
     option = case_option(location(case))
-    reported = _opened(case, engine, master, jobs, assume_skew).report(since=since, until=until, groups=group or (), rules=rule or (), tz=tz)
+    reported = _opened(case, runs, assume_skew).report(since=since, until=until, groups=group or (), rules=rule or (), tz=tz)
     reported = replace(reported, option=option)
     if oneline:
         typer.echo(reported.oneline)
@@ -456,9 +466,7 @@ def _form_of(output: Path | None) -> ReportFormat:
     return _SUFFIXES[ending]
 
 
-def _case_of(
-    logs: Sequence[str], case: Path | None, zones: Sequence[str], assume_skew: int | None, runs: tuple[str, str, int | None], name: str
-) -> Path:
+def _case_of(logs: Sequence[str], case: Path | None, zones: Sequence[str], assume_skew: int | None, runs: Runs, name: str) -> Path:
     """Return the case of some logs, created if needed.
 
     Args:
@@ -466,7 +474,7 @@ def _case_of(
         case: the user's case folder; None: a folder in the cache.
         zones: time zones, as for `ingest`.
         assume_skew: the clock skew that the user assumes, milliseconds.
-        runs: engine, master and number of cores from the command line.
+        runs: what runs queries.
         name: the process whose log is standard input or a pipe; empty: unknown.
     """
     from forensics.case import cache
@@ -485,16 +493,13 @@ def _case_of(
 
         _nothing_in(open_case(place).evidence(), paths)
         return place
-    engine, master, jobs = runs
-    with progress(engines.quicker(engine, master=master)) as step:
+    with progress(engines.quicker(runs.engine, master=runs.master)) as step:
         read = api.ingest(
             [str(path) for path in paths],
             place,
             time_zone=zones,
             assume_skew_ms=assume_skew,
-            engine=engine,
-            master=master,
-            jobs=jobs,
+            **asdict(runs),
             progress=step,
             command_line=sys.argv,
         )
@@ -526,18 +531,18 @@ def _nothing_of_kafka(counts: Mapping[str, int]) -> bool:
     return True
 
 
-def _opened(path: Path, engine: str, master: str, jobs: int | None, assume_skew: int | None = None) -> api.Case:
+def _opened(path: Path, runs: Runs, assume_skew: int | None = None) -> api.Case:
     """Open a case; first build its views if there are none or if they have other thresholds."""
     from forensics.case.views import OLDER
 
-    case = api.open_case(path, engine=engine, master=master, jobs=jobs, assume_skew_ms=assume_skew)
+    case = api.open_case(path, **asdict(runs), assume_skew_ms=assume_skew)
     _say_notice(case.notice(str(location(path))))
     if case.moved_from:
         say(f"The case was moved here from {case.moved_from}. It is opened read-only, and its open.sql still names that path. {_make_yours(path)}")
     if case.outdated == OLDER:
         say("The case's views were built by another version of this program and are being rebuilt.")
     if case.outdated and not case.needs_no_views:
-        with progress(engines.quicker(engine, master=master)) as step:
+        with progress(engines.quicker(runs.engine, master=runs.master)) as step:
             case.prepare(step)
     return case
 
@@ -616,7 +621,7 @@ def timeline(
     from forensics.report.page import case_rows
 
     try:
-        reported = _opened(case, engine, master, jobs).report(since=since, until=until, groups=[group] if group else (), tz=tz)
+        reported = _opened(case, Runs(engine, master, jobs)).report(since=since, until=until, groups=[group] if group else (), tz=tz)
     except UsageError as e:
         raise UsageError(e.what, why=e.why, where="GROUP" if e.where == "--group" else e.where, fix=e.fix) from e
     text.render(drawn.compose(reported.model, screen.width(), resource or (), case_rows.of_causes(reported.case)), pager=not no_pager)
@@ -652,9 +657,9 @@ def export(
     from forensics.share import perfetto, timesketch
 
     if to is ExportFormat.sqlite:
-        _export_tables(_opened(case, engine, master, jobs), output, filtered=bool(since or until or group))
+        _export_tables(_opened(case, Runs(engine, master, jobs)), output, filtered=bool(since or until or group))
         return
-    reported = _opened(case, engine, master, jobs).report(since=since, until=until, groups=group or ())
+    reported = _opened(case, Runs(engine, master, jobs)).report(since=since, until=until, groups=group or ())
     try:
         with open(1, "w", encoding="utf-8", closefd=False) if str(output) == "-" else output_file(output) as file:
             written = perfetto.write(reported.model, file) if to is ExportFormat.perfetto else timesketch.write(reported.case, reported.model, file)
@@ -728,7 +733,7 @@ def sql(
     statements = [query.Statement(f"SELECT * FROM `{view.name}`")] if view else query.own(expression, file, unrestricted=unrestricted)
     if unrestricted and not view:
         say(f"The SQL runs unrestricted: {query.UNRESTRICTED}.")
-    opened = _opened(case, engine, master, jobs)
+    opened = _opened(case, Runs(engine, master, jobs))
     wanted = query.Wanted(
         form,
         [name for part in columns or () for name in part.replace(",", " ").split()],

@@ -46,6 +46,25 @@ _WATCH_SECONDS = 0.3
 Progress = Callable[[str, int, int], None]
 
 
+@dataclass(frozen=True)
+class Options:
+    """How evidence is read into a case.
+
+    Attributes:
+        sources: time zones, layouts and hosts that the user specified.
+        parsers: folders of the user's own pattern files.
+        keep_all: keep records without facts as rows of `event` instead of only counting them. The case remembers this setting.
+        command_line: the command line to record in the manifest.
+        range_bytes: size of the ranges into which large files are split.
+    """
+
+    sources: SourceOptions = field(default_factory=SourceOptions)
+    parsers: tuple[Path, ...] = ()
+    keep_all: bool = False
+    command_line: tuple[str, ...] = ()
+    range_bytes: int = RANGE_BYTES
+
+
 @dataclass
 class FileRead:
     """The result of reading one file.
@@ -99,16 +118,12 @@ class Summary:
 def ingest(
     paths: Sequence[Location],
     case_dir: Path,
+    options: Options | None = None,
     *,
-    options: SourceOptions | None = None,
-    parsers: Sequence[Path] = (),
-    keep_all: bool = False,
     files: Sequence[FileFound] | None = None,
     engine: Engine | None = None,
     jobs: int | None = None,
     readers: Readers | None = None,
-    command_line: Sequence[str] = (),
-    range_bytes: int = RANGE_BYTES,
     progress: Progress = lambda step, done, total: None,
     views: Callable[[Case], tuple[Case, Mapping[str, str] | None]] | None = None,
 ) -> Summary:
@@ -117,16 +132,12 @@ def ingest(
     Args:
         paths: files, folders and archives, local or in an object store.
         case_dir: the case's folder, created if it does not exist, or the URL of a case in S3.
-        options: time zones, layouts and hosts that the user specified.
-        parsers: folders of the user's own pattern files.
-        keep_all: keep records without facts as rows of `event` instead of only counting them. The case remembers this setting.
+        options: how evidence is read; None: without anything that the user specified.
         files: the files to read, if they have been found already; None: those below `paths`.
         engine: the engine for the views. It starts while evidence is read, or for a new case while evidence is examined. With a master, its executors
             read the evidence. None: no engine is needed.
         jobs: number of cores that read on this machine; None: all.
         readers: reading processes that may have started already; None: they are started here.
-        command_line: the command line to record in the manifest.
-        range_bytes: size of the ranges into which large files are split.
         progress: called with a step (`looking`, `reading`, both in bytes, `reading on executors`, `writing`), the amount done, and the total.
         views: builds the views of the case and their SQL before it is published, so that rows and views are published together. It also gets a
             case in which no row changed, with its present views. None: the case has no views yet.
@@ -140,10 +151,12 @@ def ingest(
     for path in paths:
         if isinstance(path, Path) and not path.exists():
             raise UsageError(f"There is no file or folder `{path}`.", where=str(path))
-    catalogue = load(parsers, keep_all=keep_all)
+    options = options or Options()
+    catalogue = load(options.parsers, keep_all=options.keep_all)
     with writing(case_dir) as writer, ThreadPoolExecutor(1) as pool, ExitStack() as open_until_the_end:
-        if writer.case is not None and writer.case.manifest.get("keep_all") and not keep_all:
-            keep_all, catalogue = True, load(parsers, keep_all=True)
+        if writer.case is not None and writer.case.manifest.get("keep_all") and not options.keep_all:
+            options = replace(options, keep_all=True)
+            catalogue = load(options.parsers, keep_all=True)
         far = writer.remote if engine and engine.is_far else None
         if engine:
             engine.elsewhere = far
@@ -152,7 +165,7 @@ def ingest(
         readers.send_catalogue(catalogue, staged)
         starting = [pool.submit(lambda: engine and engine.session)] if writer.case is None else []
         found = find_evidence(
-            paths, files=files, options=options, known=writer.known(), exclude=[writer.root, *([writer.remote.url] if writer.remote else ())], again=_knows_otherwise(writer, catalogue),
+            paths, files=files, options=options.sources, known=writer.known(), exclude=[writer.root, *([writer.remote.url] if writer.remote else ())], again=_knows_otherwise(writer, catalogue),
             elsewhere=lambda files, options: None if engine and engine.master else readers.examine(files, options), progress=lambda done, total: progress("looking", done, total),
         )  # fmt: skip
         fresh = [e for e in found if e.status == READ]
@@ -166,11 +179,11 @@ def ingest(
             progress("reading", 0, 1)
             if engine and engine.master:
                 target = far.staging() if far else staged
-                written = _read_on_executors(engine.session, fresh, catalogue, target, range_bytes, progress)
+                written = _read_on_executors(engine.session, fresh, catalogue, target, options.range_bytes, progress)
                 if isinstance(target, S3Path) and far:
                     far.fetch_from(target, [name for table, name, _ in written if table != "range_row"], staged)
             else:
-                written = readers.read(plan(fresh, range_bytes, readers.most), lambda done, total: progress("reading", done, total))
+                written = readers.read(plan(fresh, options.range_bytes, readers.most), lambda done, total: progress("reading", done, total))
             progress("writing", 0, 1)
             zoned = frozenset(e.origin.process_id or e.path for e in fresh if e.times.how == "layout")
             events, counted, others = (_named(written, table) for table in (EVENTS, COUNTED, UNRECOGNISED))
@@ -187,7 +200,7 @@ def ingest(
         known = renamed(writer.known(), found, paths)
         writer.rename(zip(writer.known(), known, strict=True))
         evidence = _merged(known, found, faults, writer.segment)
-        case, texts = writer.finish(evidence, _facts(writer, catalogue, command_line, keep_all=keep_all)), None
+        case, texts = writer.finish(evidence, _facts(writer, catalogue, options)), None
         if views is not None:
             for start in starting:
                 start.result()
@@ -261,12 +274,12 @@ def _merged(known: Sequence[Evidence], found: Sequence[Evidence], faults: dict[s
     return sorted(with_hosts(merged), key=lambda e: (e.path, e.place.location))
 
 
-def _facts(writer: CaseWriter, catalogue: Catalogue, command_line: Sequence[str], *, keep_all: bool) -> dict[str, object]:
+def _facts(writer: CaseWriter, catalogue: Catalogue, options: Options) -> dict[str, object]:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     earlier = writer.case.manifest if writer.case else {}
     return {
-        "tool_version": __version__, "catalogue_hash": catalogue.hash, "command_line": list(command_line),
-        "created": earlier.get("created", now), "updated": now, "knobs": earlier.get("knobs", {}), "keep_all": keep_all,
+        "tool_version": __version__, "catalogue_hash": catalogue.hash, "command_line": list(options.command_line),
+        "created": earlier.get("created", now), "updated": now, "knobs": earlier.get("knobs", {}), "keep_all": options.keep_all,
     }  # fmt: skip
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forensics.memberships.expiries import expired, expiries
 from forensics.memberships.expired_by_members import seen_by_members
+from forensics.memberships.expiries import expired, expiries
 
 if TYPE_CHECKING:
     from forensics.relations.inputs import Inputs, Row

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from forensics import __version__
 from forensics.case import views
-from forensics.case.ingestion import Progress, ingest
+from forensics.case.ingestion import Options, Progress, ingest
 from forensics.case.named import source
 from forensics.errors import CaseError
 from forensics.evidence.containers import place_of, written
@@ -105,10 +105,8 @@ def derive(
     with PrivateFolder() as scratch:
         laid_out = _Layout(scratch / "logs", folders, states)
         files = list(laid_out.files(known))
-        summary = ingest(
-            [], scratch / "case", files=files, options=laid_out.options(known), parsers=parsers, keep_all=bool(case.manifest.get("keep_all")), jobs=jobs,
-            progress=progress,
-        )  # fmt: skip
+        options = Options(laid_out.options(known), tuple(parsers), keep_all=bool(case.manifest.get("keep_all")))
+        summary = ingest([], scratch / "case", options, files=files, jobs=jobs, progress=progress)
         derived = views.build(summary.case, engine, lambda view, number, of: progress(f"views: {view}", number, of), case.thresholds)
         differences = [*comparison.compare(case, derived, samples=_TRIED), *comparison.events(case, derived, samples=_TRIED)]
         return Derived(differences, laid_out.taken(known, case.thresholds), laid_out.foreign(case.root), _version(case, derived))

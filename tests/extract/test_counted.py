@@ -17,7 +17,7 @@ from reading import Reading, read_evidence, recogniser
 
 from forensics.case import views as case_views
 from forensics.case.folder import Case
-from forensics.case.ingestion import ingest
+from forensics.case.ingestion import Options, ingest
 from forensics.case.view_files import views
 from forensics.catalogue.counted_texts import re2
 from forensics.catalogue.patterns import compiled, load
@@ -165,7 +165,7 @@ def stored_rows(case: Case, view: str) -> list[dict[str, Any]]:
 def test_every_view_is_the_same_with_all_lines_kept(sample: str, any_engine, tmp_path: Path) -> None:
     cases = {}
     for name, keep_all in (("few", False), ("all", True)):
-        case = ingest([SAMPLES / sample / "logs"], tmp_path / name, keep_all=keep_all).case
+        case = ingest([SAMPLES / sample / "logs"], tmp_path / name, Options(keep_all=keep_all)).case
         cases[name] = case_views.build(case, any_engine)
     differing = {d.view: d for d in compare(cases["few"], cases["all"]) if not d.same}
     assert differing.keys() == {"counted_line", "source_file"}, differing

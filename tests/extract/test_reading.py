@@ -14,7 +14,7 @@ import pytest
 from places import SAMPLES
 
 from forensics.case.folder import TABLES, Case
-from forensics.case.ingestion import ingest
+from forensics.case.ingestion import Options, ingest
 from forensics.catalogue.patterns import load
 from forensics.errors import ForensicsError
 from forensics.extract import reading_processes as reading
@@ -36,7 +36,7 @@ def all_rows(case: Case) -> dict[str, list[str]]:
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory) -> dict[str, list[str]]:
-    return all_rows(ingest([SAMPLE], tmp_path_factory.mktemp("alone") / "case", jobs=1, range_bytes=RANGE).case)
+    return all_rows(ingest([SAMPLE], tmp_path_factory.mktemp("alone") / "case", Options(range_bytes=RANGE), jobs=1).case)
 
 
 def test_several_processes_give_the_rows_of_one(alone, tmp_path: Path, monkeypatch) -> None:
@@ -86,7 +86,7 @@ def test_a_reading_process_that_is_killed_is_an_error(whom: str, tmp_path: Path,
 
     monkeypatch.setattr(reading.Readers, "_send", killed)
     with pytest.raises(ForensicsError) as e:
-        ingest([SAMPLE], tmp_path / "case", jobs=2, range_bytes=RANGE)
+        ingest([SAMPLE], tmp_path / "case", Options(range_bytes=RANGE), jobs=2)
     assert "SIGKILL" in e.value.why
     assert not (tmp_path / "case" / "case.json").exists()
 
@@ -124,5 +124,5 @@ def test_spark_executors_give_the_rows_of_this_machine(alone, tmp_path: Path, sp
     from forensics.engines.spark import Spark
 
     del spark_session  # what runs is taken for the master
-    case = ingest([SAMPLE], tmp_path / "case", engine=Spark("local[2]"), range_bytes=RANGE).case
+    case = ingest([SAMPLE], tmp_path / "case", Options(range_bytes=RANGE), engine=Spark("local[2]")).case
     assert all_rows(case) == alone

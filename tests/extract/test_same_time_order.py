@@ -97,7 +97,7 @@ def test_small_logs_that_share_batches_and_reads_have_the_rows_of_logs_read_one_
 
 def all_rows(folder: Path) -> dict[str, list[dict[str, object]]]:
     """Rows of an ingest of the logs in a folder, by table."""
-    ingest([folder / "logs"], folder / "case", jobs=1, keep_all=False)
+    ingest([folder / "logs"], folder / "case", jobs=1)
     case = open_case(folder / "case")
     tables = ("event_row", "counted_row", "range_row")
     rows = {name: [row for path in case.table_paths(name) for row in pq.read_table(path).to_pylist()] for name in tables}

@@ -13,7 +13,7 @@ import pytest
 from places import SAMPLES
 
 from forensics.case import folder as case_folder
-from forensics.case.ingestion import ingest
+from forensics.case.ingestion import Options, ingest
 
 SAMPLE = SAMPLES / "split-brain-frozen-worker-3.9.1" / "logs"
 ROWS = ["event_id", "process_id", "line", "byte_offset", "ts", "event", "message", "generation", "member_id", "assigned_tasks", "config"]
@@ -40,7 +40,7 @@ def whole(one_file, tmp_path_factory) -> list[dict]:
 @pytest.mark.parametrize("ranges", [2, 64])  # hardly, and within nearly every record of several lines
 def test_the_same_bytes_cut_anywhere_give_the_same_rows(ranges, one_file, whole, tmp_path):
     size = (one_file / "w2" / "connect.log").stat().st_size
-    case = ingest([one_file], tmp_path / "case", range_bytes=size // ranges + 1).case
+    case = ingest([one_file], tmp_path / "case", Options(range_bytes=size // ranges + 1)).case
     assert rows(case) == whole
     counted = rows(case, "range_row", ["range_start", "lines", "records"])
     assert sum(r["lines"] for r in counted) == (one_file / "w2" / "connect.log").read_bytes().count(b"\n")
@@ -152,7 +152,7 @@ def test_a_layout_without_times_still_gives_the_order(tmp_path):
     )
     from forensics.inventory.source_options import SourceOptions
 
-    case = ingest([log], tmp_path / "case", options=SourceOptions.parse([], ["%m (%c:%L)%n"], [])).case
+    case = ingest([log], tmp_path / "case", Options(SourceOptions.parse([], ["%m (%c:%L)%n"], []))).case
     found = rows(case, columns=["process_id", "byte_offset", "event", "generation", "leader_member_id", "assigned_tasks", "ts"])
     assert [r["event"] for r in found] == ["joining", "worker_assigned"]
     assert (found[1]["generation"], found[1]["leader_member_id"], found[1]["assigned_tasks"], found[1]["ts"]) == (

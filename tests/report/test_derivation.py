@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 from forensics.case import folder, seals, views
 from forensics.case.folder import Case, open_case
-from forensics.case.ingestion import ingest
+from forensics.case.ingestion import Options, ingest
 from forensics.cli import app
 from forensics.errors import CaseError
 from forensics.inventory.source_options import SourceOptions
@@ -76,7 +76,7 @@ def rows_of(case: Case, table: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("paths", [["."], ["w1", "w2", "all [old].tar.gz"], ["w1/connect.log", "b\udcff.log"]], ids=["a folder", "several", "files"])
 def test_the_same_evidence_gives_the_same_rows_wherever_it_is(logs: Path, tmp_path: Path, no_views: None, paths: list[str]) -> None:
     options = SourceOptions.parse(time_zones=["Europe/Berlin", "*/y.log=UTC", "w2=Asia/Tokyo"], hosts=["*connect.log.1=old"])
-    case = ingest([logs / path for path in paths], tmp_path / "case", options=options, jobs=1).case
+    case = ingest([logs / path for path in paths], tmp_path / "case", Options(options), jobs=1).case
     assert len(rows_of(case, "event_row")) >= 6
     found = derived(case)
     assert found.is_same, [(d.view, d.only) for d in found.differing]
