@@ -658,3 +658,30 @@ def test_everything_folded_is_printed(opened: Callable[..., Page]) -> None:
     assert page.locator("details[data-print]:not([open])").count() == 0
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("#clocks details").get_attribute("open") is None
+
+
+def test_a_finger_selects_a_time_sideways_and_scrolls_up_and_down(opened: Callable[..., Page]) -> None:
+    page = opened(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    page.locator("#figure-lanes").scroll_into_view_if_needed()
+    x, y = place(page, "overlap", 0)
+    sums = page.locator("#sums-text")
+    swipe(page, (x - 40, y), (x + 40, y))
+    begin, end = page.evaluate("() => window.page.selected")
+    assert begin < at(59.9).timestamp() * 1000 < at(61.3).timestamp() * 1000 < end
+    assert sums.inner_text().startswith("Selected, ")
+    page.locator("#sums-clear").click()
+    settle(page)
+    swipe(page, (x, y), (x, y - 60))
+    assert page.evaluate("() => window.page.selected") is None
+
+
+def swipe(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """Move a finger over the page, in steps as a hand does."""
+    devtools = page.context.new_cdp_session(page)
+    for n in range(9):
+        kind = "touchStart" if n == 0 else "touchMove"
+        point = {"x": start[0] + (end[0] - start[0]) * n / 8, "y": start[1] + (end[1] - start[1]) * n / 8}
+        devtools.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [point]})
+    devtools.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    devtools.detach()
+    settle(page)

@@ -1,4 +1,4 @@
-"""Convert causes of incidents to intervals of time, and the evictions and deaths that they caused to moments."""
+"""Convert causes of incidents to intervals of time, and evictions, deaths and departures to moments."""
 
 from __future__ import annotations
 
@@ -85,6 +85,7 @@ def find(
     marks = [
         *(_evictions(more.removals, names, styles, numbers) if more.removals else _expired(report, names, styles, reference, numbers)),
         *_deaths(troubles, styles),
+        *_departures(report, names, styles, reference, numbers),
     ]
     return tuple(troubles), tuple(sorted((m for m in marks if first <= m.at <= last), key=lambda m: (m.at, m.group, m.label)))
 
@@ -158,11 +159,25 @@ def _deaths(troubles: Iterable[Trouble], styles: ProcessStyles) -> Iterator[Mark
             yield Mark("died", t.start_lo, -1, t.process, f"{name} died", t.witness)
 
 
+def _departures(report: Report, names: Names, styles: ProcessStyles, reference: Reference, numbers: dict[tuple[str, str], int]) -> Iterator[Mark]:
+    """Yield the members that left, as the generations after them show."""
+    owner = {m["member_id"]: m["process_id"] for g in report.groups for m in g["members"]}
+    for group in report.groups:
+        for g in group["generations"]:
+            if g["trigger"] != "member_left" or not (moment := reference.moment(g["coordinator"], g["prepared_ts"])):
+                continue
+            member = g["trigger_member_id"]
+            process = owner.get(member)
+            who = names.process(process) if process else names.member(member) if member else "a member"
+            number = numbers[group["kafka_cluster"] or "", group["group_id"] or ""]
+            yield Mark("left", moment.middle, number, styles.number(process), f"{who} left", tuple(g.get("witness") or ()))
+
+
 def quiet(report: Report, groups: Sequence[tuple[str, str]], marks: Iterable[Mark]) -> tuple[int, ...]:
     """Return the numbers of the groups without an incident above a note, an overlap or an eviction; none if that is true of all."""
     hit = {g for i in report.incidents if i["severity"] != "note" for g in i["group_ids"]}
     hit |= {s["group_id"] for s in report.split_brain if s["verdict"] != "refuted"}
     hit |= {f["group_id"] for f in report.findings if f["severity"] != "note"}
-    hit |= {groups[m.group][1] for m in marks if m.group >= 0}
+    hit |= {groups[m.group][1] for m in marks if m.group >= 0 and m.kind != "left"}
     found = tuple(n for n, (_, group_id) in enumerate(groups) if group_id not in hit)
     return found if len(found) < len(groups) else ()

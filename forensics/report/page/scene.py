@@ -175,10 +175,10 @@ class Trouble:
 
 @dataclass(frozen=True)
 class Mark:
-    """A moment that is marked across a group's rows: an eviction from the group, or a death.
+    """A moment that is marked across a group's rows: an eviction from the group, a death, or a departure.
 
     Attributes:
-        kind: `evicted` or `died`.
+        kind: `evicted`, `died` or `left`.
         at: the middle of its bounds.
         group: number of the group; -1: all.
         process: number of the style of the process; -1: unknown.

@@ -96,7 +96,7 @@ class _Still:
             self.drawing.line(x, 16, x, self.drawing.height, "moment")
 
     def _causes(self) -> None:
-        """Draw a lane for each cause, shaded across all rows, and a lane of evictions and deaths."""
+        """Draw a lane for each cause, shaded across all rows, and a lane of evictions, deaths and departures."""
         for n, t in enumerate(self.causes):
             y = _AXIS + n * _HEAD
             self.drawing.text(_GUTTER - 8, y + 12, "cause" if n == 0 else "", "group", "end")
@@ -110,12 +110,14 @@ class _Still:
             self.drawing.text(end + 4 if side == "start" else begin - 4, y + 12, t.label, "cause-words", side)
         y, free = _AXIS + len(self.causes) * _HEAD, 0.0
         if self.scene.marks:
-            self.drawing.text(_GUTTER - 8, y + 12, "evicted, died", "resource", "end")
+            kinds = {m.kind for m in self.scene.marks}
+            self.drawing.text(_GUTTER - 8, y + 12, ", ".join(k for k in ("evicted", "died", "left") if k in kinds), "resource", "end")
         for m in self.scene.marks:
             x = self._x(m.at)
             if x < free:
                 continue
-            self.drawing.box(x - 1, y + 3, 2, self.drawing.height - y - 3 if m.group < 0 else _HEAD - 7, "cause", title=m.label)
+            high = self.drawing.height - y - 3 if m.group < 0 else _HEAD - 7
+            self.drawing.box(x - 1, y + 3, 2, high, "rule" if m.kind == "left" else "cause", title=m.label)
             words = m.label if x + words_width(m.label) + 6 < _WIDTH - _RIGHT else ""
             self.drawing.text(x + 4, y + 12, words, "cause-words")
             free = x + words_width(words) + 8

@@ -1,7 +1,8 @@
 // Filters, buttons and keys.
 
 class Controls {
-  constructor(scene, timeline, changed) {
+  // `swept(span, done)`: a finger selects a time, or has selected it.
+  constructor(scene, timeline, changed, swept) {
     this.scene = scene;
     this.timeline = timeline;
     this.changed = changed;
@@ -24,10 +25,11 @@ class Controls {
     document.getElementById("zoom-all").addEventListener("click", () => timeline.showAll());
     for (const [id, by] of Object.entries({ "rows-before": -1, "rows-after": 1 })) document.getElementById(id).addEventListener("click", () => this.turn(by));
     timeline.doc.get_model_by_name("brush").active = true;
-    // On a touch screen a drag scrolls the page.
+    // A finger scrolls up and down, and selects a time sideways.
     const dragged = (e) => (e.pointerType === "touch" ? "none" : e.shiftKey ? "select" : "zoom");
     document.getElementById("figures").addEventListener("pointerdown", (e) => this.drag(dragged(e)), { capture: true });
     this.drag("zoom");
+    for (const name of DRAWN) new Finger(timeline.plots[name], () => this.dragged === "none", swept);
   }
 
   // A drag on the figures zooms into what it covers, selects it, or is left to the browser (none).
@@ -98,6 +100,29 @@ class Controls {
     }
     for (const part of document.querySelectorAll(".incident:not(.alone), .effects, details.more, details.notes")) part.hidden = !part.querySelector(".card:not([hidden])") && !part.querySelector("li[id]");
     document.getElementById("cards-hidden").textContent = hidden ? `${number(hidden)} ${hidden === 1 ? "finding is" : "findings are"} hidden by the filters.` : "";
+  }
+}
+
+const SWEEP = 12; // pixels: less is a tap, or the beginning of a scroll
+
+// A finger that moves sideways over a figure.
+class Finger {
+  constructor(plot, isFinger, swept) {
+    let from = null;
+    let selects = false;
+    plot.on_event("panstart", (e) => {
+      from = isFinger() ? e.x : null;
+      selects = false;
+    });
+    plot.on_event("pan", (e) => {
+      if (from === null) return;
+      selects ||= Math.abs(e.delta_x) > SWEEP && Math.abs(e.delta_x) > Math.abs(e.delta_y);
+      if (selects) swept([Math.min(from, e.x), Math.max(from, e.x)], false);
+    });
+    plot.on_event("panend", (e) => {
+      if (from !== null && selects) swept([Math.min(from, e.x), Math.max(from, e.x)], true);
+      from = null;
+    });
   }
 }
 

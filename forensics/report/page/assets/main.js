@@ -12,7 +12,7 @@ class Page {
       this.anchor = "";
       this.remember();
     };
-    this.controls = new Controls(scene, this.timeline, () => this.remember());
+    this.controls = new Controls(scene, this.timeline, () => this.remember(), (span, done) => this.select(span, done));
     const say = (text) => {
       document.getElementById("chosen").textContent = text;
     };
@@ -128,7 +128,7 @@ class Page {
   }
 
   // A span whose sums the reader wants to know; null: what is in sight.
-  select(span) {
+  select(span, done = true) {
     if (!span) this.box.visible = false;
     else {
       const [left, right] = span.map((t) => Math.min(Math.max(t, this.scene.first), this.scene.last));
@@ -136,7 +136,7 @@ class Page {
     }
     clearTimeout(this.later);
     this.later = setTimeout(() => this.rest(), 300);
-    if (span) this.say(document.getElementById("sums-text").textContent);
+    if (span && done) this.say(document.getElementById("sums-text").textContent);
   }
 
   // The sums of the selection, or of what is in sight.

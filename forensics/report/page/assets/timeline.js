@@ -1,5 +1,7 @@
 // The four figures: which rows are on the page, what they contain, and what is under the pointer.
 
+const KINDS = ["evicted", "died", "left"]; // of marks
+
 // A finger needs more room than a pointer.
 const COARSE = matchMedia("(pointer: coarse)").matches;
 const LANE = COARSE ? { one: 24, many: 24, pad: 3, head: 28, track: 24, cause: 28 } : { one: 15, many: 12, pad: 4, head: 19, track: 18, cause: 19 };
@@ -192,12 +194,12 @@ class Timeline {
       for (const at of [t.from[1], t.to[0]]) boxes.add("bands", at - edge / 2, at + edge / 2, top, bottom, { fill: cause, alpha: 0.7 });
     }
     for (const m of marks) {
-      if ((m.group >= 0 && m.group !== group) || m.at < this.range.start || m.at > this.range.end) continue;
+      if (m.kind === "left" || (m.group >= 0 && m.group !== group) || m.at < this.range.start || m.at > this.range.end) continue;
       boxes.add("layers", m.at - edge, m.at + edge, top, bottom, { fill: cause, alpha: 0.85 });
     }
   }
 
-  // The causes in lanes of their own below the time axis, and a lane of evictions and deaths.
+  // The causes in lanes of their own below the time axis, and a lane of evictions, deaths and departures.
   causes() {
     const scene = this.scene;
     const px = this.pxPerMs;
@@ -236,14 +238,14 @@ class Timeline {
     free.forEach((_, lane) => ticks.set(lane * LANE.cause + LANE.cause / 2, lane ? " " : "cause"));
     let y = free.length * LANE.cause;
     if (scene.marks.length) {
-      ticks.set(y + 9, "evicted, died");
+      ticks.set(y + 9, KINDS.filter((kind) => scene.marks.some((m) => m.kind === kind)).join(", "));
       this.flags(y, boxes, words);
       y += LANE.cause;
     }
     this.put("causes", boxes, words, ticks, Math.max(y, 2));
   }
 
-  // Evictions and deaths: each with its words where there is room; those that are too near to each other are counted.
+  // An eviction is a filled box, a death one as high as the lane with a frame, and a departure only a frame: each with its words where there is room; those that are too near to each other are counted.
   flags(y, boxes, words) {
     const scene = this.scene;
     const px = this.pxPerMs;
@@ -259,15 +261,18 @@ class Timeline {
       const marks = found.map((i) => scene.marks[i]);
       const at = (marks[0].at + marks.at(-1).at) / 2;
       const half = Math.max(4 / px, (marks.at(-1).at - marks[0].at) / 2);
-      const hit = found.length === 1 ? { what: "mark", index: found[0] } : { what: "run", from: marks[0].at, to: Math.max(marks.at(-1).at, marks[0].at + 1), count: found.length, of: "evictions and deaths" };
-      boxes.add("bars", at - half, at + half, y + 3, y + LANE.cause - 4, { fill: cause }, hit);
+      const hit = found.length === 1 ? { what: "mark", index: found[0] } : { what: "run", from: marks[0].at, to: Math.max(marks.at(-1).at, marks[0].at + 1), count: found.length, of: "evictions, deaths and departures" };
+      const has = (kind) => marks.some((m) => m.kind === kind);
+      const edge = has("died") ? 0 : 3;
+      const look = { fill: has("died") || has("evicted") ? cause : "", line: has("died") ? Theme.value("text") : has("evicted") ? "" : Theme.value("dim") };
+      boxes.add("bars", at - half, at + half, y + edge, y + LANE.cause - 1 - edge, look, hit);
       const names = [...new Set(marks.map((m) => m.label))];
-      const each = ["evicted", "died"].map((kind) => [marks.filter((m) => m.kind === kind).length, kind]);
+      const each = KINDS.map((kind) => [marks.filter((m) => m.kind === kind).length, kind]);
       const counts = each.filter(([times]) => times).map(([times, kind]) => `${number(times)} ${kind}`);
       const text = names.length === 1 ? names[0] + (found.length > 1 ? ` (${found.length})` : "") : counts.join(", ");
       const next = clusters[n + 1] ? scene.marks[clusters[n + 1][0]].at - 5 / px : this.range.end;
       const x = at + half + 4 / px;
-      if ((next - x) * px > 6.6 * text.length) words.add(x, y + LANE.cause / 2, text, "cause");
+      if ((next - x) * px > 6.6 * text.length) words.add(x, y + LANE.cause / 2, text, has("died") || has("evicted") ? "cause" : "text");
     });
   }
 
