@@ -167,10 +167,10 @@ def _departures(report: Report, names: Names, styles: ProcessStyles, reference: 
             if g["trigger"] != "member_left" or not (moment := reference.moment(g["coordinator"], g["prepared_ts"])):
                 continue
             member = g["trigger_member_id"]
-            process = owner.get(member)
-            who = names.process(process) if process else names.member(member) if member else "a member"
+            # A client of a process may leave while the process itself goes on.
+            who = names.member(member) if member else "a member"
             number = numbers[group["kafka_cluster"] or "", group["group_id"] or ""]
-            yield Mark("left", moment.middle, number, styles.number(process), f"{who} left", tuple(g.get("witness") or ()))
+            yield Mark("left", moment.middle, number, styles.number(owner.get(member)), f"{who} left", tuple(g.get("witness") or ()))
 
 
 def quiet(report: Report, groups: Sequence[tuple[str, str]], marks: Iterable[Mark]) -> tuple[int, ...]:
