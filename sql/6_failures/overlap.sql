@@ -130,12 +130,6 @@ WITH owner AS (
     WHERE w.ownership_id IS NOT NULL OR w.side = 'start' OR w.how = 'request' OR e.event = 'assignment_computed'
   )
   WHERE ownership_id IS NOT NULL AND round IS NOT NULL
-), ordered_pair AS (
-  SELECT a_id, b_id, a_id AS first_id, b_id AS second_id FROM ownership_pair
-  WHERE clock_how <> 'same_process'
-  UNION ALL
-  SELECT a_id, b_id, b_id, a_id FROM ownership_pair
-  WHERE clock_how <> 'same_process'
 ), causal_handover AS (
   -- Messages prove, without any clock, that one had ended before the other began. After the first ended, its process asked to join generation N, and
   -- the second began after its process was in generation M >= N: the coordinator ends the join phase of N between the two. Or its process led
@@ -146,7 +140,11 @@ WITH owner AS (
     SELECT p.a_id, p.b_id, p.first_id, a.how, a.round.generation AS left_generation, g.round.generation AS got_generation,
       array(a.event_id, a.round.event_id, g.round.event_id, g.event_id) AS witness,
       row_number() OVER (PARTITION BY p.a_id, p.b_id ORDER BY a.how DESC, p.first_id) AS nth
-    FROM ordered_pair p JOIN ownership_round a ON a.ownership_id = p.first_id AND a.side = 'stop'
+    FROM (
+      SELECT a_id, b_id, inline(array(struct(a_id AS first_id, b_id AS second_id), struct(b_id AS first_id, a_id AS second_id)))
+      FROM ownership_pair WHERE clock_how <> 'same_process'
+    ) p
+    JOIN ownership_round a ON a.ownership_id = p.first_id AND a.side = 'stop'
     JOIN ownership_round g ON g.ownership_id = p.second_id AND g.side = 'start' AND g.how = a.how
     WHERE a.round.generation = g.round.generation OR a.how = 'request' AND a.round.generation < g.round.generation
   )
