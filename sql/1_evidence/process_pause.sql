@@ -8,7 +8,7 @@
 -- blocked. Kafka's clients measure time by the clock of the host: one that is set forward looks the same.
 CREATE OR REPLACE TEMPORARY VIEW process_pause (
   process_id STRING, instance INT,
-  before_ms BIGINT  COMMENT 'It ran at this time: its last line before the pause, or in a log that begins later, when its last request was sent (own clock)',
+  before_ms BIGINT  COMMENT 'It ran at this time: its last line before the pause, or, if the log begins later, its last request (own clock)',
   after_ms BIGINT   COMMENT 'First line after the pause, by its own clock',
   least_ms BIGINT   COMMENT 'The pause lasted at least this long, milliseconds',
   most_ms BIGINT    COMMENT 'It lasted at most this long, milliseconds',
