@@ -114,8 +114,10 @@ def _mentions(inputs: Inputs) -> Iterator[tuple[_Of, _Value]]:
     columns = ["process_id", "stream_pos", "event_id", "group_id", "member_id", *_PRINTED]
     has_value = pc.field("session_timeout_ms").is_valid() | pc.field("rebalance_timeout_ms").is_valid()
     lines = event_table(inputs, columns, pc.field("broker_id").is_valid() & pc.field("member_id").is_valid() & has_value)
-    clusters = Clusters(inputs) if lines.num_rows else None
-    for row in one_by_one(lines) if clusters is not None else ():
+    if not lines.num_rows:
+        return
+    clusters = Clusters(inputs)
+    for row in one_by_one(lines):
         cluster = clusters.at(row["process_id"], row["stream_pos"])
         for column, settings in _PRINTED.items():
             if row[column] is not None:

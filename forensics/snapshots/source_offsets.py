@@ -69,7 +69,7 @@ def offsets_of(value: Mapping[str, Any], connector: str | None, line: Line, ts: 
             continue
         if "kafka_topic" in partition:
             topic = str(partition["kafka_topic"])
-            captures = {
+            captures: dict[str, Any] = {
                 "connector": connector, "group_id": connector and f"connect-{connector}", "topic": topic, "partition": f"{topic}-{partition.get('kafka_partition')}",
                 "offset": number_of(offset.get("kafka_offset")),
             }  # fmt: skip

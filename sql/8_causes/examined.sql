@@ -1,4 +1,4 @@
--- One row: what the answer about split brain is based on, or why nothing could be examined.
+-- One row for each case: what the answer about split brain is based on, or why nothing could be examined.
 -- Reads: ownership, split_brain, coverage, process, member, generation, member_generation, clock_offset, source_file, rules, root_cause, join_round
 -- Reads: lost_membership, unowned, member_round, member_place
 -- Computed: forensics.examination.examined
