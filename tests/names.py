@@ -14,7 +14,7 @@ from typing import Any
 _SHORT = 3
 _MADE_ID = re.compile(r"\b[0-9a-f]{12,24}\b")
 #: Ends of keys of offsets, which move when names change their length.
-_PLACES = ("_pos", "pos", "byte_offset")
+_PLACES = ("_pos", "pos", "byte_offset", "file_notes")
 _CLIENT_LAST = ("client", "member")
 
 

@@ -43,7 +43,11 @@ def test_several_processes_give_the_rows_of_one(alone, tmp_path: Path, monkeypat
     monkeypatch.setattr("forensics.extract.splits._MIN_BYTES", RANGE)
     told: list[tuple[int, int]] = []
     case = ingest(
-        [SAMPLE], tmp_path / "case", jobs=2, range_bytes=RANGE, progress=lambda step, done, of: told.append((done, of)) if step == "reading" else None
+        [SAMPLE],
+        tmp_path / "case",
+        Options(range_bytes=RANGE),
+        jobs=2,
+        progress=lambda step, done, of: told.append((done, of)) if step == "reading" else None,
     ).case
     assert all_rows(case) == alone
     assert [done for done, _ in told] == sorted(done for done, _ in told)
