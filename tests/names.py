@@ -13,7 +13,7 @@ from typing import Any
 #: Names so short that they are words unless they stand alone.
 _SHORT = 3
 _MADE_ID = re.compile(r"\b[0-9a-f]{12,24}\b")
-#: Ends of keys of offsets, which move when names change their length.
+#: Ends of keys of offsets, which move when names change their length, and of notes about files that a copy leaves out.
 _PLACES = ("_pos", "pos", "byte_offset", "file_notes")
 _CLIENT_LAST = ("client", "member")
 
