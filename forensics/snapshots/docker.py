@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from forensics.snapshots.json_text import Documents, Placed, Places
+from forensics.snapshots.json_text import Placed, Places, read_documents
 from forensics.snapshots.machine import HAPPENED, SIGKILL, end_of_container, fact, times
-from forensics.snapshots.observation import Broken, Item, Line, document, moment_of, number_of
+from forensics.snapshots.observation import Broken, Item, Line, moment_of, number_of
 
 EVENT = re.compile(
     r"(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)) container (?P<action>\w+)(?:: [^(]{0,200})? (?P<id>\w{1,64})"
@@ -52,7 +52,7 @@ def read_docker(lines: Iterable[Line]) -> Iterator[Item]:
                     yield item
     yield from _shown(events)
     if held:
-        yield from _inspected(held)
+        yield from read_documents(held, _inspected)
 
 
 class _Event(NamedTuple):
@@ -113,18 +113,11 @@ def _event(
     )  # fmt: skip
 
 
-def _inspected(lines: list[Line]) -> Iterator[Item]:
-    text, first, cut = document(lines)
-    if first is None:
-        return
-    places, where = Places(text, first), Documents(text)
-    for _, value in where:
-        for it in value if isinstance(value, list) else [value]:
-            state = it.get("State") if isinstance(it, Placed) else None
-            if isinstance(state, Placed) and "FinishedAt" in state:
-                yield from _ended(it, state, places)
-    if where.broken or cut:
-        yield Broken(where.broken or "the document is larger than 64 MB")
+def _inspected(value: Any, places: Places) -> Iterator[Item]:  # noqa: ANN401  (what JSON gives)
+    for it in value if isinstance(value, list) else [value]:
+        state = it.get("State") if isinstance(it, Placed) else None
+        if isinstance(state, Placed) and "FinishedAt" in state:
+            yield from _ended(it, state, places)
 
 
 def _ended(it: Placed, state: Placed, places: Places) -> Iterator[Item]:

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from forensics.redaction import scrub
-from forensics.snapshots.json_text import Documents, Placed, Places
+from forensics.snapshots.json_text import Placed, Places, read_documents
 from forensics.snapshots.machine import HAPPENED, SIGKILL, end_of_container, fact, times
-from forensics.snapshots.observation import Broken, Item, Line, document, number_of
+from forensics.snapshots.observation import Item, Line, number_of
 
 _TASK = re.compile(r'"taskArn": ?"arn:aws[\w-]*:ecs:')
 _CONTAINERS = re.compile(r'"containers": ?\[')
@@ -33,17 +33,14 @@ def is_ecs(texts: Iterable[str]) -> bool:
 
 def read_ecs(lines: Iterable[Line]) -> Iterator[Item]:
     """Yield how stopped tasks and their containers ended."""
-    text, first, cut = document(lines)
-    if first is None:
-        return
-    places, where = Places(text, first), Documents(text)
-    for _, value in where:
-        tasks = value.get("tasks") if isinstance(value, dict) else value
-        for task in tasks if isinstance(tasks, list) else [value]:
-            if isinstance(task, Placed) and "taskArn" in task:
-                yield from _task(task, places)
-    if where.broken or cut:
-        yield Broken(where.broken or "the document is larger than 64 MB")
+    yield from read_documents(lines, _described)
+
+
+def _described(value: Any, places: Places) -> Iterator[Item]:  # noqa: ANN401  (what JSON gives)
+    tasks = value.get("tasks") if isinstance(value, dict) else value
+    for task in tasks if isinstance(tasks, list) else [value]:
+        if isinstance(task, Placed) and "taskArn" in task:
+            yield from _task(task, places)
 
 
 def _task(task: Placed, places: Places) -> Iterator[Item]:

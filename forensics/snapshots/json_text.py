@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from json import decoder, scanner
 from typing import Any
 
-from forensics.snapshots.observation import Line
+from forensics.snapshots.observation import Broken, Item, Line, document
 
 _CLOSING = {"{": "}", "[": "]"}
 
@@ -147,3 +147,20 @@ def _moved(value: Any, by: int) -> Any:  # noqa: ANN401  (what JSON gives)
         for inner in value:
             _moved(inner, by)
     return value
+
+
+def read_documents(lines: Iterable[Line], read: Callable[[Any, Places], Iterator[Item]]) -> Iterator[Item]:
+    """Yield what a function reads from each JSON value of a text, then whether the text is incomplete.
+
+    Args:
+        lines: the text.
+        read: reads a value; it is called with the value and the places of objects.
+    """
+    text, first, cut = document(lines)
+    if first is None:
+        return
+    places, where = Places(text, first), Documents(text)
+    for _, value in where:
+        yield from read(value, places)
+    if where.broken or cut:
+        yield Broken(where.broken or "the document is larger than 64 MB")
