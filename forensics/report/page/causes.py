@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from forensics.clocks.reference import ms
@@ -82,10 +82,20 @@ def find(
     found = [t for i in report.incidents for t in _intervals(i, parts.get(i["incident_id"], ()), names, styles, last)]
     troubles = sorted((t for t in found if t.stop_hi >= first and t.start_lo <= last), key=lambda t: (SEVERITIES.index(t.severity), t.start_hi))
     numbers = {group: n for n, group in enumerate(groups)}
+
+    def expired(member: str | None) -> str:
+        return f"evicted {names.member(member)}"
+
+    def left(member: str | None) -> str:
+        # A client of a process may leave while the process itself goes on.
+        return f"{names.member(member) if member else 'a member'} left"
+
+    shown = report, styles, reference, numbers
     marks = [
-        *(_evictions(more.removals, names, styles, numbers) if more.removals else _expired(report, names, styles, reference, numbers)),
+        # A report without its case has only the generations that evictions triggered.
+        *(_evictions(more.removals, names, styles, numbers) if more.removals else _of_generations("member_expired", "evicted", expired, *shown)),
         *_deaths(troubles, styles),
-        *_departures(report, names, styles, reference, numbers),
+        *_of_generations("member_left", "left", left, *shown),
     ]
     return tuple(troubles), tuple(sorted((m for m in marks if first <= m.at <= last), key=lambda m: (m.at, m.group, m.label)))
 
@@ -138,18 +148,24 @@ def _evictions(removals: Iterable[Row], names: Names, styles: ProcessStyles, num
         )
 
 
-def _expired(report: Report, names: Names, styles: ProcessStyles, reference: Reference, numbers: dict[tuple[str, str], int]) -> Iterator[Mark]:
-    """Yield evictions that generations show, for a report without its case."""
+def _of_generations(
+    trigger: str,
+    kind: str,
+    label: Callable[[str | None], str],
+    report: Report,
+    styles: ProcessStyles,
+    reference: Reference,
+    numbers: dict[tuple[str, str], int],
+) -> Iterator[Mark]:
+    """Yield what happened to members, as the generations that it triggered show; `label` says what happened to a member id."""
     owner = {m["member_id"]: m["process_id"] for g in report.groups for m in g["members"]}
     for group in report.groups:
         for g in group["generations"]:
-            if g["trigger"] != "member_expired" or not (moment := reference.moment(g["coordinator"], g["prepared_ts"])):
+            if g["trigger"] != trigger or not (moment := reference.moment(g["coordinator"], g["prepared_ts"])):
                 continue
             member = g["trigger_member_id"]
             number = numbers[group["kafka_cluster"] or "", group["group_id"] or ""]
-            yield Mark(
-                "evicted", moment.middle, number, styles.number(owner.get(member)), f"evicted {names.member(member)}", tuple(g.get("witness") or ())
-            )
+            yield Mark(kind, moment.middle, number, styles.number(owner.get(member)), label(member), tuple(g.get("witness") or ()))
 
 
 def _deaths(troubles: Iterable[Trouble], styles: ProcessStyles) -> Iterator[Mark]:
@@ -157,20 +173,6 @@ def _deaths(troubles: Iterable[Trouble], styles: ProcessStyles) -> Iterator[Mark
         if t.cause in _DEATHS:
             name = styles.all[t.process].name if t.process >= 0 else "?"
             yield Mark("died", t.start_lo, -1, t.process, f"{name} died", t.witness)
-
-
-def _departures(report: Report, names: Names, styles: ProcessStyles, reference: Reference, numbers: dict[tuple[str, str], int]) -> Iterator[Mark]:
-    """Yield the members that left, as the generations after them show."""
-    owner = {m["member_id"]: m["process_id"] for g in report.groups for m in g["members"]}
-    for group in report.groups:
-        for g in group["generations"]:
-            if g["trigger"] != "member_left" or not (moment := reference.moment(g["coordinator"], g["prepared_ts"])):
-                continue
-            member = g["trigger_member_id"]
-            # A client of a process may leave while the process itself goes on.
-            who = names.member(member) if member else "a member"
-            number = numbers[group["kafka_cluster"] or "", group["group_id"] or ""]
-            yield Mark("left", moment.middle, number, styles.number(owner.get(member)), f"{who} left", tuple(g.get("witness") or ()))
 
 
 def quiet(report: Report, groups: Sequence[tuple[str, str]], marks: Iterable[Mark]) -> tuple[int, ...]:
