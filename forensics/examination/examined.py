@@ -13,6 +13,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.compute as pc
+
 from forensics.causes.findings import rows as finding
 from forensics.clocks.reference import Reference
 from forensics.inventory.evidence import FORBIDDEN
@@ -95,10 +97,12 @@ def rows(inputs: Inputs) -> list[Row]:
         "split_brain": inputs.rows("split_brain", ["verdict"]),
         "member": inputs.rows("member", ["process_id", "group_id"]),
         "generation": inputs.rows("generation"),
-        "member_generation": inputs.rows("member_generation", ["assigned"]),
         "source_file": inputs.rows("source_file"),
         "finding": finding(inputs),
     }
+    # There may be millions, and what they show matters only if no owner is known.
+    is_shown = pc.field("assigned").is_valid()
+    of["member_generation"] = [] if of["ownership"] else inputs.table("member_generation", ["assigned"], is_shown).to_pylist()
     reference = Reference(inputs.rows("clock_offset"), of["process"])
     everything = Selection(of["ownership"], of["split_brain"], of["coverage"], of["generation"], of["process"])
     found = decide(of, everything, reference)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -102,12 +103,15 @@ def _dumped_to(inputs: Inputs) -> dict[tuple[str, str], int]:
 
     The key is the line of its start, and the partition.
     """
+    columns = ["kafka_cluster", "group_id", "partition", "member_id", "generation"]
+    is_known = pc.field("generation").is_valid() & pc.field("offset").is_valid()
+    dump = inputs.table("offset_commit", [*columns, "offset"], is_known)
+    # By member and partition: its generations, in their order, and the highest offset of each. A dump may have millions of commits.
     commits: defaultdict[tuple[Any, ...], list[tuple[int, int]]] = defaultdict(list)
-    columns = ["kafka_cluster", "group_id", "partition", "member_id", "generation", "offset"]
-    for row in inputs.rows("offset_commit", columns, pc.field("generation").is_valid() & pc.field("offset").is_valid()):
+    for row in dump.group_by(columns).aggregate([("offset", "max")]).sort_by("generation").to_pylist() if dump.num_rows else ():
         place = row["kafka_cluster"], row["group_id"], row["partition"], row["member_id"]
         if None not in place:
-            commits[place].append((row["generation"], row["offset"]))
+            commits[place].append((row["generation"], row["offset_max"]))
     of_member: defaultdict[tuple[Any, ...], list[tuple[int, int, str]]] = defaultdict(list)
     for row in inputs.rows("start_commit") if commits else ():
         if row["generation"] is not None:
@@ -118,9 +122,10 @@ def _dumped_to(inputs: Inputs) -> dict[tuple[str, str], int]:
         its.sort()
         ends = [*(generation for generation, _, _ in its[1:]), None]
         for (generation, _, event_id), end in zip(its, ends, strict=True):
-            offsets = [offset for number, offset in commits.get(place, ()) if number >= generation and (end is None or number < end)]
-            if offsets:
-                found[event_id, place[2]] = max(offsets)
+            known = commits.get(place, ())
+            its_own = known[bisect_left(known, (generation,)) : len(known) if end is None else bisect_left(known, (end,))]
+            if its_own:
+                found[event_id, place[2]] = max(offset for _, offset in its_own)
     return found
 
 

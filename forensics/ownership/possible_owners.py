@@ -118,9 +118,9 @@ class PossibleOwners:
                 self._given[row["kafka_cluster"], row["group_id"], row["generation"]].append(row)
         damaged = {row["process_id"] for row in inputs.rows("lost_range", ["process_id"])}
         self._damaged: defaultdict[tuple[str, str | None], set[str]] = defaultdict(set)
-        for cluster, group_id, process_id in inputs.distinct("member_generation", ["kafka_cluster", "group_id", "process_id"]):
-            if process_id in damaged:
-                self._damaged[cluster, group_id].add(process_id)
+        columns = ["kafka_cluster", "group_id", "process_id"]
+        for cluster, group_id, process_id in inputs.distinct("member_generation", columns, one_of("process_id", damaged)) if damaged else ():
+            self._damaged[cluster, group_id].add(process_id)
 
     def exist(self, gap: Gap) -> bool:
         """Return True if another member may have owned the resource in a certain gap."""
