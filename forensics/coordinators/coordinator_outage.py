@@ -12,6 +12,7 @@ from forensics.coordinators.coordinator_lines import members
 from forensics.coordinators.lost_coordinators import outages_of
 from forensics.coordinators.never_found import never_found
 from forensics.coordinators.outages import Outage
+from forensics.logs.filtered_logs import filtered_logs
 from forensics.logs.lost_ranges import LostRanges
 from forensics.relations.by_key import by_run
 from forensics.relations.missing import first, less, minus
@@ -51,7 +52,7 @@ class _Doubt:
     """
 
     def __init__(self, inputs: Inputs) -> None:
-        self._filtered = {row["process_id"] for row in inputs.rows("filtered_log", ["process_id"])}
+        self._filtered = filtered_logs(inputs)
         self._lost = LostRanges(inputs)
 
     def of(self, outage: Outage, clock: Offset, length_ms: int | None) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from forensics.coordinators.served_processes import ServedProcesses
+from forensics.logs.filtered_logs import filtered_logs
 from forensics.logs.lost_ranges import LostRanges
 from forensics.relations.inputs import once
 from forensics.relations.missing import events_of, first, greatest, least, less, minus, names, order, plus, there, up_to
@@ -84,7 +85,7 @@ def _known(inputs: Inputs) -> Iterator[_Outage]:
     if not outages:
         return
     served, settings, losses = ServedProcesses(inputs, outages), _Settings(inputs), _lost_memberships(inputs)
-    filtered = {row["process_id"] for row in inputs.rows("filtered_log", ["process_id"])}
+    filtered = filtered_logs(inputs)
     lost = LostRanges(inputs)
     for row in outages:
         outage = _with_end(row, served.since(row))

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from forensics.coordinators.outages import Client, Outage
 from forensics.logs.events import event_table
+from forensics.logs.filtered_logs import filtered_logs
 from forensics.logs.lost_ranges import LostRanges
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import least, order
@@ -111,7 +112,7 @@ def _without_coordinator(inputs: Inputs, requests: Sequence[_Request]) -> list[_
     at_work = {(row["process_id"], row["instance"]) for row in inputs.rows("task_life", ["process_id", "instance"])}
     # The discovery may be in a part of its log that was read as another process, or absent from a filtered log.
     partial = {row["process_id"] for row in inputs.rows("process", ["process_id", "same_process_ids"]) if row["same_process_ids"] is not None}
-    partial |= {row["process_id"] for row in inputs.rows("filtered_log", ["process_id"])}
+    partial |= filtered_logs(inputs)
     lost = LostRanges(inputs)
     return [
         request

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 from forensics.clocks.offsets import Clocks
+from forensics.logs.filtered_logs import filtered_logs
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import first, less, minus, plus, there, up_to
 
@@ -34,7 +35,7 @@ class UntroubledMembers:
     def __init__(self, inputs: Inputs, outages: Sequence[Row]) -> None:
         self._clocks, self._untroubled_ms = Clocks(inputs), inputs.knobs.outage_untroubled_ms
         # A filtered log may also lack the line in which the member lost its coordinator.
-        filtered = {row["process_id"] for row in inputs.rows("filtered_log", ["process_id"])}
+        filtered = filtered_logs(inputs)
         columns = ["process_id", "reference_process_id", "first_ts", "last_ts"]
         self._processes = {row["process_id"]: row for row in inputs.rows("process", columns) if row["process_id"] not in filtered}
         self._joins: defaultdict[tuple[str, str], defaultdict[str, list[int | None]]] = defaultdict(lambda: defaultdict(list))

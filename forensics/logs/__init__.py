@@ -17,6 +17,7 @@ A module is named as the view that it computes, and works as those of `forensics
     copied_log         the view `copied_log`
     damaged_line       the view `damaged_line`
     filtered_log       the view `filtered_log`
+    filtered_logs      finds whether a log is filtered
     quiet_log          the view `quiet_log`
     shared_log         the view `shared_log`
     coverage_kinds     lists the codes of `coverage`, and what each means

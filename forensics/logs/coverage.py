@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from forensics.logs.complete_logs import complete_client_logs
 from forensics.logs.coverage_kinds import KINDS, kind_of
 from forensics.logs.events import events
+from forensics.logs.filtered_logs import filtered_logs
 from forensics.logs.missing_processes import missing_coordinators, missing_members
 from forensics.logs.unread_lines import damaged_lines, truncated_lines
 from forensics.relations.conditions import one_of, one_of_numbers
@@ -80,7 +81,7 @@ class _Logs:
 
     def __init__(self, inputs: Inputs) -> None:
         self.copied = {row["process_id"] for row in inputs.rows("copied_log")}
-        self.filtered = {row["process_id"] for row in inputs.rows("filtered_log")}
+        self.filtered = filtered_logs(inputs)
         self.of_members = {row["process_id"] for row in inputs.rows("shared_log") if (row["member_count"] or 0) > 0}
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from forensics.logs.client_rounds import CLIENT, COLUMNS, Rounds, client_of
 from forensics.logs.events import events
+from forensics.logs.filtered_logs import filtered_logs
 from forensics.logs.gaps import Gap
 from forensics.logs.instances import Instances
 from forensics.logs.membership_gaps import coordinated_generations, unexplained_rounds, unheard_generations
@@ -61,7 +62,7 @@ def _lost(inputs: Inputs) -> Iterator[Gap]:
 
 def _filtered(inputs: Inputs, instances: Instances) -> Iterator[Gap]:
     """Yield the places between any two lines of a filtered log, and before the first and after the last of each run."""
-    filtered = {row["process_id"] for row in inputs.rows("filtered_log", ["process_id"])}
+    filtered = filtered_logs(inputs)
     of_run = defaultdict(list)
     for line in events(inputs, ["process_id", "stream_pos", "event_id"], one_of("process_id", filtered)) if filtered else ():
         run = line["process_id"], instances.at(line["process_id"], line["stream_pos"])

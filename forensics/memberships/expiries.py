@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from forensics.clocks.offsets import Clocks
 from forensics.logs.clusters import Clusters
 from forensics.logs.events import events
+from forensics.logs.filtered_logs import filtered_logs
 from forensics.logs.instances import Instances
 from forensics.logs.lost_ranges import LostRanges
 from forensics.memberships.sessions import PrintedSessions
@@ -191,7 +192,7 @@ def _ends(inputs: Inputs) -> dict[str, tuple[bool, tuple[int | None, str | None]
 
     A filtered log may lack the first line of the next run, and so may a lost range.
     """
-    filtered = {row["process_id"] for row in inputs.rows("filtered_log")}
+    filtered = filtered_logs(inputs)
     lost = LostRanges(inputs)
     lives = by_run(inputs.rows("process_life"))
     found: dict[str, tuple[bool, tuple[int | None, str | None]]] = {}

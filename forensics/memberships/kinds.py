@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from forensics.clocks.offsets import Clocks
 from forensics.logs.events import events
+from forensics.logs.filtered_logs import filtered_logs
 from forensics.logs.lost_ranges import LostRanges
 from forensics.relations.by_key import ByKey, by_run
 from forensics.relations.conditions import one_of
@@ -42,7 +43,7 @@ class Kinds:
         self._ended = {(row["process_id"], row["instance"]) for row in inputs.rows("process_ending")}
         self._lives = by_run(inputs.rows("process_life"))
         self._partly_read = {row["process_id"] for row in inputs.rows("evidence_file") if row["status"] == "read" and row["note"] is not None}
-        self._filtered = {row["process_id"] for row in inputs.rows("filtered_log")}
+        self._filtered = filtered_logs(inputs)
         self._lost_lines = LostRanges(inputs)
 
     def of(self, loss: Loss) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow.compute as pc
 
 from forensics.logs.events import event_table
+from forensics.logs.filtered_logs import filtered_logs
 from forensics.logs.instances import Instances
 from forensics.logs.member_rounds import member_rounds
 from forensics.relations.conditions import one_of
@@ -117,7 +118,7 @@ def last_memberships(inputs: Inputs) -> Iterator[LastMembership]:
 def _silent_runs(inputs: Inputs) -> dict[Run, Row]:
     """Return the runs with which the logs of processes end, without any line of an end."""
     left_out = {row["process_id"] for row in inputs.rows("shared_log") if (row["member_count"] or 0) > 0}
-    left_out |= {row["process_id"] for row in inputs.rows("filtered_log", ["process_id"])}
+    left_out |= filtered_logs(inputs)
     # Another log may have its next lines.
     goes_on: dict[str, int | None] = {}
     for row in inputs.rows("process", ["same_process_ids", "last_ts"]):

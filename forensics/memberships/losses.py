@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forensics.clocks.offsets import Clocks, Offset
+from forensics.logs.filtered_logs import filtered_logs
 from forensics.relations.by_key import ByKey
 from forensics.relations.missing import first, least, minus
 
@@ -189,7 +190,7 @@ class _Covered:
     """
 
     def __init__(self, inputs: Inputs) -> None:
-        filtered = {row["process_id"] for row in inputs.rows("filtered_log")}
+        filtered = filtered_logs(inputs)
         rows = [row for row in inputs.rows("broker_generation") if row["process_id"] not in filtered]
         last: dict[tuple[str, int, str], int] = {}
         for row in rows:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forensics.clocks.offsets import Clocks
+from forensics.logs.filtered_logs import filtered_logs
 from forensics.relations.missing import first
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def last_runs(inputs: Inputs) -> Iterator[LastRun]:
     Args:
         inputs: rows of `process_life`, `clock_offset`, `filtered_log` and `lost_range`.
     """
-    filtered = {row["process_id"] for row in inputs.rows("filtered_log", ["process_id"])}
+    filtered = filtered_logs(inputs)
     lost = {(row["process_id"], row["instance"]) for row in inputs.rows("lost_range", ["process_id", "instance"])}
     clocks = Clocks(inputs)
     for row in inputs.rows("process_life", ["process_id", "instance", "last_ms", "ending_ms", "ending_id", "next_start_ms"]):

@@ -15,8 +15,10 @@ import numpy as np
 import pyarrow.compute as pc
 
 from forensics.logs.events import events
+from forensics.logs.filtered_logs import filtered_logs
 from forensics.logs.instances import Instances
 from forensics.logs.lines import line_table
+from forensics.logs.lost_ranges import LostRanges
 from forensics.relations.columns import InOrder, codes, numbers, places
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import first, greatest, least, there
@@ -79,13 +81,13 @@ def rows(inputs: Inputs) -> list[Row]:
     found: defaultdict[tuple[str, int, int], list[_Pause]] = defaultdict(list)
     silences = _silences(inputs, {run for run, _ in (*late.items(), *expired.items())})
     missed = _missed(inputs, {run[0] for run, signs in expired.items() if len({sign.client for sign in signs}) > 1})
-    doubt = _Doubt(inputs)
+    filtered, lost = filtered_logs(inputs), LostRanges(inputs)
     for run, its in silences.items():
         for after_ms, alike in _by_end(its).items():
             found[*run, after_ms] += _late_pauses(alike, late.get(run, ()), inputs.knobs)
-            found[*run, after_ms] += _periodic_pauses(
-                [it for it in alike if not doubt.of(run[0], it)], missed.get(run, ()), expired.get(run, ()), inputs.knobs
-            )
+            # Missing lines may have been printed in a silence.
+            sure = [] if run[0] in filtered else [it for it in alike if not lost.in_time(run[0], it.before_ms, it.after_ms)]
+            found[*run, after_ms] += _periodic_pauses(sure, missed.get(run, ()), expired.get(run, ()), inputs.knobs)
     return [_row(*place, pauses) for place, pauses in found.items() if pauses]
 
 
@@ -191,8 +193,8 @@ def _expired(inputs: Inputs) -> Mapping[Run, list[_Sign]]:
     """Return the sessions that clients found expired, by run."""
     instances = Instances(inputs)
     found: defaultdict[Run, list[_Sign]] = defaultdict(list)
-    said = pc.coalesce(pc.field("cause"), pc.field("error"), pc.field("reason"))
-    is_expired = (pc.field("event") == "coordinator_lost") & pc.field("ts").is_valid() & pc.match_substring(said, "session timed out")
+    printed = pc.coalesce(pc.field("cause"), pc.field("error"), pc.field("reason"))
+    is_expired = (pc.field("event") == "coordinator_lost") & pc.field("ts").is_valid() & pc.match_substring(printed, "session timed out")
     for line in events(inputs, ["process_id", "stream_pos", "ts", "event_id", "client_id", "thread"], is_expired):
         run = line["process_id"], instances.at(line["process_id"], line["stream_pos"])
         found[run].append(_Sign(line["ts"], line["event_id"], first(line["client_id"], line["thread"], "-"), "periodic"))
@@ -227,11 +229,13 @@ class _Events:
     def __init__(self, inputs: Inputs, processes: set[str]) -> None:
         is_theirs = one_of("process_id", processes) & pc.field("ts").is_valid() & (pc.field("category") != "snapshot")
         lines = Instances(inputs).added(inputs.table("event_row", ["process_id", "stream_pos", "event_id"], is_theirs))
+        ordered = lines.sort_by([(column, "ascending") for column in ("process_id", "instance", "stream_pos")])
         self._of: dict[Run, tuple[list[int], list[str]]] = {}
-        for run in lines.group_by(["process_id", "instance"]).aggregate([]).to_pylist():
-            is_its = pc.and_(pc.equal(lines["process_id"], run["process_id"]), pc.equal(lines["instance"], run["instance"]))
-            its = lines.filter(is_its).sort_by("stream_pos")
+        at = 0
+        for run in ordered.group_by(["process_id", "instance"], use_threads=False).aggregate([("stream_pos", "count")]).to_pylist():
+            its = ordered.slice(at, run["stream_pos_count"])
             self._of[run["process_id"], run["instance"]] = its["stream_pos"].to_pylist(), its["event_id"].to_pylist()
+            at += its.num_rows
 
     def before(self, run: Run, stream_pos: int) -> str | None:
         """Return the last event of a run before a position."""
@@ -264,24 +268,3 @@ def _missed(inputs: Inputs, processes: set[str]) -> Mapping[Run, list[_Missed]]:
 def _period(steps: list[int]) -> int | None:
     """Return the interval at which lines come, if two that follow one another are nearly equal; None: they are not."""
     return max(steps) if steps and max(steps) <= min(steps) + int(min(steps) / 5) else None
-
-
-class _Doubt:
-    """Silences that may be lines which are missing.
-
-    Args:
-        inputs: rows of `filtered_log` and `lost_range`.
-    """
-
-    def __init__(self, inputs: Inputs) -> None:
-        self._filtered = {row["process_id"] for row in inputs.rows("filtered_log", ["process_id"])}
-        self._lost: defaultdict[str, list[Row]] = defaultdict(list)
-        for row in inputs.rows("lost_range", ["process_id", "from_ms", "to_ms"]):
-            self._lost[row["process_id"]].append(row)
-
-    def of(self, process_id: str, silence: _Silence) -> bool:
-        return process_id in self._filtered or any(
-            (row["to_ms"] is None or silence.before_ms is None or row["to_ms"] >= silence.before_ms)
-            and (row["from_ms"] is None or row["from_ms"] <= silence.after_ms)
-            for row in self._lost[process_id]
-        )
