@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
-from forensics import causes, clocks
+from forensics import relations, wording
 from forensics.case import folder as case_folder
 from forensics.case import materialise, view_files
 from forensics.case.integrity import rows_in
 from forensics.case.open_sql import scripts
-from forensics.resources import RULES, sql_dir
+from forensics.resources import sql_dir
 
 if TYPE_CHECKING:
     from forensics.case.folder import Case
@@ -86,10 +86,18 @@ def _texts(thresholds: Mapping[str, int]) -> Mapping[str, str]:
 
 @cache
 def _code() -> str:
-    """Return the SHA-256 of the code that computes views, and of the levels and links of rules that it reads."""
-    folders = {"causes": importlib.resources.files(causes), "clocks": importlib.resources.files(clocks), "rules": sql_dir() / RULES}
-    files = {f"{name}/{file.name}": file for name, folder in folders.items() for file in folder.iterdir() if file.name.endswith((".py", ".toml"))}
-    return hashlib.sha256(b"\0".join(files[name].read_bytes() for name in sorted(files))).hexdigest()
+    """Return the SHA-256 of what computes and words views besides their SQL."""
+    return hashlib.sha256(b"\0".join(part for name, text in sorted(code().items()) for part in (name.encode(), text))).hexdigest()
+
+
+def code() -> dict[str, bytes]:
+    """Return the packages of the modules that compute and word views, and the TOML files beside their SQL: each file by its folder and name."""
+    kept = view_files.views().values()
+    rooms = {relations.__name__, wording.__name__} | {view.computed.rpartition(".")[0] for view in kept if view.computed}
+    folders = [*map(importlib.resources.files, rooms), *(sql_dir() / folder for folder in {view.folder for view in kept})]
+    return {
+        f"{folder.name}/{file.name}": file.read_bytes() for folder in folders for file in folder.iterdir() if file.name.endswith((".py", ".toml"))
+    }
 
 
 def outdated(case: Case, thresholds: Mapping[str, int] | None = None) -> str | None:
