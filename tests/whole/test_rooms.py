@@ -13,7 +13,8 @@ from places import ROOT
 import forensics
 
 PACKAGE = ROOT / "forensics"
-LINTER = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+LINTER = PROJECT["tool"]["importlinter"]
 ROOMS = [p.parent for p in sorted(PACKAGE.rglob("__init__.py")) if p.parent != PACKAGE]
 
 
@@ -38,3 +39,8 @@ def test_a_room_names_its_modules(room):
     there = {p.stem for p in room.glob("*.py")} | {p.parent.name for p in room.glob("*/__init__.py")}
     if listed:
         assert listed == there - {"__init__"}
+
+
+def test_every_package_is_in_the_wheel():
+    packages = {".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "forensics").rglob("__init__.py")}
+    assert packages | set(PROJECT["tool"]["setuptools"]["package-dir"]) == set(PROJECT["tool"]["setuptools"]["packages"])
