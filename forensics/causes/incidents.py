@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from forensics.causes.gaps import rows as incident_gap
 from forensics.causes.incident_state import IncidentState, states
 from forensics.causes.occurrences import rows as occurrence
+from forensics.causes.witnesses import UNSURE
 from forensics.relations.by_key import ByKey
 from forensics.relations.missing import events_of, first, greatest, least, minus, names, there
 
@@ -336,6 +337,8 @@ def _facts(it: _Incident, state: IncidentState | None) -> dict[str, Any]:
     whole = {"from_lo_ms": it.from_lo_ms, "from_hi_ms": it.from_hi_ms, "to_lo_ms": it.to_lo_ms, "to_hi_ms": it.to_hi_ms}
     longest = max(it.parts, key=_length) if it.times > 1 and it.parts else whole
     removed = [part.get("from_hi_ms") for part in it.parts or ()]
+    machine = it.machine or {}
+    is_unsure = machine.get("code") == UNSURE
     return {
         "lasted_lo_ms": greatest(0, minus(longest["to_lo_ms"], longest["from_hi_ms"])),
         "lasted_hi_ms": minus(longest["to_hi_ms"], longest["from_lo_ms"]),
@@ -369,8 +372,9 @@ def _facts(it: _Incident, state: IncidentState | None) -> dict[str, Any]:
         "rebalanced_ms": minus(state.over_ms, greatest(*removed)) if state and it.members else None,
         "ended_at_ms": it.to_hi_ms,
         "shown_at_ms": state.shown_ms if state else None,
-        "machine": (it.machine or {}).get("code"),
-        "machine_how": (it.machine or {}).get("how"),
-        "machine_ms": (it.machine or {}).get("length_ms"),
-        "memory_limit": (it.machine or {}).get("memory_limit"),
+        "machine": None if is_unsure else machine.get("code"),
+        "machine_how": None if is_unsure else machine.get("how"),
+        "machine_ms": machine.get("length_ms"),
+        "memory_limit": machine.get("memory_limit"),
+        "unsure_how": machine.get("how") if is_unsure else None,
     }

@@ -12,6 +12,7 @@ import pyarrow.dataset as ds
 
 from forensics.causes.trouble import Trouble
 from forensics.clocks.offsets import Clocks
+from forensics.logs.time_zones import unsure_zones
 from forensics.relations.by_key import ByKey
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import first, greatest, minus, there
@@ -33,6 +34,8 @@ _DECIDING = (*_KILLED, "evicted")
 #: What is the end itself; the others only ask for one.
 _ENDS = (*_KILLED, "exited")
 _STEP = "clock_stepped"
+#: It fits only if the log is in the time zone that is assumed for it, so it decides nothing.
+UNSURE = "zone_unsure"
 _ORDERLY = ("process_restarted", "deployment")
 #: Who asked for a restart.
 _ASKED = ("evicted", "drained", "probe_failed", "restarted_by_operator", "stopped", "oom_killed", "killed")
@@ -52,7 +55,8 @@ class Machine:
 
     Attributes:
         code: `clock_stepped` (its host's clock was set); `gc_pause`; `gc_starved` (a collection during which the host did not let the process run);
-            `gc_unsure` (nothing shows which of the two); `safepoint` (all threads stopped without a collection); `not_gc`; or what ended the process, as in `machine_event.what`.
+            `gc_unsure` (nothing shows which of the two); `safepoint` (all threads stopped without a collection); `not_gc`; `zone_unsure` (it fits if the log is
+            in the zone that is assumed for it); or what ended the process, as in `machine_event.what`.
         how: the printed reason.
         length_ms: of all its pauses together; of `not_gc`, the longest one in that time at most; of a step of the clock, by how much it was set.
         name: pod, container or host.
@@ -74,7 +78,7 @@ class Witnesses:
     """The rows of `machine_event` that are about exactly one process, and the steps of its host's clock.
 
     Args:
-        inputs: `machine_event`, `clock_offset`, what logs lack, and the lines of processes.
+        inputs: `machine_event`, `clock_offset`, `process_life`, the files, what logs lack, and the lines of processes.
     """
 
     def __init__(self, inputs: Inputs) -> None:
@@ -96,10 +100,31 @@ class Witnesses:
         self._killed = {row["process_id"] for row in of_process if row["clock"] == "host" and row["what"] in _KILLED}
         self._asked = ByKey((row for row in of_process if row["clock"] != "host" and row["what"] in _ASKED), "process_id")
         self._clocks = Clocks(inputs) if sure else None
-        zones = inputs.rows("evidence_file", columns=["process_id", "time_zone_how"]) if sure else []
         #: Logs that lack lines, and with them perhaps lines about collections.
         self._damaged = {row["process_id"] for row in (*inputs.rows("filtered_log"), *inputs.rows("lost_range"))} if sure else set()
-        self._unsure_zone = {row["process_id"] for row in zones if row["time_zone_how"] == "assumed"}
+        self._unsure_zone: set[str] = set()
+        #: The paths of their logs.
+        self._unsure_paths: set[str] = set()
+        if self._clocks is not None:
+            collected = {row["process_id"] for row in of_process if row["what"] in ("pause", "watched")}
+            self._unsure_zone = self._not_tied(unsure_zones(inputs, collected), self._clocks)
+            files = inputs.rows("evidence_file", columns=["path", "process_id"])
+            self._unsure_paths = {row["path"] for row in files if row["process_id"] in self._unsure_zone}
+
+    def _not_tied(self, unsure: set[str], clocks: Clocks) -> set[str]:
+        """Return the processes of these whose clock nothing compares with one of a known zone: neither generations nor the start of a container."""
+        if not unsure:
+            return unsure
+        tied = {row["process_id"] for row in self._inputs.rows("process_life") if row["end_id"] is not None}
+        files = self._inputs.rows("evidence_file", columns=["process_id", "time_zone_how"])
+        known = [clocks.of(row["process_id"]) for row in files if row["time_zone_how"] is not None and row["process_id"] not in unsure - tied]
+        within_ms = self._inputs.knobs.zone_step_ms // 2
+
+        def is_near(process_id: str) -> bool:
+            mine = clocks.of(process_id)
+            return mine is not None and any(it is not None and mine.is_within(it, within_ms) for it in known)
+
+        return {process_id for process_id in unsure - tied if not is_near(process_id)}
 
     def _processes(self, process_ids: set[str]) -> set[str]:
         """Return those that are brokers, workers or clients."""
@@ -132,29 +157,33 @@ class Witnesses:
         if lo_ms is None or hi_ms is None:
             return trouble
         placed = [_Placed(row, lo_ms, hi_ms) for row in rows]
+        found = list(self._fitting(trouble, placed, [_Placed(row, lo_ms, hi_ms) for row in steps]))
+        if found and process_id in self._unsure_zone:
+            return _told(trouble, _if_in_zone([machine for machine, _ in found]), trouble.cause)
+        if not found and trouble.cause in _ORDERLY:
+            # By the operator's clock, whose log and that of the process may both lack their zone.
+            ordered = [
+                _Placed(row, 0, 0, _OTHER_CLOCK_MS) for row in asked_for if process_id not in self._unsure_zone or row["path"] in self._unsure_paths
+            ]
+            if asked := [it for it in _asked(trouble, ordered) if sum(bool(_asked(end, [it])) for end in ends) == 1]:
+                found = [(_ended(asked), trouble.cause)]
+        if not found and _may_be(trouble, "process_paused") and (refuted := self._not_gc(trouble, placed)) is not None:
+            found = [(refuted, trouble.cause)]
+        return _told(trouble, *found[0]) if found else trouble
+
+    def _fitting(self, trouble: Trouble, placed: Sequence[_Placed], steps: Sequence[_Placed]) -> Iterator[tuple[Machine, str]]:
+        """Yield what fits a trouble by its time, on the clock of its host, and the cause that it shows; what decides comes first."""
         if trouble.cause == "process_paused" and not trouble.member_ids:
-            for it in (_Placed(row, lo_ms, hi_ms) for row in steps):
-                if self._is_step(trouble, it):
-                    return _told(trouble, _step(it.row), "clock_wrong")
-        is_open = trouble.cause == "unknown"
-        if trouble.cause == "process_paused" or (is_open and "process_paused" in trouble.alternatives):
-            found = self._paused(trouble, [it for it in placed if it.row["what"] == "pause"])
-            if found is not None:
-                return _told(trouble, found, "process_paused")
-        if trouble.cause in ("process_killed", "broker_down") or (is_open and "process_killed" in trouble.alternatives):
+            yield from ((_step(it.row), "clock_wrong") for it in steps if self._is_step(trouble, it))
+        if _may_be(trouble, "process_paused") and (paused := self._paused(trouble, [it for it in placed if it.row["what"] == "pause"])) is not None:
+            yield paused, "process_paused"
+        if trouble.cause == "broker_down" or _may_be(trouble, "process_killed"):
             kills = _in_time(placed, _KILLS, trouble.from_lo_ms, trouble.from_hi_ms)
+            is_open = trouble.cause == "unknown"
             if kills and (not is_open or kills[0].row["what"] in _DECIDING):
-                return _told(trouble, _ended(kills), "process_killed" if is_open else trouble.cause)
-        if trouble.cause in _ORDERLY:
-            ordered = [_Placed(row, 0, 0, _OTHER_CLOCK_MS) for row in asked_for]
-            asked = _asked(trouble, placed) or [it for it in _asked(trouble, ordered) if sum(bool(_asked(end, [it])) for end in ends) == 1]
-            if asked:
-                return _told(trouble, _ended(asked), trouble.cause)
-        if trouble.cause == "process_paused" or (is_open and "process_paused" in trouble.alternatives):
-            refuted = self._not_gc(trouble, placed)
-            if refuted is not None:
-                return _told(trouble, refuted, trouble.cause)
-        return trouble
+                yield _ended(kills), "process_killed" if is_open else trouble.cause
+        if trouble.cause in _ORDERLY and (asked := _asked(trouble, placed)):
+            yield _ended(asked), trouble.cause
 
     def unnoticed(self, known: Sequence[Trouble]) -> Iterator[Trouble]:
         """Yield the kills that no trouble is about, of processes whose next line shows that they were started again.
@@ -162,7 +191,7 @@ class Witnesses:
         Without its coordinator's log, a consumer that was killed and started again looks like one that runs and makes a new client.
         """
         brokers = {row["process_id"] for row in self._inputs.rows("cluster_broker")} if self._killed else set()
-        for process_id in sorted(self._killed - brokers):
+        for process_id in sorted(self._killed - brokers - self._unsure_zone):
             for lo_ms, hi_ms in self._clocks.bounds(process_id, 0) if self._clocks is not None else ():
                 if lo_ms is not None and hi_ms is not None:
                     mine = [it for it in known if it.process_id == process_id]
@@ -324,6 +353,17 @@ def _kind(row: Row) -> str:
     return "gc_pause" if how.startswith(("Pause Full", "Full GC")) else "gc_unsure"
 
 
+def _may_be(trouble: Trouble, cause: str) -> bool:
+    """Return True if a trouble has this cause, or may have it."""
+    return trouble.cause == cause or (trouble.cause == "unknown" and cause in trouble.alternatives)
+
+
+def _if_in_zone(found: Sequence[Machine]) -> Machine:
+    """Return all that would fit if a log were in the zone that is assumed for it."""
+    how = "; ".join(dict.fromkeys(there(it.how or it.code for it in found)))
+    return Machine(code=UNSURE, how=how[:300], witness=[event for it in found for event in it.witness[:2]])
+
+
 def _in_time(placed: Sequence[_Placed], whats: Sequence[str], begin_ms: int | None, end_ms: int | None) -> list[_Placed]:
     """Return the rows of these kinds that may be in this time, the gravest first; those that only ask for an end may be earlier."""
     if begin_ms is None or end_ms is None:
@@ -361,7 +401,7 @@ def _ended(rows: Sequence[_Placed]) -> Machine:
 
 def _told(trouble: Trouble, machine: Machine, cause: str) -> Trouble:
     """Return a trouble with what a witness shows. The lines of the process come first in its proof."""
-    decided = machine.code != "not_gc"
+    decided = machine.code not in ("not_gc", UNSURE)
     return replace(
         trouble,
         cause=cause,

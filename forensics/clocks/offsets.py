@@ -51,6 +51,12 @@ class Offset:
         """Return the latest time of a moment of the reference clock on the process's own clock."""
         return plus(at_ms, self.hi_ms)
 
+    def is_within(self, other: Offset, ms: int) -> bool:
+        """Return True if two clocks of one island certainly differ by less than this."""
+        is_one = self.reference_process_id == other.reference_process_id
+        ahead = (minus(self.hi_ms, other.lo_ms), minus(other.hi_ms, self.lo_ms)) if is_one else (None,)
+        return all(less(it, ms) for it in ahead)
+
     def may_have_stepped(self, from_pos: int | None, to_pos: int | None, length_ms: int | None) -> bool:
         """Return True if the clock was set back between two lines of its log, or may have stepped in a time of this length."""
         step = self.step or {}

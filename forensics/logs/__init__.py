@@ -8,6 +8,7 @@ A module is named as the view that it computes, and works as those of `forensics
     instances          finds the run that printed a line
     clusters           finds runs and Kafka clusters of processes
     line_times         finds when a process printed anything
+    time_zones         finds logs whose time zone is only assumed
     member_ids         takes member ids apart
     lost_range         the view `lost_range`
     lost_ranges        finds whether lines of a log are lost in a time

@@ -167,8 +167,9 @@ def deciding(report: Report) -> str | None:
     """Return the file that would decide what happened to a process, and the command that fetches it; None if nothing is open or the platform is unknown."""
     platform = platform_of(report)
     for incident in report.incidents:
-        causes = {incident["cause"], *(incident.get("alternatives") or ())}
-        if platform and incident["subject"] and causes & _OPEN and (incident.get("facts") or {}).get("machine") in (None, "not_gc"):
+        causes, facts = {incident["cause"], *(incident.get("alternatives") or ())}, incident.get("facts") or {}
+        is_open = causes & _OPEN and facts.get("machine") in (None, "not_gc") and not facts.get("unsure_how")
+        if platform and incident["subject"] and is_open:
             return (
                 f"{_END_OF[platform]} of {incident['subject']}; `forensics collect --print {platform}` prints a script that fetches this and all else"
             )

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from forensics.logs.instances import Instances
 from forensics.logs.lines import line_table
+from forensics.logs.time_zones import unsure_zones
 from forensics.relations.missing import between, first, greatest, least, minus, order, up_to
 from forensics.runs.run_facts import Run, RunFacts, run_facts
 from forensics.runs.setbacks import setbacks
@@ -128,7 +129,7 @@ class _ContainerEnds:
     """The ends of containers, each with its only process, and the runs of processes that another one follows.
 
     Args:
-        inputs: rows of `machine_event` and `evidence_file`.
+        inputs: rows of `machine_event`, `evidence_file` and `event_row`.
     """
 
     def __init__(self, inputs: Inputs) -> None:
@@ -140,9 +141,14 @@ class _ContainerEnds:
         for row in inputs.rows("machine_event", columns, is_end):
             if row["what"] in _KILLS and len(row["process_ids"]) == 1:
                 self._ends[row["process_ids"][0]].append(row)
-        zones = inputs.rows("evidence_file", ["process_id", "time_zone_how"]) if self._ends else []
-        self._unsure_zone = {row["process_id"] for row in zones if row["time_zone_how"] == "assumed"}
+        self._unsure_zone = unsure_zones(inputs, self._collected(inputs)) if self._ends else set()
         self._runs: defaultdict[str, list[tuple[Row, int | None]]] = defaultdict(list)
+
+    @staticmethod
+    def _collected(inputs: Inputs) -> set[str]:
+        """Return the processes whose GC log is here."""
+        shown = inputs.rows("machine_event", ["what", "process_ids", "event_id"], pc.field("what").isin(["pause", "watched"]))
+        return {row["process_ids"][0] for row in shown if len(row["process_ids"]) == 1}
 
     def see(self, run: Row, printed_ms: int | None) -> None:
         """Note a run of a process, and the time of the last line before the next one."""
@@ -170,7 +176,7 @@ class _ContainerEnds:
     def _is_in_zone(self, end: Row, run: Row) -> bool:
         """Return True if the clock of a container is that of the log of a run.
 
-        If the time zone of the log is only assumed, the container must have been started right before the first line of this run, or of the next. With
+        If nothing shows the time zone of the log, the container must have been started right before the first line of this run, or of the next. With
         another zone, no other run may fit as well.
         """
         if run["process_id"] not in self._unsure_zone:

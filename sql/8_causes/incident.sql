@@ -39,7 +39,8 @@ CREATE OR REPLACE TEMPORARY VIEW incident (
     worker_group_id: STRING, sink_members: BIGINT, late_count: BIGINT, kept_count: BIGINT, again_at_ms: BIGINT,
     member_ids: ARRAY<STRING>, host: STRING, thread: STRING, is_worker: BOOLEAN, limit_ms: BIGINT, is_unanswered: BOOLEAN,
     is_broker: BOOLEAN, lost_count: BIGINT, is_never_back: BOOLEAN, over_at_ms: BIGINT, rebalanced_ms: BIGINT,
-    ended_at_ms: BIGINT, shown_at_ms: BIGINT, machine: STRING, machine_how: STRING, machine_ms: BIGINT, memory_limit: STRING>
+    ended_at_ms: BIGINT, shown_at_ms: BIGINT, machine: STRING, machine_how: STRING, machine_ms: BIGINT, memory_limit: STRING,
+    unsure_how: STRING>
     COMMENT 'Named facts of the sentences; durations end in _ms, times in _at_ms',
   witness ARRAY<STRING>,
   state STRING COMMENT 'over, open (a later line shows that it went on, or only the shutdown that ends the logs ended it) or unknown (no line shows

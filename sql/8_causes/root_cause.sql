@@ -30,5 +30,6 @@ CREATE OR REPLACE TEMPORARY VIEW root_cause (
   witness ARRAY<STRING>,
   machine STRUCT<code: STRING, how: STRING, length_ms: BIGINT, name: STRING, exit_code: INT, memory_limit: STRING>
     COMMENT 'What a witness of the machine says about it: gc_pause, gc_starved (a collection that the host did not let run), gc_unsure, safepoint,
-    not_gc, clock_stepped (its host''s clock was set), or what ended the process; NULL: no witness'
+    not_gc, clock_stepped (its host''s clock was set), zone_unsure (it fits only in the time zone that is assumed for its log: nothing is decided),
+    or what ended the process; NULL: no witness'
 )

@@ -152,6 +152,24 @@ def test_a_pod_that_was_killed_for_lack_of_memory(tmp_path: Path) -> None:
     assert {row["witness_role"][row["witness"].index(end["event_id"])] for row in after} == {"A ends", "B ends"}
 
 
+@pytest.mark.skipif(not RECORDINGS, reason="FORENSICS_RECORDINGS is not set")
+def test_a_kill_beside_a_log_without_a_zone_decides_nothing(tmp_path: Path) -> None:
+    """Without a start that prints its time, the log may be of another hour than the end of the container."""
+    recording = Path(RECORDINGS) / "2.6.2-worker_killed-0"
+    at = next(deed["t_ms"] for deed in json.loads((recording / "truth.json").read_text())["deeds"] if deed["did"] == "worker killed")
+    worker = logs_of(recording / "logs")["w2/connect.log"]
+    pod = killed("OOMKilled", at, at, at)
+    status = pod["status"]["containerStatuses"][0]
+    del status["lastState"]["terminated"]["startedAt"], status["state"]
+    known = case_of({"w2/connect.log": worker, "w2/pod.json": json.dumps(pod, indent=4)}, tmp_path / "known", VIEWS)
+    unsure = "".join(line for line in worker.splitlines(keepends=True) if "startTimeMs" not in line)
+    case = case_of({"w2/connect.log": unsure, "w2/pod.json": json.dumps(pod, indent=4)}, tmp_path / "unsure", VIEWS)
+    assert any("lack of memory" in row["headline"] for row in rows(known, "incident"))
+    incidents = rows(case, "incident")
+    assert not any("lack of memory" in row["headline"] for row in incidents)
+    assert any("--time-zone" in (row["next"] or "") and "OOMKilled" in row["next"] for row in incidents)
+
+
 def started_again(log: str, at: datetime) -> str:
     """Return a log with the first lines of its process once more, as if it had been started again then."""
     first = datetime.fromisoformat(log[1:20]).replace(tzinfo=UTC)
