@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from forensics.causes.gaps import rows as incident_gap
 from forensics.causes.incident_state import IncidentState, states
 from forensics.causes.occurrences import rows as occurrence
-from forensics.causes.witnesses import UNSURE
+from forensics.causes.trouble import UNSURE
 from forensics.relations.by_key import ByKey
 from forensics.relations.missing import events_of, first, greatest, least, minus, names, there
 

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from forensics.causes.witnesses import Machine
 
+#: What a witness shows fits only if the log is in the time zone that is assumed for it, so it decides nothing.
+UNSURE = "zone_unsure"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Trouble:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.dataset as ds
 
-from forensics.causes.trouble import Trouble
+from forensics.causes.trouble import UNSURE, Trouble
 from forensics.clocks.offsets import Clocks
 from forensics.logs.time_zones import unsure_zones
 from forensics.relations.by_key import ByKey
@@ -34,8 +34,6 @@ _DECIDING = (*_KILLED, "evicted")
 #: What is the end itself; the others only ask for one.
 _ENDS = (*_KILLED, "exited")
 _STEP = "clock_stepped"
-#: It fits only if the log is in the time zone that is assumed for it, so it decides nothing.
-UNSURE = "zone_unsure"
 _ORDERLY = ("process_restarted", "deployment")
 #: Who asked for a restart.
 _ASKED = ("evicted", "drained", "probe_failed", "restarted_by_operator", "stopped", "oom_killed", "killed")
