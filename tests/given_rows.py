@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
 
@@ -64,6 +64,9 @@ class GivenRows(Inputs):
         schema = pa.schema([pa.field(column.name, column.type) for column in table_columns(view)])
         table = pa.Table.from_pylist([stored(view, row, schema) for row in self.given(view)], schema)
         return _in_ms(table if where is None else table.filter(where)).select(columns)
+
+    def parts(self, view: str, columns: Sequence[str], where: Any = None) -> Iterator[pa.Table]:  # noqa: ANN401
+        yield self.table(view, columns, where)
 
 
 def _column(name: str, values: list[Any]) -> pa.Array:

@@ -5,7 +5,7 @@ An engine runs a view's query; a view without a query is computed here, by its m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from graphlib import TopologicalSorter
 from importlib import import_module
@@ -134,7 +134,9 @@ class _Build:
     def _compute(self, view: View) -> None:
         """Compute one view and register its rows for later views."""
         try:
-            if view.computed:
+            if view.computed and not (self._small or self._engine.is_far) and (parts := computed_parts(view, self._inputs)) is not None:
+                self._engine.keep_parts(view.name, parts, arrow_schema(view), self._target / view.name)
+            elif view.computed:
                 self._keep_here(view, computed(view, self._inputs))
             elif view.kept and (none := self._needs.empty(view.query)) is not None:
                 self._engine.keep_table(view.name, none, types_of(none.schema), self._target / view.name)
@@ -203,19 +205,40 @@ def computed(view: View, inputs: Inputs) -> pa.Table:
         view: the view.
         inputs: the rows of other views.
     """
+    parts = computed_parts(view, inputs)
+    if parts is not None:
+        return pa.concat_tables([arrow_schema(view).empty_table(), *parts])
     rows: list[Row] = import_module(view.computed).rows(inputs.of(view.reads))
     if rows and rows[0].keys() != view.types.keys():
         wrong = ", ".join(sorted(rows[0].keys() ^ view.types.keys()))
         raise CaseError(f"The module {view.computed} does not return the columns of {view.name}.", why=f"missing or unknown: {wrong}")
-    kinds = {name: arrow_type(kind) for name, kind in view.types.items()}
-    return pa.table({name: _column([row[name] for row in rows], kind) for name, kind in kinds.items()})
+    schema = arrow_schema(view)
+    return _stored(pa.table({field.name: _column([row[field.name] for row in rows], field.type) for field in schema}), schema)
+
+
+def computed_parts(view: View, inputs: Inputs) -> Iterator[pa.Table] | None:
+    """Return the rows of a view in parts, as they are stored; None if its module makes them one by one. Takes the same arguments as `computed`."""
+    tables: Callable[[Inputs], Iterator[pa.Table]] | None = getattr(import_module(view.computed), "tables", None)
+    return None if tables is None else (_stored(table, arrow_schema(view)) for table in tables(inputs.of(view.reads)))
+
+
+def arrow_schema(view: View) -> pa.Schema:
+    """Return the columns that a computed view declares."""
+    return pa.schema([(name, arrow_type(kind)) for name, kind in view.types.items()])
 
 
 def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
-    """Return the values of a column; times are milliseconds since 1970."""
-    if pa.types.is_timestamp(kind):
-        return pa.array(values, pa.timestamp("ms", kind.tz)).cast(kind)
-    return pa.array(values, kind)
+    """Return the values of a column, times as milliseconds since 1970."""
+    return pa.array(values, pa.int64() if pa.types.is_timestamp(kind) else kind)
+
+
+def _stored(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return rows, whose times are milliseconds since 1970, with their columns in order and of the stored types."""
+    columns = [
+        table.column(field.name).cast(pa.timestamp("ms", "UTC")).cast(field.type) if pa.types.is_timestamp(field.type) else table.column(field.name).cast(field.type)
+        for field in schema
+    ]  # fmt: skip
+    return pa.table(columns, schema=schema)
 
 
 def with_words(view: View, table: pa.Table, target: Path) -> pa.Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
@@ -190,6 +190,21 @@ class Engine(ABC):
         path.mkdir()
         pq.write_table(table, path / "part-0.parquet")
         self._know(name, table, schema, path)
+
+    def keep_parts(self, name: str, parts: Iterable[pa.Table], schema: pa.Schema, path: Path) -> None:
+        """Do the same as `keep_rows` for rows that this process makes in parts, of which there may be millions.
+
+        Args:
+            name: the view's name.
+            parts: its rows.
+            schema: their columns.
+            path: a folder that does not exist yet.
+        """
+        path.mkdir()
+        with pq.ParquetWriter(path / "part-0.parquet", schema) as writer:
+            for part in parts:
+                writer.write_table(part)
+        self.from_files(self.session.read.parquet(self.place(str(path)))).createOrReplaceTempView(name)
 
     @abstractmethod
     def _know(self, name: str, table: pa.Table, schema: StructType, path: Path) -> None:

@@ -105,13 +105,16 @@ def _dumped_to(inputs: Inputs) -> dict[tuple[str, str], int]:
     """
     columns = ["kafka_cluster", "group_id", "partition", "member_id", "generation"]
     is_known = pc.field("generation").is_valid() & pc.field("offset").is_valid()
-    dump = inputs.table("offset_commit", [*columns, "offset"], is_known)
-    # By member and partition: its generations, in their order, and the highest offset of each. A dump may have millions of commits.
+    highest: dict[tuple[Any, ...], int] = {}
+    for part in inputs.parts("offset_commit", [*columns, "offset"], is_known):  # a dump may have millions of commits
+        for row in part.group_by(columns).aggregate([("offset", "max")]).to_pylist():
+            key = tuple(row[name] for name in columns)
+            highest[key] = max(row["offset_max"], highest.get(key, row["offset_max"]))
+    # By member and partition: its generations, in their order, and the highest offset of each.
     commits: defaultdict[tuple[Any, ...], list[tuple[int, int]]] = defaultdict(list)
-    for row in dump.group_by(columns).aggregate([("offset", "max")]).sort_by("generation").to_pylist() if dump.num_rows else ():
-        place = row["kafka_cluster"], row["group_id"], row["partition"], row["member_id"]
-        if None not in place:
-            commits[place].append((row["generation"], row["offset_max"]))
+    for key, offset in sorted(highest.items(), key=lambda item: item[0][-1]):
+        if None not in key:
+            commits[key[:-1]].append((key[-1], offset))
     of_member: defaultdict[tuple[Any, ...], list[tuple[int, int, str]]] = defaultdict(list)
     for row in inputs.rows("start_commit") if commits else ():
         if row["generation"] is not None:

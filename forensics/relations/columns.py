@@ -5,7 +5,7 @@ A missing number is NaN, which is neither less than, equal to nor after anything
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,53 @@ import pyarrow.compute as pc
 Numbers = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+#: What stands for a missing whole number.
+MISSING = np.iinfo(np.int64).min
 
 
 def numbers(column: pa.ChunkedArray) -> Numbers:
     """Return the values of a column of numbers; a missing one is NaN."""
     return np.asarray(column.to_numpy(), np.float64)
+
+
+def integers(column: pa.ChunkedArray) -> Codes:
+    """Return the values of a column of whole numbers; a missing one is `MISSING`."""
+    return np.asarray(pc.fill_null(column.cast(pa.int64()), MISSING).to_numpy(), np.int64)
+
+
+def known(values: Codes) -> pa.Array:
+    """Return whole numbers as a column in which those that are `MISSING` are NULL."""
+    return pa.array(values, mask=values == MISSING)
+
+
+def worded(words: Sequence[str | None], values: Codes) -> pa.Array:
+    """Return a column of text: the word of each number; NULL for a negative number."""
+    return pa.array(words, pa.string()).take(pa.array(values, mask=values < 0))
+
+
+class Codebook:
+    """Numbers for the values of a column that is read in parts: the same for equal values, -1 for a missing one."""
+
+    def __init__(self) -> None:
+        #: The number of each value.
+        self.numbers: dict[Any, int] = {}
+
+    def codes(self, column: pa.ChunkedArray) -> Codes:
+        """Return a number for each value of a part of the column."""
+        encoded = column.combine_chunks().dictionary_encode()
+        array = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+        found = [-1 if value is None else self.numbers.setdefault(value, len(self.numbers)) for value in array.dictionary.to_pylist()]
+        return np.asarray(np.array([*found, -1], np.int64)[array.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
+
+    def ranks(self) -> Codes:
+        """Return the place of each number's value in their order, and -1 for a missing one."""
+        found = np.full(len(self.numbers) + 1, -1, np.int64)
+        found[[self.numbers[value] for value in sorted(self.numbers)]] = np.arange(len(self.numbers))
+        return found
+
+    def is_one_of(self, codes: Codes, values: Iterable[Any]) -> Flags:
+        """Return which codes are those of some values."""
+        return np.isin(codes, [self.numbers[value] for value in values if value in self.numbers])
 
 
 def codes(column: pa.ChunkedArray) -> Codes:
@@ -78,3 +120,27 @@ class InOrder:
         """Return those of the nth line after in the same place; NaN if there is none."""
         shifted = np.concatenate((np.asarray(values, np.float64)[nth:], np.full(min(nth, len(values)), np.nan)))
         return np.where(self.after_it >= nth, shifted, np.nan)
+
+
+def begins(*keys: Codes) -> Flags:
+    """Return which values, in their order, differ from the one before in one of the keys; the first does."""
+    found = np.ones(len(keys[0]), np.bool_)
+    found[1:] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
+    return found
+
+
+def last_before(order: Codes, is_first: Flags, is_wanted: Flags) -> Codes:
+    """Return for each line the number of the last wanted line before it in its place; -1 if there is none.
+
+    Args:
+        order: numbers of the lines, place by place.
+        is_first: which of them, in this order, are the first of their place.
+        is_wanted: which lines may be returned, by their numbers.
+    """
+    at = np.arange(len(order))
+    wanted = np.maximum.accumulate(np.where(is_wanted[order], at, -1))
+    before = np.concatenate((np.full(min(1, len(order)), -1), wanted[:-1]))
+    before[before < np.maximum.accumulate(np.where(is_first, at, 0))] = -1
+    found = np.empty(len(order), np.int64)
+    found[order] = np.where(before < 0, -1, order[before])
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import wraps
 from threading import Lock
@@ -91,6 +91,19 @@ class Inputs:
         self._may_read(view)
         return pa.concat_tables(_in_ms(_table_of(part, view, columns, where)) for part in self._dataset(view))
 
+    def parts(self, view: str, columns: Sequence[str], where: ds.Expression | None = None) -> Iterator[pa.Table]:
+        """Yield columns of a view or a table of any size in parts, times as milliseconds since 1970. They are read at each call, in the same order.
+
+        Takes the same arguments as `rows`, and raises the same error.
+        """
+        self._may_read(view)
+        for part in self._dataset(view):
+            names = [name for name in columns if name in part.schema.names]
+            # Without limits, dozens of batches wait in memory.
+            for batch in part.to_batches(columns=names, filter=where, batch_readahead=1, fragment_readahead=1):
+                if batch.num_rows:
+                    yield _in_ms(_with_all(pa.Table.from_batches([batch]), view, columns))
+
     def distinct(self, view: str, columns: Sequence[str], where: ds.Expression | None = None) -> set[tuple[Any, ...]]:
         """Return the different combinations of values of some columns, of a view or table of any size.
 
@@ -134,7 +147,11 @@ def _rows_of(part: ds.Dataset, columns: Sequence[str] | None, where: ds.Expressi
 
 def _table_of(part: ds.Dataset, view: str, columns: Sequence[str], where: ds.Expression | None) -> pa.Table:
     """Return columns of a dataset; those that an earlier version did not write are NULL."""
-    table = part.to_table(columns=[name for name in columns if name in part.schema.names], filter=where)
+    return _with_all(part.to_table(columns=[name for name in columns if name in part.schema.names], filter=where), view, columns)
+
+
+def _with_all(table: pa.Table, view: str, columns: Sequence[str]) -> pa.Table:
+    """Return a table with all these columns; those that an earlier version did not write are NULL."""
     for name in columns:
         if name not in table.column_names:
             kind = next(column.type for column in table_columns(view) if column.name == name)

@@ -28,7 +28,11 @@ _OTHER = re.compile(
     r"Dumping |(?:Log s|S)tarting offset: |baseOffset: |Found \d+ invalid bytes|Mismatches in|Non-(?:con)?secutive offsets|  (?:\d+ is followed|Index)"
 )
 _TIME = re.compile(r"\b(?:CreateTime|LogAppendTime): (-?\d+)")
-_KEY = re.compile(r" key: (.*?)(?: payload: (.*))?$", re.DOTALL)
+#: The value of a commit as 3.8 and later print it, with the fields in their order; any other one is read as JSON.
+_STORED = re.compile(
+    r'\{"version":"\d+","data":\{"offset":(?P<offset>\d{1,18}),"leaderEpoch":(?P<epoch>-?\d{1,18}),"metadata":"(?P<metadata>[^"\\]*)",'
+    r'"commitTimestamp":(?P<at>\d{1,18})(?:,"expireTimestamp":(?P<expire>-?\d{1,18}))?\}\}'
+)
 _COMMIT = re.compile(
     r"offset_commit::group=(?P<group>.*),partition=(?P<partition>[^,]+-\d+)$|offset::(?P<old_group>.*):(?P<topic>[^:]+):(?P<number>\d+)$"
 )
@@ -77,6 +81,8 @@ class OffsetsDump:
 
     def __init__(self) -> None:
         self._places: dict[tuple[int | None, str, str], _Place] = {}
+        #: The same by partition of the topic and text of the key, as 3.8 and later print it: reading it as JSON takes longer than all else.
+        self._by_key: dict[tuple[int | None, str], _Place] = {}
         self._partition: int | None = None
         self._ts: int | None = None
         self._log_offset: int | None = None
@@ -111,22 +117,27 @@ class OffsetsDump:
     def _record(self, line: Line, text: str) -> Iterator[Item]:
         found = _RECORD.match(text)
         self._log_offset = int(found[1]) if found else None
-        key = _KEY.search(" " + text)
+        _, is_keyed, rest = f" {text}".partition(" key: ")
         self._ts = _micros(_TIME.search(text))
         if not text.startswith("|"):
             self._producer = _producer_of(text)  # up to 2.2, a record has no line of its batch
-        if key is None:
+        if not is_keyed:
             if marker := _MARKER.search(text):
                 self._log.see(self._log_offset)
                 yield from self._ended(marker[1] == "COMMIT")
             return  # control records of early releases, and tombstones up to 2.4: a gap, because a removed commit may be one of them
-        name, payload = key[1].strip(), key[2]
+        name, has_payload, payload = rest.partition(" payload: ")
+        name = name.strip()
         if name.startswith("unknown::"):
             return
         # Only what is read completely closes a gap.
         last, gaps = self._log.last, self._log.gaps
         self._log.see(self._log_offset)
-        for item in self._keyed(line, text, name, payload):
+        place = self._by_key.get((self._partition, name))
+        if place is not None and (stored := _STORED.fullmatch(payload)):
+            yield from self._stored(line, place, stored)
+            return
+        for item in self._keyed(line, text, name, payload if has_payload else None):
             if isinstance(item, Strange):
                 self._log.last, self._log.gaps = last, gaps
             yield item
@@ -178,6 +189,9 @@ class OffsetsDump:
             yield Strange(line.number, line.text)
         else:
             yield from self._typed(line, number_of(key.get("type")), key["data"], _data(value))
+            group, partition = _commit_of(key["data"])
+            if isinstance(group, str) and (place := self._places.get((self._partition, group, partition))):
+                self._by_key[self._partition, name] = place
 
     def _formatted(self, line: Line, text: str) -> Iterator[Item]:
         try:
@@ -200,27 +214,34 @@ class OffsetsDump:
             captures = {"group_id": group, "partition": partition, "topic": partition.rpartition("-")[0], "offsets_partition": self._partition}
             shared = Committed({k: v for k, v in captures.items() if v is not None}, f"{group} {partition}")
             place = self._places[key] = _Place(shared)
-        offset = None if data is None else number_of(data.get("offset"))
-        if data is not None and offset is None:
-            yield Strange(line.number, line.text)
-            return
-        ts, run = self._ts, None if self._log_offset is None else self._log.gaps
-        members = None if run != 0 or (alive := self._members.get((self._partition, group))) is None else len(alive)
         if data is None:
-            commit = Commit(
-                line.number, line.offset, line.raw, place.of, ts, (None, None, None, None, self._log_offset, run, self._producer, members)
-            )
+            yield from self._taken(line, place, None, None, None, None, None)
+        elif (offset := number_of(data.get("offset"))) is None:
+            yield Strange(line.number, line.text)
         else:
-            if ts is None and (at := number_of(data.get("commitTimestamp"))) and at > 0:
-                ts = at * 1000
+            metadata, at = data.get("metadata"), number_of(data.get("commitTimestamp"))
             epoch, expire = number_of(data.get("leaderEpoch")), number_of(data.get("expireTimestamp"))
-            metadata = data.get("metadata")
-            values = (
-                offset, None if epoch is None or epoch < 0 else epoch, str(metadata) if metadata and metadata != "NO_METADATA" else None,
-                None if expire is None or expire < 0 else expire, self._log_offset, run, self._producer, members,
-            )  # fmt: skip
-            commit = Commit(line.number, line.offset, line.raw, place.of, ts, values)
-        event = "offset_removed" if data is None else "offset_stored"
+            yield from self._taken(line, place, offset, epoch, str(metadata) if metadata else None, at, expire)
+
+    def _stored(self, line: Line, place: _Place, value: re.Match[str]) -> Iterator[Item]:
+        """Take a commit of which the key is known and the value has the usual fields."""
+        offset, epoch, metadata, at, expire = value.groups()
+        yield from self._taken(line, place, int(offset), int(epoch), metadata, int(at), int(expire) if expire else None)
+
+    def _taken(
+        self, line: Line, place: _Place, offset: int | None, epoch: int | None, metadata: str | None, at: int | None, expire: int | None
+    ) -> Iterator[Item]:
+        """Take a commit; one without an offset is a tombstone."""
+        ts, run = self._ts, None if self._log_offset is None else self._log.gaps
+        if ts is None and at and at > 0:
+            ts = at * 1000
+        members = None if run != 0 or (alive := self._members.get((self._partition, place.of.captures["group_id"]))) is None else len(alive)
+        values = (
+            offset, None if epoch is None or epoch < 0 else epoch, metadata if metadata and metadata != "NO_METADATA" else None,
+            None if expire is None or expire < 0 else expire, self._log_offset, run, self._producer, members,
+        )  # fmt: skip
+        commit = Commit(line.number, line.offset, line.raw, place.of, ts, values)
+        event = "offset_removed" if offset is None else "offset_stored"
         if self._producer is not None:
             self._open.setdefault(self._producer, []).append((place, commit, event))
         else:
@@ -286,7 +307,7 @@ class OffsetsDump:
         if not isinstance(group, str):
             return
         if "topic" in key and "partition" in key:
-            yield from self._commit(line, group, f"{key['topic']}-{key['partition']}", value)
+            yield from self._commit(line, *_commit_of(key), value)
         elif kind == 2:
             yield from self._classic(line, group, value)
         elif "memberId" in key:
@@ -359,6 +380,11 @@ class OffsetsDump:
 def read_dump(lines: Iterable[Line]) -> Iterator[Item]:
     """Yield groups, members and commits from such a dump."""
     return OffsetsDump().read(lines)
+
+
+def _commit_of(key: Mapping[str, Any]) -> tuple[Any, str]:
+    """Return the group and the partition of the key of a commit."""
+    return key.get("group", key.get("groupId")), f"{key.get('topic')}-{key.get('partition')}"
 
 
 def _producer_of(text: str) -> int | None:

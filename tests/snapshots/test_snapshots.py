@@ -405,6 +405,31 @@ def test_commits_as_the_console_consumer_prints_them(line: str) -> None:
     assert items[0].captures["expire_ms"] == 1480313339051
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        '"offset":%d,"leaderEpoch":-1,"metadata":"","commitTimestamp":9',
+        '"offset":%d,"leaderEpoch":2,"metadata":"NO_METADATA","commitTimestamp":9,"expireTimestamp":-1',
+        '"offset":%d,"leaderEpoch":2,"metadata":"a b","commitTimestamp":9,"expireTimestamp":70',
+        '"offset":%d,"leaderEpoch":2,"metadata":"a\\u0020\\"b","commitTimestamp":9',
+        '"offset":%d,"leaderEpoch":2,"metadata":"","commitTimestamp":9,"topicId":"AAAA"',
+    ],
+)
+def test_a_commit_of_usual_form_is_read_as_any_other(fields: str) -> None:
+    """The usual form is read without a JSON parser, which reads the same with blanks in it."""
+    key = '{"type":"1","data":{"group":"app","topic":"pay","partition":3}}'
+
+    def dump(blank: str) -> str:
+        values = (f'{{"version":"4",{blank}"data":{{{fields % n}}}}}' for n in range(1, 4))
+        return HEAD + "".join(f"| offset: {n} CreateTime: 8 key: {key} payload: {value}\n" for n, value in enumerate(values))
+
+    usual, spaced = (read(dump(blank), "offsets_dump") for blank in ("", " "))
+    assert len(usual) == 3
+    assert [(o.event, o.message, o.captures, o.ts) for o in usual if isinstance(o, Observation)] == [
+        (o.event, o.message, o.captures, o.ts) for o in spaced if isinstance(o, Observation)
+    ]
+
+
 def test_commits_of_a_transaction_count_from_its_end() -> None:
     def batch(at: int, producer: int, *, control: bool = False) -> str:
         return (

@@ -38,7 +38,7 @@ def read_by(module: str) -> set[str]:
     while left:
         seen.add(module := left.pop())
         text = Path(import_module(module).__file__).read_text(encoding="utf-8")
-        found |= set(re.findall(r"\.(?:rows|table|distinct)\(\s*\"(\w+)\"", text))
+        found |= set(re.findall(r"\.(?:rows|table|parts|distinct)\(\s*\"(\w+)\"", text))
         prefixes = tuple(re.findall(r"\.may_read\(\"(\w+)\"\)", text))
         found |= {name for name in VIEWS if name.startswith(prefixes)} if prefixes else set()
         left += set(re.findall(rf"^from (forensics\.(?:{rooms})\.\w+) import", text, re.MULTILINE)) - seen

@@ -66,7 +66,7 @@ def _dump(name: str, moved: int | None, start: int) -> str:
     group(300_055, 3, SECOND)
     commit(305_100, start + 500)
     group(360_010, 4)
-    head = "Dumping /kafka/__consumer_offsets-1/00000000000000000000.log\nLog starting offset: 0\n"
+    head = f"Dumping /kafka/__consumer_offsets-{list(MOVED).index(name)}/00000000000000000000.log\nLog starting offset: 0\n"
     return head + "".join(
         f"| offset: {n} CreateTime: {T0 + at} keySize: 26 valueSize: 24 sequence: 0 headerKeys: [] key: {json.dumps(key, separators=(',', ':'))} "
         f"payload: {'<DELETE>' if value is None else json.dumps(value)}\n"
