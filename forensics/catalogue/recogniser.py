@@ -133,6 +133,11 @@ class Recogniser:
         return frozenset(simple_name(logger) for event in self.catalogue.events for logger in event.loggers)
 
     @cached_property
+    def _foreign(self) -> frozenset[str]:
+        """Return the simple class names of loggers of which only a few lines are evidence."""
+        return frozenset(simple_name(logger) for logger in self._named_loggers if logger.startswith(self._kafka.foreign))
+
+    @cached_property
     def _named_loggers(self) -> frozenset[str]:
         """Return all loggers that a block names, with their packages."""
         return frozenset(logger for event in self.catalogue.events for logger in event.loggers)
@@ -185,11 +190,11 @@ class Recogniser:
     def needs_row(self, logger: str | None, level: str | None, message: str) -> bool:
         """Return True if a record that no block matches is a row of `unrecognised`, because it may be missed evidence.
 
-        At INFO and above, this is every record of a relevant logger. Below, it is those of classes whose DEBUG lines are evidence about groups and
+        At INFO and above, this is every record of a relevant logger of Kafka or its clients. Below, it is those of classes whose DEBUG lines are evidence about groups and
         tasks; a fetcher prints ten thousand other lines a minute, which are only counted. If the layout has no logger, or none that was understood,
         the prefixes of Kafka's own classes decide.
         """
-        if logger is not None and not self.is_interesting(logger):
+        if logger is not None and (not self.is_interesting(logger) or self._simple_name(logger) in self._foreign):
             return False
         if logger is None and not any(mark in message for mark in self._kafka.marks):
             return False

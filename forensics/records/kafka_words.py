@@ -65,6 +65,7 @@ class KafkaWords:
 
     begins: tuple[str, ...]
     packages: tuple[str, ...]
+    foreign: tuple[str, ...]
     heir: str
     debug: frozenset[str]
     below_info: frozenset[str]
@@ -94,8 +95,8 @@ def parse(text: str) -> KafkaWords:
         table = tomllib.loads(text)
         loggers, signs = table["loggers"], {s.name: s for s in map(_sign, table["sign"])}
         return KafkaWords(
-            begins=tuple(table["begins"]), packages=tuple(loggers["packages"]), heir=loggers["heir"], debug=frozenset(loggers["debug"]),
-            below_info=frozenset(loggers["below_info"]), prefixes=tuple(map(_prefix, table["prefix"])), names=tuple(map(_name, table["name"])),
+            begins=tuple(table["begins"]), packages=tuple(loggers["packages"]), foreign=tuple(loggers["foreign"]), heir=loggers["heir"],
+            debug=frozenset(loggers["debug"]), below_info=frozenset(loggers["below_info"]), prefixes=tuple(map(_prefix, table["prefix"])), names=tuple(map(_name, table["name"])),
             signs={name: signs[name] for name in _SIGNS}, marks=tuple(table["marks"]["texts"]),
         )  # fmt: skip
     except (tomllib.TOMLDecodeError, KeyError, TypeError, regex.error) as e:

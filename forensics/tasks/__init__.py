@@ -10,4 +10,5 @@ A module is named as the view that it computes, and works as those of `forensics
     task_failure        the view `task_failure`
     unstarted_task      the view `unstarted_task`
     source_offset       the view `source_offset`: what source connectors stored
+    source_start        the view `source_start`: from where source tasks started
 """

@@ -74,6 +74,33 @@ def _dump(name: str, moved: int | None, start: int) -> str:
     )
 
 
+def _source() -> str:
+    """Return the log of a worker that starts a source task twice; each start finds no offset and takes a snapshot."""
+    worker, lines = "org.apache.kafka.connect.runtime.Worker:645", list[tuple[int, str]]()
+    for at in (0, 60_000):
+        lines += [
+            (at, f"[shop|task-0] Creating task shop-0 ({worker})"),
+            (at + 500, "[shop|task-0] No previous offsets found (io.debezium.connector.common.BaseSourceTask:637)"),
+            (
+                at + 600,
+                "[shop|task-0] According to the connector configuration both schema and data will be snapshot. "
+                "(io.debezium.relational.RelationalSnapshotChangeEventSource:323)",
+            ),
+            (
+                at + 30_000,
+                "[shop|task-0] Snapshot ended with SnapshotResult [status=COMPLETED, offset=PostgresOffsetContext [lsn=LSN{0/7}]] "
+                "(io.debezium.pipeline.ChangeEventSourceCoordinator:320)",
+            ),
+            (at + 30_100, "[shop|task-0] Requested thread factory for component PostgresConnector (io.debezium.connector.common.BaseSourceTask:99)"),
+            (at + 40_000, f"[shop|task-0] Stopping task shop-0 ({worker})"),
+        ]
+    return _log(lines)
+
+
+def _log(lines: list[tuple[int, str]]) -> str:
+    return "".join(f"[{datetime.fromtimestamp((T0 + at) / 1000, UTC):%Y-%m-%d %H:%M:%S},{at % 1000:03d}] INFO {line}\n" for at, line in lines)
+
+
 def _described(minute: int) -> str:
     """Return an output of kafka-consumer-groups with its time: of two partitions of a group without logs, only the second advances, and it changes hands."""
     at = datetime.fromtimestamp(T0 / 1000 + 60 * minute, UTC)
@@ -91,13 +118,13 @@ def case(tmp_path_factory):
     logs = tmp_path_factory.mktemp("offsets") / "logs"
     for group, (moved, start) in MOVED.items():
         lines = _run(group, 0, 1, FIRST, "reset", 0) + _run(group, 300_000, 3, SECOND, "reset" if moved is None else "committed", start)
-        text = "".join(f"[{datetime.fromtimestamp((T0 + at) / 1000, UTC):%Y-%m-%d %H:%M:%S},{at % 1000:03d}] INFO {line}\n" for at, line in lines)
         (logs / group).mkdir(parents=True)
-        (logs / group / "consumer.log").write_text(text)
+        (logs / group / "consumer.log").write_text(_log(lines))
         dump = _dump(group, moved, start).splitlines(keepends=True)
         if group == "gap":
             del dump[10:12]  # two commits
         (logs / f"{group}.txt").write_text("".join(dump))
+    (logs / "connect.log").write_text(_source())
     (logs / "lags.txt").write_text("".join(_described(minute) for minute in range(4)))
     (logs / "connect-offsets.txt").write_text(
         f'CreateTime:{T0}\t["files",{{"filename":"a"}}]\t{{"position":900}}\nCreateTime:{T0 + 5000}\t["files",{{"filename":"a"}}]\t{{"position":30}}\n'
@@ -148,9 +175,20 @@ def test_outputs_with_times_show_what_stood_still_and_what_changed_hands(case):
 
 
 def test_an_offset_of_a_source_that_went_back_and_a_hanging_transaction_are_findings(case):
-    found = {f["rule"]: f for f in case.findings if f["rule"] in ("source-rewound", "hanging-transaction")}
+    found = {f["rule"]: f for f in case.findings if f["rule"] in ("source-rewound", "hanging-transaction") and f["subject"] != "shop"}
     assert {rule: (f["code"], f["subject"], f["verdict"]) for rule, f in found.items()} == {
         "source-rewound": ("went_back", "files", "undecided"),
         "hanging-transaction": ("hanging", "orders-0", "undecided"),
     }
     assert [(r["change"], r["outcome"]) for r in case.view("source_offset").to_pylist()] == [("first", "earlier"), ("back", "last")]
+
+
+def test_a_snapshot_that_is_taken_again_is_proved_by_the_lines_of_both(case):
+    starts = sorted(case.view("source_start").to_pylist(), key=lambda row: row["life"])
+    assert [(s["task"], s["life"], s["found"], s["snapshot"], s["before"]) for s in starts] == [
+        ("shop-0", 1, "missing", "completed", None),
+        ("shop-0", 2, "missing", "completed", "completed"),
+    ]
+    (found,) = (f for f in case.findings if f["rule"] == "source-rewound" and f["subject"] == "shop")
+    assert (found["code"], found["verdict"], len(found["witness"])) == ("snapshot_taken_again", "proved", 6)
+    assert case.view("unrecognised").num_rows == 0
