@@ -124,7 +124,7 @@ def _worded(words: Words, view: view_files.View, samples: Iterable[str]) -> list
         ("why it matters", words.why),
         ("needs", words.needs),
         ("does not fire when", words.silent),
-        ("is wrong when", words.wrong),
+        ("can be wrong", words.wrong),
     ]
     severities = [s for s in ("critical", "warning", "note") if f"'{s}'" in sql]
     rows.append(("severity", ", ".join(severities)))

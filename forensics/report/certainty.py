@@ -40,26 +40,30 @@ def how_sure(report: Report) -> str:
     unknown = sum(i["cause"] == "unknown" and not _gives_cause(of.get(i["incident_id"], ())) for i in causes)
     parts = []
     if len(graver) == 1:
-        parts.append("the finding is undecided" if open_ else "log lines prove the finding")
+        parts.append("The finding is undecided" if open_ else "Log lines prove the finding")
     elif graver:
         proved = len(graver) - len(open_)
         which = f"{proved} of {len(graver)}" if open_ else "both" if proved == 2 else f"all {proved}"
         kinds = [severity for severity in SEVERITIES if severity in {f["severity"] for f in graver}]
         what = "warnings" if kinds == ["warning"] else f"{' and '.join(kinds)} findings"
-        parts.append(f"log lines prove {which} {what}" if proved else f"no line proves the {what}")
+        parts.append(f"Log lines prove {which} {what}" if proved else f"No line proves the {what}")
     if parts and (pairs := sum(s["verdict"] == "undecided" for s in report.split_brain)):
         parts.append(f"{count(pairs, 'pair')} of owners {'is' if pairs == 1 else 'are'} undecided")
     if len(causes) == 1:
         # Logs show that a process froze, but seldom why.
-        parts.append("root cause unknown" if unknown else "root cause found")
+        parts.append("Root cause unknown" if unknown else "Root cause found")
     elif causes:
         known = len(causes) - unknown
-        parts.append(f"root causes: {known} of {len(causes)} found")
+        parts.append(
+            f"{known if known else 'None'} of {len(causes)} root causes found"
+            if known < len(causes)
+            else f"{'Both' if known == 2 else f'All {known}'} root causes found"
+        )
     if margins := [s["margin_ms"] for s in report.split_brain if s["verdict"] == "proved" and s["kind"] == "work" and s["margin_ms"] is not None]:
         jumped = verdict.clock_jumped(report)
         unless = verdict.unless_jumped(min(margins), jumped=jumped)
-        parts.append(f"the overlap is certain {unless}{' (the known jump is taken into account)' * jumped}")
-    return f"{'; '.join(parts)}." if parts else ""
+        parts.append(f"The overlap is certain {unless}{' (the known jump is taken into account)' * jumped}")
+    return f"{'. '.join(parts)}." if parts else ""
 
 
 def missing(report: Report, clock: Clock) -> str:
@@ -78,7 +82,7 @@ def missing(report: Report, clock: Clock) -> str:
         which = "log as its process" if len(unordered) == 1 else "logs as their processes"
         parts.append(f"the order of the lines of {and_more(unordered, 3)} (send the {which} wrote {'it' if len(unordered) == 1 else 'them'})")
     if missing := facts["members_without_log"]:
-        parts.append(f"the lines of {count(missing, 'member')}{at_hosts(report.coverage)}")
+        parts.append(f"the logs of {count(missing, 'member')}{at_hosts(report.coverage)}")
     coordinators = [c for c in report.coverage if coverage_kinds.is_missing_coordinator(c)]
     for some, what in ((False, "the coordinator's log"), (True, "lines of the coordinator's log")):
         groups = {
@@ -123,7 +127,7 @@ def missing(report: Report, clock: Clock) -> str:
     if parts:
         return f"{', '.join(parts)}."
     if any(s["missing"] and (s.get("facts") or {}).get("evidence") != ["nothing"] for s in undecided):
-        return "the evidence named for each undecided pair of owners."
+        return "what Collect lists, to settle the undecided pairs of owners."
     if facts["examined"] and facts["from_ts"] and facts["to_ts"]:
         return f"no gaps found from {clock.second(facts['from_ts'], facts['to_ts'])}."
     return ""
@@ -144,12 +148,13 @@ def besides(report: Report, shown: Sequence[Story]) -> str:
         *_had_two(report, {id(p) for s in shown for p in s.pairs}),
         _perhaps(report, hit),
         _idle_members(report, idle),
-        _unfinished(report),
+        _unfinished(
+            report, {g for i in report.incidents if i["incident_id"] in told and "rebalance" in (i.get("still") or ()) for g in i["group_ids"]}
+        ),
     ]
     if not any(h.certainty == RECORDS for s in shown for h in s.hits):
         parts.append(_read_twice(report))
-    text = "; ".join(filter(None, parts))
-    return f"{text}." if text else ""
+    return " ".join(f"{part[:1].upper()}{part[1:]}." for part in parts if part)
 
 
 def _had_none(report: Report, gaps: Sequence[Row], certain: str) -> str:
@@ -224,10 +229,16 @@ def _idle_members(report: Report, idle: float) -> str:
     )
 
 
-def _unfinished(report: Report) -> str:
-    """Return groups whose last rebalance had not ended long after it began, when the logs end."""
-    lasted = {g["group_id"]: row["lasted_ms"] for g in report.groups for row in g["open_rebalance"] if (row["lasted_ms"] or 0) > _IDLE_MS}
-    after = f"{', one of them' * (len(lasted) > 1)} after {span(max(lasted.values()), up=False)}" if lasted else ""
+def _unfinished(report: Report, already_reported: Collection[str]) -> str:
+    """Return groups whose last rebalance had not ended long after it began, when the logs end.
+
+    Args:
+        report: the report.
+        already_reported: the groups of incidents that last because of such a rebalance.
+    """
+    rows = [(g["group_id"], row["lasted_ms"] or 0) for g in report.groups if g["group_id"] not in already_reported for row in g["open_rebalance"]]
+    lasted = {group: ms for group, ms in rows if ms > _IDLE_MS}
+    after = f"{', one of them' * (len(lasted) > 1)} {span(max(lasted.values()), up=False)} after it began" if lasted else ""
     return f"{'a rebalance' if len(lasted) == 1 else 'rebalances'} of {and_more(sorted(lasted), 3)} had not ended{after}" if lasted else ""
 
 

@@ -59,10 +59,10 @@ def meanwhile(report: Report) -> str:
     workers = {g["group_id"] for g in report.groups for x in g["generations"] if x["protocol_type"] == "connect"}
     commands = []
     if workers:
-        commands.append("`curl http://WORKER:8083/connectors?expand=status` on each worker shows the tasks that it considers its own")
+        commands.append("On each worker, `curl http://WORKER:8083/connectors?expand=status` shows the tasks that it considers its own.")
     if others := [g for g in groups if g not in workers]:
-        commands.append(f"`kafka-consumer-groups.sh --describe --members --verbose --group {others[0]}` shows who owns what now")
-    return "; ".join(commands)
+        commands.append(f"`kafka-consumer-groups.sh --describe --members --verbose --group {others[0]}` shows who owns what now.")
+    return " ".join(commands)
 
 
 def _copies(report: Report) -> Iterator[str]:
@@ -130,8 +130,8 @@ def _witnesses(report: Report) -> Iterator[str]:
 def _levels(report: Report) -> Iterator[str]:
     why = reason(report)
     if why is not None and why.levels:
-        text = f"the same logs with {', '.join(loggers.CLIENT[:2])} and {loggers.WORKER[0]} at INFO (`forensics report --full` prints the settings); "
-        yield text + "of other client libraries, the debug log of groups (librdkafka: `debug=cgrp`)"
+        text = f"the same logs with {', '.join(loggers.CLIENT[:2])} and {loggers.WORKER[0]} at INFO (`forensics report --full` prints the settings), "
+        yield text + "or, from other client libraries, the debug log of groups (librdkafka: `debug=cgrp`)"
 
 
 def _asked(report: Report, undecided: Sequence[Row]) -> Iterator[str]:

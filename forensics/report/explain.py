@@ -84,9 +84,9 @@ def explain(text: str, catalogue: Catalogue) -> Explained:
 
 
 def _of_rule(words: Words) -> Document:
-    """Return what a rule finds, what it needs, and when it is silent or wrong."""
-    rows = [("answers", words.question), ("why it matters", words.why), ("needs", words.needs), ("does not fire when", words.silent)]
-    rows += [("is wrong when", words.wrong), *words.releases.items(), *([("see", ", ".join(words.see))] if words.see else [])]
+    """Return what a rule finds, what it needs, when it does not fire, and when it can be wrong."""
+    rows = [("question", words.question), ("why it matters", words.why), ("needs", words.needs), ("does not fire when", words.silent)]
+    rows += [("can be wrong", words.wrong), *words.releases.items(), *([("see", ", ".join(words.see))] if words.see else [])]
     out = Document()
     out.add(Heading(3, f"{words.name} (rule)", "good"), Para(f"{words.title}."), Table((Column("", fixed=True), Column("")), tuple(rows)))
     return out
@@ -102,11 +102,11 @@ def _add_event(items: list[Item], recogniser: Recogniser, out: Document) -> None
     out.add(Heading(3, f"{found.event} ({found.category}){times}", "good"), Para(shorten(found.message, 200), tone="dim"))
     rows = [
         ("releases", releases(pattern.kafka)),
-        ("level", record.level or "not in this line"),
+        *([("level", record.level)] if record.level else []),
         ("logged by", record.logger or " or ".join(pattern.loggers)),
-        ("time", _time(record) if len(items) == 1 else f"{_time(record)} (the first)"),
-        ("layout", first.layout or "none: a message by itself"),
-        ("says", "\n".join(_captures(items)) or "nothing more"),
+        *([("time", time if len(items) == 1 else f"{time} (the first)")] if (time := _time(record)) else []),
+        *([("layout", first.layout)] if first.layout else []),
+        *([("fields", "\n".join(fields))] if (fields := _captures(items)) else []),
         ("pattern", pattern.where),
         *([("not readable", found.fault)] if found.fault else []),
     ]
@@ -130,7 +130,7 @@ def _add_begun(text: str, pattern: EventPattern, recogniser: Recogniser, out: Do
     """Add the event of a line of which only the beginning is there."""
     out.add(Heading(3, f"{pattern.name} ({pattern.category}), cut off", "good"), Para(text, tone="dim"))
     rows = [("releases", releases(pattern.kafka)), ("logged by", " or ".join(pattern.loggers)), ("pattern", pattern.where)]
-    out.add(Table((Column("", fixed=True), Column("")), tuple(rows)), Para("The end of the line is missing, so ingest does not recognise it."))
+    out.add(Table((Column("", fixed=True), Column("")), tuple(rows)), Para("The end of the line is missing, so `ingest` would not recognise it."))
     _add_meaning(*_meaning(pattern, recogniser), out)
 
 
@@ -171,7 +171,7 @@ def _add_exception(known: KnownException, matches: list[str], out: Document) -> 
 
 
 def _add_meaning(proves: str, disproves: str, advice: str, out: Document) -> None:
-    for label, words in (("Proves", proves), ("But", disproves), ("What to do", advice)):
+    for label, words in (("Proves", proves), ("Caveat", disproves), ("What to do", advice)):
         if words:
             out.add(Para(" ".join(words.split()), label=label))
 
@@ -223,9 +223,10 @@ def releases(kafka: str) -> str:
 
 
 def _time(record: Record) -> str:
+    """Return a record's time in words; empty if it has none."""
     moment = record.moment
     if moment is None or moment.wall_us is None:
-        return "none" if moment is None else "without a date"
+        return "" if moment is None else "without a date"
     wall = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=moment.wall_us)
     text = f"{wall:%Y-%m-%d %H:%M:%S}.{wall.microsecond // 1000:03d}"
     if moment.offset_us is None:

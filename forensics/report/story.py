@@ -94,7 +94,7 @@ class Story:
         next: where to look for the reason behind the root cause.
         prevent: what to change.
         left_out: the number of steps that are left out.
-        recurred: when the same cause affected the same subject; empty if it happened once, or another incident says it.
+        recurred: when the same cause affected the same subject; empty if it happened once, or another incident shows it.
     """
 
     incident: Row
@@ -216,7 +216,7 @@ def _effects(incident: Row, tree: Iterable[Row], headline: str) -> Iterator[Step
             yield Step(
                 start,
                 same[-1]["to_ts"] if more else end,
-                f["headline"] + f" (and {more} more like it)" * bool(more),
+                f["headline"] + f" (and {more} more)" * bool(more),
                 _line(f["witness"], f["from_ts"]),
             )
 
@@ -373,22 +373,22 @@ def _perhaps(pairs: Iterable[Row], gaps: Iterable[Row], names: Names) -> Iterato
 
 
 def _possible_hit(same: Sequence[_Doubt], names: Names) -> Hit:
-    """Return the possible damage of resources with the same possible owners: `perhaps no owner, or w2 and w3`, `up to 24 s, or two for up to 14 s`."""
+    """Return the possible damage of resources with the same possible owners: `possibly no owner, or both w2 and w3`, `up to 24 s, or two for up to 14 s`."""
     row, owners = same[0].row, same[0].owners
     what = in_words(sorted({it.row["resource"] for it in same}), [it.row for it in same])
-    two = " and ".join(owners) if len(set(owners)) > 1 else f"{owners[0]}, twice" if owners else ""
+    two = f"both {' and '.join(owners)}" if len(set(owners)) > 1 else f"{owners[0]}, twice" if owners else ""
     double = [it.double_ms for it in same if it.double_ms is not None]
     is_bounded = len(double) == len(same)
     idle_ms, double_ms = max(it.idle_ms for it in same), max(double, default=0)
     most = f"up to {about(double_ms, up=True)}" if is_bounded else "unknown"
     if not idle_ms:
-        return Hit(what, f"perhaps {two}", most, "undecided", _PERHAPS, double_ms)
+        return Hit(what, f"possibly {two}", most, "undecided", _PERHAPS, double_ms)
     what += f" ({names.group(row['kafka_cluster'], row['group_id'])})" * (row["resource_kind"] == "partition")
     lasted = f"up to {about(idle_ms, up=True)}"
     if not owners:
-        return Hit(what, "perhaps no owner", lasted, "undecided", _PERHAPS, idle_ms)
+        return Hit(what, "possibly no owner", lasted, "undecided", _PERHAPS, idle_ms)
     both = most if is_bounded else "an unknown time"
-    return Hit(what, f"perhaps no owner, or {two}", f"{lasted}, or two for {both}", "undecided", _PERHAPS, max(idle_ms, double_ms))
+    return Hit(what, f"possibly no owner, or {two}", f"{lasted}, or two for {both}", "undecided", _PERHAPS, max(idle_ms, double_ms))
 
 
 def _stated(incident: Row, tree: Iterable[Row]) -> Iterator[Hit]:
@@ -432,9 +432,10 @@ def _read_again(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
             others.setdefault((number, d["kafka_cluster"], d["group_id"]), set()).add(d["resource"])
     for (number, cluster, group), partitions in others.items():
         what = in_words(sorted(partitions), [{"resource": p, "resource_kind": "partition"} for p in partitions])
-        follows = "the logs do not show how many records may be processed twice" if number == "unknown" else _COMMITTED_AGAIN
-        lasted = number if len(partitions) == 1 or number in ("unknown", "0 records") else f"{number} each"
-        yield Hit(f"{what} ({names.group(cluster, group)})", "", lasted, follows, RECORDS)
+        is_known = number != "unknown"
+        who, lasted = ("", number) if is_known else ("uncommitted records", "number unknown")
+        lasted += " each" * (is_known and len(partitions) > 1 and number != "0 records")
+        yield Hit(f"{what} ({names.group(cluster, group)})", who, lasted, _COMMITTED_AGAIN if is_known else _TWICE, RECORDS)
 
 
 def _records(rows: Sequence[Row]) -> str:

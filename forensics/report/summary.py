@@ -223,7 +223,7 @@ def _as_one(same: Sequence[Story], names: Names) -> Story:
     else:
         last = max(same, key=lambda s: (s.incident["to_hi"] is None, ended(s.incident) or EARLIEST))
         incident = first.incident | {key: last.incident.get(key) for key in ("to_hi", "over_since", "shown_until", "outcome")}
-        headline = f"{first.headline} (and {len(same) - 1} more like it)"
+        headline = f"{first.headline} (and {len(same) - 1} more)"
         steps.sort(key=in_time)
     shown = shortened(steps)
     return replace(
@@ -439,7 +439,7 @@ def _others(report: Report, shown_stories: Sequence[Story], dated: bool) -> Tabl
 
 def _in_short(story: Story) -> Iterator[str]:
     """Yield the worst damage of an incident, and what to do now if it is not over; without either, where to look for its cause."""
-    more = f"; and {len(story.hits) - 1} more" * (len(story.hits) > 1)
+    more = f" (and {len(story.hits) - 1} more)" * (len(story.hits) > 1)
     rows = [("Impact", story.worst + more), ("Now", story.now if story.incident.get("state") != "over" else "")]
     for label, text in [row for row in rows if row[1]] or [("Next", story.next)] * bool(story.next):
         yield f"{label}: {shorten(text, _LONGEST)}"
@@ -464,7 +464,12 @@ def unsettled(report: Report, names: Names, shown_stories: Sequence[Story], cloc
         pairs = and_more([f"{a} with {b}" if a != b else f"two owners in {a}" for (a, b), _ in who.most_common()], 4)
         rows.append(("Known", f"{in_words(sorted({s['resource'] for s in alone}), alone)} may have had two owners: {pairs}"))
     elif missing:
-        rows.append(("Known", f"there are no lines of {count(missing, 'member')}: what {'it' if missing == 1 else 'they'} owned is unknown"))
+        rows.append(
+            (
+                "Known",
+                f"{count(missing, 'member')} {'has' if missing == 1 else 'have'} no log here, so what {'it' if missing == 1 else 'they'} owned is unknown",
+            )
+        )
     elif ended:
         why = [
             f"{names.process(c['process_id'])}: {c['note'].partition(': ')[2]}; its work after {clock.second(c['from_ts'], None)} is unknown"
@@ -473,11 +478,11 @@ def unsettled(report: Report, names: Names, shown_stories: Sequence[Story], cloc
         rows += [("Known" if not n else "", text) for n, text in enumerate(why[:_LISTED])]
     elif not undecided:
         return []
-    rows += [("Collect" if not n else "", text) for n, text in enumerate(collect.rows(report, undecided))]
-    if rows and report.examined["why"] != "share_groups":
-        until = collect.meanwhile(report)
+    wanted, until = collect.rows(report, undecided), collect.meanwhile(report)
+    rows += [("Collect" if not n else "", text) for n, text in enumerate(wanted)]
+    if rows and report.examined["why"] != "share_groups" and (wanted or until or not shown_stories):
         what = "what is unknown" if shown_stories else "this"
-        rows.append(("Until then", f"treat {what} as unresolved{'; ' * bool(until)}{until}"))
+        rows.append(("Until then", f"treat {what} as unresolved.{' ' * bool(until)}{until}"))
     return rows
 
 
@@ -497,7 +502,7 @@ def _errors(report: Report, clock: Clock) -> Iterator[tuple[str, str]]:
 def foot(report: Report, shown_stories: Sequence[Story], clock: Clock) -> Iterator[tuple[str, str]]:
     """Yield what else happened, how sure the report is, and what is missing, each with its label."""
     sure = certainty.how_sure(report) or (basis(report, clock, but=False) if report.examined["examined"] else "")
-    rows = (("Besides", certainty.besides(report, shown_stories)), ("Sure", sure), ("Missing", certainty.missing(report, clock)))
+    rows = (("Other", certainty.besides(report, shown_stories)), ("Confidence", sure), ("Missing", certainty.missing(report, clock)))
     yield from (row for row in rows if row[1])
 
 

@@ -467,8 +467,8 @@ def test_a_time_without_an_owner_is_drawn_and_found_by_keys(opened: Callable[...
         page.keyboard.press("n")
         settle(page)
         said.append(page.locator("#chosen").inner_text())
-    no_owner = "No owner of task orders-2, group connect-cluster, no owner for at least 4.00 s; possible: for up to 5.00 s"
-    perhaps = "Perhaps no owner of task orders-2, group connect-cluster, perhaps no owner, for up to 4.00 s"
+    no_owner = "No owner of task orders-2, group connect-cluster, for at least 4.00 s; possible: for up to 5.00 s"
+    perhaps = "Possibly no owner of task orders-2, group connect-cluster, for up to 4.00 s"
     assert said[-3:] == [no_owner, perhaps, perhaps]
     page.keyboard.press("p")
     assert page.locator("#chosen").inner_text() == no_owner

@@ -113,18 +113,18 @@ def test_a_margin_beside_a_proved_jump_speaks_of_another_one() -> None:
     views["finding"].append(finding("clock-skew", "warning", code="contradicted"))
     more = "unless a clock jumped again, undetected, by more than 40.0 s"
     assert f"both existed at the same time, {more} between these lines. The known jump is taken into account." in flat(as_text(views=views))
-    assert f"the overlap is certain {more} (the known jump is taken into account)" in foot(views)["Sure"]
+    assert f"The overlap is certain {more} (the known jump is taken into account)" in foot(views)["Confidence"]
 
 
 def test_members_that_stood_longer_than_anything_was_surely_unowned_are_told() -> None:
     views = rows() | {"duplicate_ledger": [], "split_brain": []}
     views["member_generation"] = [m | {"paused_ms": 20_800} for m in views["member_generation"]]
-    idle = "members of connect-cluster had no assignment, one of them for at least 20.8 s."
-    assert foot(views)["Besides"] == idle
+    idle = "Members of connect-cluster had no assignment, one of them for at least 20.8 s."
+    assert foot(views)["Other"] == idle
     views["incident"] = []
-    assert foot(views)["Besides"] == idle
+    assert foot(views)["Other"] == idle
     views["member_generation"] = [m | {"paused_ms": 8000} for m in views["member_generation"]]
-    assert "Besides" not in foot(views)
+    assert "Other" not in foot(views)
 
 
 def test_a_rebalance_that_did_not_end_is_a_row_of_its_group() -> None:
@@ -137,7 +137,7 @@ def test_a_rebalance_that_did_not_end_is_a_row_of_its_group() -> None:
     ]
     told = next(line for line in as_text(160, views).splitlines() if line.strip().startswith("next "))
     assert re.search(r"next +10:01:10.000 +≥ 30.0 s +not ended when the logs end +asked to join: w\d; not yet: w\d$", told.rstrip())
-    assert "a rebalance of connect-cluster had not ended after 30.0 s." in foot(views)["Besides"]
+    assert "A rebalance of connect-cluster had not ended 30.0 s after it began." in foot(views)["Other"]
     views["generation"] = []
     assert "not ended when the logs end" in as_text(views=views)
     assert "not ended" not in as_text(views=views, until="10:01:00")
@@ -343,23 +343,23 @@ def test_a_storm_does_not_open_with_an_all_clear() -> None:
 
 def test_a_quiet_case_says_what_the_all_clear_rests_on() -> None:
     said = foot(rows() | {"split_brain": [], "finding": [], "incident": [], "duplicate_ledger": []})
-    assert list(said) == ["Sure", "Missing"]
-    assert said["Sure"].startswith("Based on")
+    assert list(said) == ["Confidence", "Missing"]
+    assert said["Confidence"].startswith("Based on")
 
 
 def test_what_no_incident_on_the_screen_says_is_told_besides() -> None:
     views = rows() | {"duplicate_ledger": [], "split_brain": []}
-    assert "Besides" not in foot(views)
+    assert "Other" not in foot(views)
     of_none = {"resource_kind": "partition", "incident_id": None}
     views["split_brain"].append(split("orders-9", kind="held", certain_ms=3000, there_certain_ms=3000, **of_none))
     gap = {"kafka_cluster": "abc", "group_id": "connect-cluster", "resource_kind": "task", "from_ts": at(60), "to_ts": at(70), "double_work_ms": None}
     views["incident"].append(incident("deployment", [], "note", incident_id="i-note", resources_hit=[]))
     views["incident_gap"] = [gap | {"incident_id": "i-note", "resource": "a-0", "id": "o1", "unowned_ms": 4000, "unowned_hi_ms": 5000}]
-    assert foot(views)["Besides"] == (
-        "task a-0 had no owner for at least 4.00 s; partition orders-9 was held by two owners at the same time for at least 3.00 s."
+    assert foot(views)["Other"] == (
+        "Task a-0 had no owner for at least 4.00 s. Partition orders-9 was held by two owners at the same time for at least 3.00 s."
     )
     views["incident_gap"] = [g | {"incident_id": "i-process_paused"} for g in views["incident_gap"]]
-    assert "a-0" not in foot(views)["Besides"], "the impact of the incident has it"
+    assert "a-0" not in foot(views)["Other"], "the impact of the incident has it"
 
 
 def test_every_format_begins_with_the_same_summary() -> None:
@@ -854,7 +854,7 @@ def test_the_log_of_one_member_is_no_all_clear_for_its_group() -> None:
     written = flat(as_text(views=views))
     assert "only one member has a log (1 more has none)" in written
     assert "Its lines name another member, and its log is missing: w1:8083." in written
-    assert foot(views)["Missing"] == "the lines of 1 member, the coordinator's log for connect-cluster, a silence of 40.0 s."
+    assert foot(views)["Missing"] == "the logs of 1 member, the coordinator's log for connect-cluster, a silence of 40.0 s."
     assert "NONE FOUND" not in written
 
 
@@ -912,7 +912,7 @@ def test_a_window_without_owners_is_not_examined() -> None:
     views = rows() | {"split_brain": []}
     written = flat(as_text(views=views, until="10:00:05"))
     assert "NOT EXAMINED" in written
-    assert "The whole case has 3 ownerships" in written
+    assert "The whole case has 3 ownership periods" in written
 
 
 def test_a_window_without_a_double_owner_says_that_there_is_one_outside_it() -> None:

@@ -129,7 +129,7 @@ def _impact(gaps: list[dict], pairs: list[dict] = (), findings: list[dict] = ())
     views["incident_gap"] = [gap | {"id": f"g{n}", "double_work_ms": None, "unowned_hi_ms": None} | g for n, g in enumerate(gaps)]
     views["incident"] = [incident("process_killed", [f["finding_id"] for f in findings], "warning", incident_id="i-0", resources_hit=["b-0"])]
     text = screen(views, 160)
-    return flat(text[text.index("Impact") : text.index("Sure")])
+    return flat(text[text.index("Impact") : text.index("Confidence")])
 
 
 def test_the_longest_time_without_an_owner_is_named_with_its_resource() -> None:
@@ -147,7 +147,7 @@ def test_the_worst_damage_comes_first_and_what_is_only_possible_last() -> None:
         ]
     )
     assert found.index("in-3") < found.index("b-0") < found.index("b-1")
-    assert "task b-1 perhaps no owner up to 24 s undecided" in found
+    assert "task b-1 possibly no owner up to 24 s undecided" in found
 
 
 def test_a_rule_states_its_damage_in_its_own_words() -> None:
@@ -424,7 +424,7 @@ def test_records_read_twice_are_a_lower_bound_unless_the_logs_show_all() -> None
     assert [(h.what.split(" (")[0], h.lasted) for h in hits] == [
         ("orders-1", "2 records"),
         ("orders-0", "at least 1 record"),
-        ("partition orders-2", "unknown"),
+        ("partition orders-2", "number unknown"),
     ]
 
 

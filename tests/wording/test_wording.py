@@ -295,14 +295,14 @@ def test_bounds_of_a_duration_in_a_headline_are_rounded_outwards(lo: int, hi: in
 BOUNDS = {
     "silence of": "up", "printed nothing for": "up",
     "at least": "down", "when N": "down", "wrong by more than": "down",
-    "up to": "up", "at most": "up", "within": "up", "later than": "up", "N above": "up",
+    "up to": "up", "at most": "up", "within": "up", "Within": "up", "later than": "up", "N above": "up",
     "silent for more than": "up", "works for more than": "up",
 }  # fmt: skip
 #: Words before a duration that was measured, on one clock, or that is the difference of two settings.
 EXACT = {
     "N in", "N took", "'N waited", "N for", "coordinator for", "record for", "rebalance took", "delay of", "detected it", "the wait", "one every", "member again",
     "members again", "as printed", "than printed", "least N", "differ by", "other by", "partitions again", "lasted =", "heard nothing for",
-    "without N after", "stopped it for", "was stopped for", "was set N by", "threads stopped for",
+    "without N after", "timestamps of N are", "stopped it for", "was stopped for", "was set N by", "threads stopped for",
 }  # fmt: skip
 
 

@@ -154,7 +154,7 @@ def make(report: Report, names: Names, clock: Clock, journal: Journal, overlaps:
 
 
 def _card(text: str, cards: Mapping[str, str]) -> str:
-    """Return the address of the card whose headline a step repeats, alone or before ` (and 3 more like it)`; empty if there is none."""
+    """Return the address of the card whose headline a step repeats, alone or before ` (and 3 more)`; empty if there is none."""
     return cards.get(text) or cards.get(text.rpartition(" (and ")[0], "")
 
 

@@ -102,9 +102,9 @@ class Scene {
     if (what === "overlap") {
       const o = this.overlaps[i];
       const [group, kind, resource] = this.rows[o.row];
-      if (o.kind === "none") return [`${o.proved ? "No owner" : "Perhaps no owner"} of ${kind} ${resource}`, `group ${this.groups[group]}`, o.label];
+      if (o.kind === "none") return [`${o.proved ? "No owner" : "Possibly no owner"} of ${kind} ${resource}`, `group ${this.groups[group]}`, o.label.replace(/^(no|possibly no) owner,? /, "")];
       const owners = o.processes.map((p) => this.process(p).name).join(" and ");
-      return [`${o.proved ? "Two owners" : "Perhaps two owners"} of ${kind} ${resource}: ${owners}`, `group ${this.groups[group]}`, o.label];
+      return [`${o.proved ? "Two owners" : "Possibly two owners"} of ${kind} ${resource}: ${owners}`, `group ${this.groups[group]}`, o.label];
     }
     if (what === "round") {
       const took = this.round_settled[i] >= this.first ? `, settled after ${spanWords(this.round_settled[i] - (this.round_start_lo[i] + this.round_start_hi[i]) / 2)}` : "";

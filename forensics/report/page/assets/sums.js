@@ -58,7 +58,7 @@ function sumWords(sums, name) {
     const whom = rows === 1 ? ` (${name(worst)})` : worstLeast > 0 ? ` on ${number(rows)} resources together (most on ${name(worst)}: ${spanWords(worstLeast)})` : ` on ${number(rows)} resources together`;
     const worked = working ? `, both working for at least ${spanWords(working)}` : "";
     const [sure, limit] = [spanWords(least), spanWords(most)];
-    if (least <= 0) said.push(`perhaps ${what}, for up to ${limit}${whom}`);
+    if (least <= 0) said.push(`possibly ${what}, for up to ${limit}${whom}`);
     else if (sure === limit) said.push(`${what} for ${sure}${whom}${worked}`);
     else said.push(`${what} for at least ${sure}${whom}${worked}; possible: up to ${limit}`);
   }
