@@ -5,15 +5,19 @@ An engine runs a view's query; a view without a query is computed here, by its m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
 from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.dataset
+import pyarrow.parquet as pq
 
 from forensics.case.integrity import rows_in
 from forensics.case.needs import Needs
@@ -22,7 +26,7 @@ from forensics.case.query_parts import inlined, split, with_values
 from forensics.case.sql_types import arrow_type
 from forensics.case.view_files import View, rule_id, statements, threshold_literals, thresholds, views
 from forensics.engines import other
-from forensics.engines.rows import may_be_null, types_of
+from forensics.engines.rows import may_be_null
 from forensics.errors import CaseError
 from forensics.failures import ENGINE_FAILED, explained
 from forensics.relations.inputs import Inputs, Row
@@ -60,9 +64,6 @@ def build(
     Raises:
         CaseError: a view could not be computed; the error names it and the reason.
     """
-    for name, paths in tables.items():
-        found = {column for path in paths for column in rows_in(path).schema.names}
-        engine.table(name, paths, missing_columns(name, found), small=small)
     target.mkdir(parents=True, exist_ok=True)
     events = sum(rows_in(path).count_rows() for path in tables.get("event_row", ()))
     with engine.watched(), engine.tuned(small=small), PrivateFolder() as parts:
@@ -95,6 +96,9 @@ class _Build:
         overrides: Mapping[str, int] | None,
     ) -> None:
         self._engine, self._target, self._parts, self._small = engine, target, parts, small
+        self._unknown: dict[str, _Unknown] = {}
+        for name, paths in tables.items():
+            self._register(name, partial(self._register_table, name, paths))
         self._keeps_all = small and events < _KEPT_EVENTS
         self._views = views()
 
@@ -139,7 +143,7 @@ class _Build:
             elif view.computed:
                 self._keep_here(view, computed(view, self._inputs))
             elif view.kept and (none := self._needs.empty(view.query)) is not None:
-                self._engine.keep_table(view.name, none, types_of(none.schema), self._target / view.name)
+                self._keep_table(view.name, none, self._target / view.name)
             elif view.kept:
                 self._keep(view)
             elif self._keeps_all:
@@ -147,6 +151,7 @@ class _Build:
                 self._keep_for_build(view.name, self._needs.live(view.query))
             else:
                 for statement in statements(view.sql):
+                    self._know_what(statement)
                     self._engine.sql(with_values(statement, self._values))
         except Exception as e:  # engines' errors have no common base that pyspark promises
             known = explained(e)
@@ -168,13 +173,15 @@ class _Build:
 
     def _asked(self, query: str) -> DataFrame:
         """Return a query of the engine in the form that it plans fastest."""
+        self._know_what(query)
         return self._engine.query(with_values(inlined(query), self._values))
 
     def _keep_for_build(self, name: str, query: str) -> None:
         """Compute a relation and register its rows until the build ends."""
         rows = may_be_null(self._asked(query))
         if self._small:
-            self._engine.keep_table(name, *self._engine.collected(rows), self._parts / name)
+            table, schema = self._engine.collected(rows)
+            self._keep_table(name, table, self._parts / name, schema)
         else:
             self._engine.keep_rows(name, rows, self._parts / name)
 
@@ -190,7 +197,45 @@ class _Build:
         """Write rows that are in this process, with their sentences: views with words have few rows, most of which the report shows."""
         if view.words:
             table = with_words(view, table, self._target)
-        self._engine.keep_table(view.name, table, schema or types_of(table.schema), self._target / view.name)
+        self._keep_table(view.name, table, self._target / view.name, schema)
+
+    def _keep_table(self, name: str, table: pa.Table, path: Path, schema: StructType | None = None) -> None:
+        """Write rows that are in this process, and register them: writing and reading a few thousand is faster than an engine's planning."""
+        path.mkdir()
+        pq.write_table(table, path / "part-0.parquet")
+        register = partial(self._engine.know, name, table, path, schema)
+        if self._small:
+            self._register(name, register)
+        else:  # it need not keep them
+            register()
+
+    def _register_table(self, name: str, paths: Sequence[str]) -> None:
+        schema = pa.unify_schemas([rows_in(path).schema for path in paths], promote_options="permissive")
+        self._engine.table(name, paths, missing_columns(name, set(schema.names)), schema=schema, small=self._small)
+
+    def _register(self, name: str, register: Callable[[], None]) -> None:
+        """Register a relation in the engine as soon as a query reads it: only modules and reports read most views."""
+        self._unknown[name] = _Unknown(register)
+
+    def _know_what(self, query: str) -> None:
+        """Register what a query reads."""
+        for name in self._unknown.keys() & set(re.findall(r"\w+", query.lower())):
+            self._unknown[name].know()
+
+
+class _Unknown:
+    """A relation that its engine may not know yet."""
+
+    def __init__(self, register: Callable[[], None]) -> None:
+        self._register: Callable[[], None] | None = register
+        self._lock = Lock()
+
+    def know(self) -> None:
+        """Register it, once; another thread may need it too."""
+        with self._lock:
+            if self._register is not None:
+                self._register()
+                self._register = None
 
 
 _PARALLEL_QUERIES = 3

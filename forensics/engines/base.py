@@ -20,6 +20,7 @@ from forensics.pandas_import import show
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.readwriter import DataFrameReader
     from pyspark.sql.types import StructType
 
     from forensics.engines.rows import Rows
@@ -153,18 +154,24 @@ class Engine(ABC):
         del small
         yield
 
-    def table(self, name: str, paths: Sequence[str], missing: Sequence[str], *, small: bool = False) -> None:
+    def table(self, name: str, paths: Sequence[str], missing: Sequence[str], *, schema: pa.Schema | None = None, small: bool = False) -> None:
         """Register Parquet folders as one table.
 
         Args:
             name: the table's name.
             paths: its folders.
-            missing: expressions for columns that no folder has.
+            missing: expressions for columns that none of them has.
+            schema: the columns that any of them has, if known.
             small: True if it is so small that one task reads it fastest.
         """
-        rows = self.from_files(self.session.read.option("mergeSchema", str(len(paths) > 1).lower()).parquet(*map(self.place, paths)))
+        rows = self.from_files(self._reader(schema).option("mergeSchema", str(len(paths) > 1).lower()).parquet(*map(self.place, paths)))
         rows = rows.selectExpr("*", *missing) if missing else rows
         (self._as_one(rows) if small else rows).createOrReplaceTempView(name)
+
+    def _reader(self, schema: pa.Schema | None) -> DataFrameReader:
+        """Return a reader of files with these columns."""
+        del schema  # the files have it
+        return self.session.read
 
     def from_files(self, rows: DataFrame) -> DataFrame:
         """Return the rows of files in a form that queries can join safely."""
@@ -185,12 +192,6 @@ class Engine(ABC):
         rows.write.parquet(str(path))
         self.session.read.schema(rows.schema).parquet(self.place(str(path))).createOrReplaceTempView(name)
 
-    def keep_table(self, name: str, table: pa.Table, schema: StructType, path: Path) -> None:
-        """Do the same as `keep_rows` for rows in this process: writing and reading a few thousand is faster than an engine's planning."""
-        path.mkdir()
-        pq.write_table(table, path / "part-0.parquet")
-        self._know(name, table, schema, path)
-
     def keep_parts(self, name: str, parts: Iterable[pa.Table], schema: pa.Schema, path: Path) -> None:
         """Do the same as `keep_rows` for rows that this process makes in parts, of which there may be millions.
 
@@ -207,5 +208,12 @@ class Engine(ABC):
         self.from_files(self.session.read.parquet(self.place(str(path)))).createOrReplaceTempView(name)
 
     @abstractmethod
-    def _know(self, name: str, table: pa.Table, schema: StructType, path: Path) -> None:
-        """Register rows that are in this process and in a folder, so that later queries can read them."""
+    def know(self, name: str, table: pa.Table, path: Path, schema: StructType | None = None) -> None:
+        """Register rows that are in this process and in a folder, so that later queries can read them.
+
+        Args:
+            name: the relation's name.
+            table: the rows.
+            path: the folder.
+            schema: their types; None: those of the table.
+        """

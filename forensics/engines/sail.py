@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from forensics.engines import SAIL
 from forensics.engines.base import Engine
 from forensics.engines.paths import as_url
-from forensics.engines.rows import ArrowRows, are_numbers
+from forensics.engines.rows import ArrowRows, are_numbers, types_of
 from forensics.engines.sail_answers import WholeAnswers
 from forensics.engines.sail_server import SailServer
 from forensics.engines.sail_sql import Variables, to_sail
@@ -131,14 +131,17 @@ class Sail(Engine):
 
     def keep_rows(self, name: str, rows: DataFrame, path: Path) -> None:
         """Write rows; see `Engine.keep_rows`. Types come from the files: Sail reads lists as nullable."""
+        import pyarrow.parquet as pq
         from pyspark.sql.pandas.types import to_arrow_schema
 
         rows.write.parquet(str(path))
         if path.exists():
             self._read(name, path)
         else:  # Sail writes neither files nor the folder if there are no rows.
-            schema = rows.schema
-            self.keep_table(name, to_arrow_schema(schema, timezone="UTC").empty_table(), schema, path)
+            none = to_arrow_schema(rows.schema, timezone="UTC").empty_table()
+            path.mkdir()
+            pq.write_table(none, path / "part-0.parquet")
+            self.know(name, none, path, rows.schema)
 
     def _read(self, name: str, path: Path) -> None:
         self.from_files(self.session.read.parquet(self.place(str(path)))).createOrReplaceTempView(name)
@@ -148,7 +151,7 @@ class Sail(Engine):
         # No such filter passes through an expression that makes rows of lists; conditions and columns of the query itself do.
         return rows.selectExpr("*", f"explode(array(1)) AS {_ONE}").drop(_ONE)
 
-    def _know(self, name: str, table: pa.Table, schema: StructType, path: Path) -> None:
+    def know(self, name: str, table: pa.Table, path: Path, schema: StructType | None = None) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -159,7 +162,7 @@ class Sail(Engine):
         if table.num_rows and any(pa.types.is_nested(column.type) for column in table.columns):
             table = pq.read_table(path)
         # Arrow cannot make a frame without rows.
-        self.session.createDataFrame(*((table,) if table.num_rows else ([], schema))).createOrReplaceTempView(name)
+        self.session.createDataFrame(*((table,) if table.num_rows else ([], schema or types_of(table.schema)))).createOrReplaceTempView(name)
 
 
 def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None], SailServer]:

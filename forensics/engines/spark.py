@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from forensics.engines import SPARK
 from forensics.engines.base import Engine
 from forensics.engines.paths import literal, quoted, unquoted
-from forensics.engines.rows import are_numbers
+from forensics.engines.rows import are_numbers, types_of
 from forensics.engines.spark_session import check_s3a, session
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql.readwriter import DataFrameReader
     from pyspark.sql.types import StructType
 
 
@@ -128,10 +129,15 @@ class Spark(Engine):
         with settings(self.session, SMALL if small else {}):
             yield
 
-    def _know(self, name: str, table: pa.Table, schema: StructType, path: Path) -> None:
-        rows = self.session.createDataFrame(table, schema=schema)
+    def know(self, name: str, table: pa.Table, path: Path, schema: StructType | None = None) -> None:
+        del path
+        rows = self.session.createDataFrame(table, schema=schema or types_of(table.schema))
         # The optimiser should know if there are no rows.
         (self._as_one(rows) if table.num_rows else rows).createOrReplaceTempView(name)
+
+    def _reader(self, schema: pa.Schema | None) -> DataFrameReader:
+        # Without the schema, a job reads it from the files.
+        return self.session.read.schema(types_of(schema)) if schema else self.session.read
 
     def _as_one(self, rows: DataFrame) -> DataFrame:
         # One partition satisfies every join, group and window without a shuffle: a query is one task.

@@ -14,6 +14,7 @@ from pathlib import Path
 import made_case
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 from conftest import ANY
 from places import FIELD, SAMPLES
@@ -25,7 +26,6 @@ from forensics.case.ingestion import ingest
 from forensics.engines import SAIL, engine, quicker
 from forensics.engines.base import Engine
 from forensics.engines.paths import as_url, quoted, unquoted
-from forensics.engines.rows import types_of
 from forensics.engines.sail_sql import Variables, to_sail
 from forensics.engines.spark import Spark
 from forensics.engines.spark_session import check_s3a
@@ -240,7 +240,9 @@ def test_a_field_of_a_struct_that_is_null_is_null(any_engine, tmp_path: Path) ->
     step = pa.struct([("by_ms", pa.int64())])
     values: list[dict[str, int] | None] = [None, {"by_ms": 5}]
     table = pa.table({"step": pa.array(values, step), "of": pa.array([{"step": value} for value in values], pa.struct([("step", step)]))})
-    any_engine.keep_table("stepped", table, types_of(table.schema), tmp_path / "stepped")
+    (tmp_path / "stepped").mkdir()
+    pq.write_table(table, tmp_path / "stepped" / "part-0.parquet")
+    any_engine.know("stepped", table, tmp_path / "stepped")
     rows, _ = any_engine.collected(any_engine.query("SELECT step.by_ms AS by_ms, of.step.by_ms AS inner_ms FROM stepped"))
     assert sorted(rows.column("by_ms").to_pylist(), key=str) == sorted(rows.column("inner_ms").to_pylist(), key=str) == [5, None]
 
