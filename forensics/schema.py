@@ -192,7 +192,7 @@ EVIDENCE_FILE: tuple[Column, ...] = (
     Column(
         "kind",
         pa.string(),
-        "log, or the kind of second witness: topics_described, groups_described, offsets_dump, connect_topic, connect_rest, properties, gc_log, kubernetes, docker, host_log, collected, jvm_crash, ecs, transactions_described",
+        "log, or the kind of second witness: topics_described, groups_described, offsets_dump, connect_topic, connect_rest, properties, gc_log, kubernetes, docker, host_log, collected, jvm_crash, ecs, transactions_described, transaction_log, log_segments",
     ),
 )
 

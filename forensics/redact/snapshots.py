@@ -19,9 +19,10 @@ from forensics.redact.records import WITHHELD, kind_of
 from forensics.redact.text import Rewriter
 from forensics.redaction import hide, hide_line, scrub
 from forensics.schema import Field
+from forensics.snapshots import log_segments, transaction_log
 from forensics.snapshots.connect import KEY
 from forensics.snapshots.consumer_groups import is_header
-from forensics.snapshots.detection import GROUPS, PROPERTIES, TOPICS, TRANSACTIONS
+from forensics.snapshots.detection import GROUPS, PROPERTIES, SEGMENTS, TOPICS, TRANSACTION_LOG, TRANSACTIONS
 from forensics.snapshots.observation import Observation
 
 _PROPERTY = re.compile(r"(?P<before>\s*)(?P<key>[^\s=:#!]+)(?P<equals>\s*[=:]\s*|\s+)(?P<value>.*)")
@@ -77,6 +78,10 @@ class SnapshotRewriter:
                 new.append(self._property(text))
             elif kind in (GROUPS, TRANSACTIONS):
                 new.append(self._row(text))
+            elif kind == TRANSACTION_LOG and not text.startswith("{"):
+                new.append(self._state_line(text))
+            elif kind == SEGMENTS:
+                new.append(self._segment_line(text))
             elif kind == TOPICS:
                 new.append(self._topic_line(text))
             else:
@@ -117,6 +122,28 @@ class SnapshotRewriter:
             result = result.ljust(max(found.start(), len(result) + min(blanks, 2)))
             result += self._parts(found[0])
         return result
+
+    def _state_line(self, text: str) -> str:
+        """Rewrite a line of a dump of __transaction_state."""
+        names = list(transaction_log.names_in(text))
+        if not names:
+            return self._line(text, "")[0]
+        result, at = "", 0
+        for begin, end, capture in names:
+            result += text[at:begin] + self._rewriter.value(kind_of(self._fields, capture) or "words", text[begin:end])
+            at = end
+        return result + text[at:]
+
+    def _segment_line(self, text: str) -> str:
+        """Rewrite a line of a dump of a segment, without keys, values and headers of records, which may contain line breaks."""
+        if dumping := log_segments.DUMPING.match(text):
+            partition = self._rewriter.value(kind_of(self._fields, "partition") or "partition", f"{dumping['topic']}-{dumping['number']}")
+            return f"Dumping {partition}/{dumping['base']}.{dumping['kind']}"
+        if not text.startswith(("baseOffset: ", "| offset: ", "offset: ", "producerId: ", "Log starting offset: ", "Starting offset: ")):
+            return ""
+        head, is_record, rest = re.split(r" (?:key|payload): ", text, maxsplit=1)[0].partition(" headerKeys: [")
+        marker = re.search(r"\] endTxnMarker: .*", rest)
+        return head + (f" headerKeys: [{marker[0] if marker else ']'}" if is_record else "")
 
     def _topic_line(self, text: str) -> str:
         """Rewrite a line of `kafka-topics --describe`; settings follow `Configs:`."""

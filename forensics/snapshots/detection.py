@@ -19,14 +19,33 @@ from forensics.snapshots.host_log import is_host_log, read_host_log
 from forensics.snapshots.json_text import Documents
 from forensics.snapshots.jvm_crash import is_jvm_crash, read_jvm_crash
 from forensics.snapshots.kubernetes import is_kubernetes, read_kubernetes
+from forensics.snapshots.log_segments import is_log_segment, read_log_segments
 from forensics.snapshots.observation import Line, Reader
 from forensics.snapshots.offsets_dump import read_dump
 from forensics.snapshots.output_times import time_in_line
 from forensics.snapshots.properties import is_properties, read_properties
 from forensics.snapshots.source_offsets import is_source_record
+from forensics.snapshots.transaction_log import is_transaction_log, read_transaction_log
 from forensics.snapshots.transactions import table_of
 
-TOPICS, GROUPS, DUMP, STATUS_TOPIC, REST, PROPERTIES, GC_LOG, KUBERNETES, DOCKER, HOST_LOG, COLLECTED, JVM_CRASH, ECS, TRANSACTIONS = (
+(
+    TOPICS,
+    GROUPS,
+    DUMP,
+    STATUS_TOPIC,
+    REST,
+    PROPERTIES,
+    GC_LOG,
+    KUBERNETES,
+    DOCKER,
+    HOST_LOG,
+    COLLECTED,
+    JVM_CRASH,
+    ECS,
+    TRANSACTIONS,
+    TRANSACTION_LOG,
+    SEGMENTS,
+) = (
     "topics_described",
     "groups_described",
     "offsets_dump",
@@ -41,6 +60,8 @@ TOPICS, GROUPS, DUMP, STATUS_TOPIC, REST, PROPERTIES, GC_LOG, KUBERNETES, DOCKER
     "jvm_crash",
     "ecs",
     "transactions_described",
+    "transaction_log",
+    "log_segments",
 )
 
 #: Outputs of tools, whose times may be without a zone, or in the names of their files.
@@ -48,7 +69,7 @@ TOOLS = (TOPICS, GROUPS, TRANSACTIONS)
 READERS: dict[str, Reader] = {
     TOPICS: read_tools, GROUPS: read_tools, DUMP: read_dump, STATUS_TOPIC: read_topic, REST: read_rest, PROPERTIES: read_properties,
     GC_LOG: read_gc_log, KUBERNETES: read_kubernetes, DOCKER: read_docker, HOST_LOG: read_host_log, COLLECTED: read_collected, JVM_CRASH: read_jvm_crash,
-    ECS: read_ecs, TRANSACTIONS: read_tools,
+    ECS: read_ecs, TRANSACTIONS: read_tools, TRANSACTION_LOG: read_transaction_log, SEGMENTS: read_log_segments,
 }  # fmt: skip
 _TOPIC_LINE = re.compile(r"\s*Topic: ?\S+\s+(?:TopicId: ?\S*\s+)?(?:PartitionCount: ?\d+|Partition: ?\d+\s+Leader:)")
 _DUMP_LINE = re.compile(
@@ -96,8 +117,12 @@ def kind_of(sample: bytes, *, fitting: int, lines: int) -> str | None:
         return GROUPS
     if any(table_of(t) for t in texts):
         return TRANSACTIONS
+    if any(is_transaction_log(t.strip()) for t in texts):
+        return TRANSACTION_LOG
     if any(_DUMP_LINE.match(t) or _FORMATTED.match(t) for t in texts):
         return DUMP
+    if any(is_log_segment(t.strip()) for t in texts):
+        return SEGMENTS
     if _is_topic(texts):
         return STATUS_TOPIC
     if _is_rest(sample):
