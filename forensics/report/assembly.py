@@ -60,6 +60,7 @@ def assemble(manifest: Mapping[str, Any], rows: Mapping[str, list[Row]], filters
         case=_case(manifest, rows, time),
         coverage=sorted(coverage, key=lambda c: (c["process_id"] or "", c["from_ts"] or EARLIEST)),
         clocks=sorted(rows["clock_offset"], key=lambda c: (c["reference_process_id"] or "", c["process_id"] or "")),
+        skipped=kept("skip_ledger"),
         groups=_groups(generations, members, rows["member_generation"], {name: kept(name) for name in _PER_GROUP}),
         unowned=kept("unowned"),
         ownership=sorted(owned, key=lambda o: (o["resource"] or "", o["start_lo"] or EARLIEST)),

@@ -24,6 +24,7 @@ class Report:
         incident_gaps: times without an owner, or with two, that the incidents caused.
         groups: one entry per group with its `generations`, `members`, `member_generations`, `rebalance_blame`, `duplicate_ledger` and
             `open_rebalance`.
+        skipped: rows of `skip_ledger`; the JSON report does not have them.
         filters: the selection, as printed in the report.
         examined: the basis of the answer about split brain, from `examined.examine`.
         groups_named: groups that only single lines name, if the logs show no generation, member, ownership or finding of any group.
@@ -44,6 +45,7 @@ class Report:
     findings: list[Row]
     incidents: list[Row]
     incident_gaps: list[Row] = field(default_factory=list)
+    skipped: list[Row] = field(default_factory=list)
     filters: Row = field(default_factory=dict)
     examined: Row = field(default_factory=dict)
     groups_named: list[str] = field(default_factory=list)
@@ -73,6 +75,11 @@ class Report:
         for n, group in enumerate(self.groups):
             found.setdefault(group["group_id"], []).append(n)
         return found
+
+    @cached_property
+    def skipped_at(self) -> Mapping[tuple[str | None, str, str, str], Row]:
+        """Return the rows of `skip_ledger` by cluster, group, partition, and the line in which a consumer started to read."""
+        return {(s["kafka_cluster"], s["group_id"], s["resource"], s["event_id"]): s for s in self.skipped}
 
     @cached_property
     def reference(self) -> Reference:

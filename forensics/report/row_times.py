@@ -27,6 +27,7 @@ VIEWS: Mapping[str, RowTime] = {
     "member_generation": RowTime(),
     "rebalance_blame": RowTime(("from_ts", "to_ts"), ("to_ts",), own=("from_ts", "to_ts"), whose="coordinator"),
     "duplicate_ledger": RowTime(("restarted_lo",), ("restarted_hi",)),
+    "skip_ledger": RowTime(("started_lo",), ("started_hi",)),
     "open_rebalance": RowTime(("from_ts",), ("to_ts",)),
     "ownership": RowTime(("start_lo",), ("stop_hi",)),
     "unowned": RowTime(("from_lo",), ("to_hi",)),

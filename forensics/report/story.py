@@ -415,33 +415,52 @@ def _read_again(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
     ]  # fmt: skip
     if incident["subject"] in {p["process_id"] for p in report.case["processes"] if p["role"] != "broker"}:
         ledger = [d for d in ledger if d["old_process_id"] == incident["subject"]]
-    rows = sorted((d for d in ledger if d["records_lo"] and d["read_to"] is not None), key=lambda d: -d["records_lo"])
+    rows = sorted((d for d in ledger if d["records_lo"] and d["read_to"] is not None), key=lambda d: -_again(d))
     for d in rows[:_MAX_LEDGER]:
-        last = d["read_to"] - 1
+        last = max(d["read_to"], d["restarted_at"] + _again(d)) - 1
         offsets = f"offset {last}" if last == d["restarted_at"] else f"offsets {d['restarted_at']}-{last}"
-        yield Hit(f"{d['resource']} ({names.group(d['kafka_cluster'], d['group_id'])})", offsets, _records([d]), _TWICE, RECORDS)
+        yield Hit(
+            f"{d['resource']} ({names.group(d['kafka_cluster'], d['group_id'])})", offsets, _records([d]), _TWICE + _skipped(report, [d]), RECORDS
+        )
     if more := rows[_MAX_LEDGER:]:
-        yield Hit(count(len(more), "more partition"), "", _records(more), _TWICE, RECORDS)
+        yield Hit(count(len(more), "more partition"), "", _records(more), _TWICE + _skipped(report, more), RECORDS)
     shown = {(d["group_id"], d["resource"]) for d in rows}
-    others: dict[tuple[str, str | None, str], set[str]] = {}
+    others: dict[tuple[str, str, str | None, str], set[str]] = {}
     for d in ledger:
         if d["records_hi"] is None and (d["group_id"], d["resource"]) not in shown:
             # A dump shows what had been committed; a consumer may have processed more.
             again, known = d.get("committed_again_lo"), d.get("committed_again_lo") == d.get("committed_again_hi")
             number = "unknown" if again is None or not (again or known) else f"{'' if known else 'at least '}{count(again, 'record')}"
-            others.setdefault((number, d["kafka_cluster"], d["group_id"]), set()).add(d["resource"])
-    for (number, cluster, group), partitions in others.items():
+            others.setdefault((number, _skipped(report, [d]), d["kafka_cluster"], d["group_id"]), set()).add(d["resource"])
+    for (number, skipped, cluster, group), partitions in others.items():
         what = in_words(sorted(partitions), [{"resource": p, "resource_kind": "partition"} for p in partitions])
         is_known = number != "unknown"
         who, lasted = ("", number) if is_known else ("uncommitted records", "number unknown")
         lasted += " each" * (is_known and len(partitions) > 1 and number != "0 records")
-        yield Hit(f"{what} ({names.group(cluster, group)})", who, lasted, _COMMITTED_AGAIN if is_known else _TWICE, RECORDS)
+        yield Hit(f"{what} ({names.group(cluster, group)})", who, lasted, (_COMMITTED_AGAIN if is_known else _TWICE) + skipped, RECORDS)
+
+
+def _skipped(report: Report, rows: Sequence[Row]) -> str:
+    """Return how many records no member had committed before these starts, if a dump bounds their number."""
+    skips = [report.skipped_at.get((d["kafka_cluster"], d["group_id"], d["resource"], d.get("event_id"))) for d in rows]
+    most = [s["records_hi"] for s in skips if s is not None and s["records_hi"] is not None]
+    if len(most) < len(rows):
+        return ""
+    least = sum(s["records_lo"] or 0 for s in skips if s is not None)
+    if least == sum(most):
+        return f"; {count(least, 'record')} skipped"
+    return f"; {'at least ' + count(least, 'record') if least else 'up to ' + count(sum(most), 'record')} skipped"
+
+
+def _again(row: Row) -> int:
+    """Return the minimum number of records that were read twice, by the readers' lines or a dump."""
+    return max(row["records_lo"] or 0, row.get("committed_again_lo") or 0)
 
 
 def _records(rows: Sequence[Row]) -> str:
     """Return how many records may be processed twice; if the logs show only a part, `at least` this many."""
-    number = count(sum(d["records_lo"] for d in rows), "record")
-    return number if all(d["records_hi"] == d["records_lo"] for d in rows) else f"at least {number}"
+    number = count(sum(map(_again, rows)), "record")
+    return number if all(d["records_hi"] == _again(d) for d in rows) else f"at least {number}"
 
 
 def _is_witnessed(incident: Row) -> bool:

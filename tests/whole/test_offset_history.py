@@ -155,7 +155,12 @@ def test_what_moved_the_offsets_is_found(case, group, code, again, skipped, by):
     assert twice == ([(again, again)] if again else [])  # a consumer that continues further ahead reads nothing twice
     never = next(s for s in _of(case, "skip_ledger", group) if s["generation"] == 3)
     assert (never["records_lo"], never["records_hi"], never["certainty"], never["moved_by"]) == (skipped, skipped, "exact", by)
-    assert f"{again or skipped:,} records" in case.report(groups=[group]).text()
+    text = case.report(groups=[group]).text()
+    assert f"{again or skipped:,} records" in text
+    assert ("0 records skipped" in text) == bool(again)
+    ranges = [(r["what"], r["first_offset"], r["last_offset"], r["certainty"], r["why"]) for r in _of(case, "affected_range", group)]
+    expected = ("read_twice", 0, again - 1, "at_least", "committed") if again else ("skipped", 5500, 9709, "exact", "outside")
+    assert ranges == [expected]
 
 
 def test_a_dump_with_a_gap_gives_bounds(case):
