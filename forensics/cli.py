@@ -627,7 +627,7 @@ def timeline(
     text.render(drawn.compose(reported.model, screen.width(), resource or (), case_rows.of_causes(reported.case)), pager=not no_pager)
 
 
-@app.command(short_help="Export a case to Perfetto or Timesketch.")
+@app.command(short_help="Export a case to Perfetto, Timesketch or SQLite.")
 def export(
     to: Annotated[
         ExportFormat, typer.Option("--to", help="perfetto: a trace for ui.perfetto.dev; timesketch: JSON lines; sqlite: each view as a table.")
@@ -752,7 +752,7 @@ def sql(
 @app.command(short_help="Print the log lines behind an ID.")
 def show(
     wanted: Annotated[
-        str, typer.Argument(metavar="ID", autocompletion=_complete_id, help="ID of an event, finding or ownership, or its first characters.")
+        str, typer.Argument(metavar="ID", autocompletion=_complete_id, help="ID of an event, finding or period of ownership, or its first characters.")
     ],
     context: Annotated[
         int, typer.Option("--context", "-C", metavar="N", min=0, max=1000, help="Number of lines to print before and after each line.")
@@ -769,7 +769,7 @@ def show(
     no_pager: NoPagerOption = False,
     case: CaseOption = CASE,
 ) -> None:
-    """Print the log lines behind an event, a finding or an ownership, with context, as they are in the evidence.
+    """Print the log lines behind an event, a finding or a period of ownership, with context, as they are in the evidence.
 
     Example: forensics show 37d6f39c2571 --case my-case
 
@@ -815,8 +815,8 @@ def verify(
 ) -> None:
     """Check every file of a case, and its evidence if still available, against the recorded hashes and row counts.
 
-    Matching hashes exclude accidental damage, and changes by anyone who did not renew the hashes. Your seal, which the commands of this user give to the
-    cases that they create, also excludes changes by anyone without your key. Whether the creator of another case was honest is shown only by --derive.
+    Matching hashes rule out accidental damage, and changes by anyone who did not renew the hashes. Your seal, which the commands of this user give to the
+    cases that they create, also rules out changes by anyone without your key. Whether the creator of another case was honest is shown only by --derive.
 
     The exit code is 4 if the case is damaged, does not match your seal, or differs from what --derive gives, and 3 if evidence has changed or cannot be read. Missing
     evidence changes the exit code only with --derive. Evidence that you have not ingested yourself is read only below a folder given with --evidence.
@@ -1025,13 +1025,13 @@ def offsets_topic(
     text.render(question.compose(found, written=output is not None))
 
 
-@app.command(short_help="Print a script that collects logs and witnesses of a platform.")
+@app.command(short_help="Print a script that collects logs and other evidence on a platform.")
 def collect(
     platform: Annotated[Platform, typer.Option("--print", metavar="PLATFORM", help="bare, docker, kubernetes, strimzi, cfk or ecs.")],
 ) -> None:
     """Print a script that collects logs, and what the machine and the platform say about their processes, into one archive for `ingest`.
 
-    The script only reads; this command runs nothing. Read it before you run it where the logs are. Its archive has a manifest of what it asked for, got and was refused.
+    This command runs nothing, and the script changes nothing. Read it before you run it where the logs are. The manifest in its archive lists what it asked for, and what it got or was refused.
 
     Example: forensics collect --print kubernetes > collect.sh; NAMESPACE=kafka sh collect.sh
     """
@@ -1095,7 +1095,9 @@ def explain(
     parsers: ParsersOption = None,
     no_pager: NoPagerOption = False,
 ) -> None:
-    """Explain a log line: its event, the releases that log it, what it proves, what it does not prove, and what to do; or when a rule does not fire or can be wrong.
+    """Explain a log line: its event, the releases that log it, what it proves, what it does not prove, and what to do.
+
+    For a rule, print what it needs, when it does not fire, and when it can be wrong.
 
     The exit code is 1 if the line is unknown.
 
@@ -1264,7 +1266,8 @@ def _in_words(error: Exception) -> Exception:
         fix = "`forensics -h` lists the commands, and `forensics COMMAND -h` the options of one."
     else:
         fix = f"`{context.command_path} -h` lists the {'commands' if context.parent is None else 'options'}."
-    return UsageError(message(), fix=fix)
+    what = " ".join(message().replace("Value error, ", "").split())
+    return UsageError(what if what.endswith((".", "?")) else f"{what}.", fix=fix)
 
 
 def _is_of_spark(error: Exception) -> bool:

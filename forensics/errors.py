@@ -67,7 +67,7 @@ class ForensicsError(Exception):
         lines = [what]
         if why:
             lines.append(f"  reason: {why}")
-        if where:
+        if where and f"`{where}`" not in what:  # which may name the place already
             lines.append(f"  --> {where}")
         if fix:
             lines.append(f"  help: {fix}")

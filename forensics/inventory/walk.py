@@ -78,7 +78,7 @@ def walk(paths: Sequence[Location], exclude: Collection[Location]) -> Iterator[F
             yield from _objects(path, seen, [p for p in exclude if isinstance(p, S3Path)])
             continue
         if not path.exists():
-            raise UsageError(f"There is no file or folder {path}.", where=str(path))
+            raise UsageError(f"There is no file or folder `{path}`.", where=str(path))
         if path.is_dir():
             yield from _walk_folder(path.resolve(), "", seen, exclude, roots)
         else:

@@ -140,7 +140,7 @@ def _demand_some(source: Location, summary: Summary) -> None:
 
 def _check(source: Location, target: Path, mapping: Path | None) -> None:
     if isinstance(source, Path) and not source.exists():
-        raise UsageError(f"There is no file or folder {source}.", where=str(source))
+        raise UsageError(f"There is no file or folder `{source}`.", where=str(source))
     whole = target.resolve()
     if target.exists() and not target.is_dir():
         raise UsageError(f"{target} is a file.", why="the copy is a folder", where=str(target), fix="Name a folder that does not exist.")

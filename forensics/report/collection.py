@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _BEGIN = """\
 #!/bin/sh
 # Collects logs and what the machine and the platform say about {what} into one archive for `forensics ingest`.
-# It only reads. Set the variables below, or in the environment. The archive has the names and settings of your systems, also secrets in the
-# environment of containers: `forensics redact ARCHIVE OUT` writes a copy to share.
+# It changes nothing. Set the variables below, or in the environment. The archive contains names and settings of your systems, and may contain
+# secrets from the environment of containers. `forensics redact ARCHIVE OUT` writes a copy that is safe to share.
 set -u
 {variables}
 OUT=${{OUT:-kafka-evidence-$(date -u +%Y%m%dT%H%M%SZ)}}

@@ -55,15 +55,15 @@ def test_what_is_certain_and_what_is_possible_are_different_letters() -> None:
     [
         (
             {"certain_ms": 20_000, "possible_ms": 30_000, "there_certain_ms": 25_000},
-            "proved: both there for at least 25.0 s, both working for at least 20.0 s; possible: both working for up to 30.0 s",
+            "proved: two owners for at least 25.0 s, both working for at least 20.0 s; possible: both working for up to 30.0 s",
         ),
         # They may have worked one after the other: longer together than possibly working at the same time.
         (
             {"certain_ms": 0, "possible_ms": 4_511, "there_certain_ms": 15_660},
-            "proved: both there for at least 15.6 s, each worked meanwhile; possible: both working for up to 4.52 s",
+            "proved: two owners for at least 15.6 s, each of which did work in that time; possible: both working for up to 4.52 s",
         ),
-        ({"kind": "thread", "certain_ms": 5_000, "possible_ms": None}, "proved: both there for at least 5.00 s; possible: for an unknown time"),
-        ({"verdict": "undecided", "certain_ms": 0, "possible_ms": 4_000}, "nothing is proved; possible: two owners for up to 4.00 s"),
+        ({"kind": "thread", "certain_ms": 5_000, "possible_ms": None}, "proved: two owners for at least 5.00 s; possible: for an unknown time"),
+        ({"verdict": "undecided", "certain_ms": 0, "possible_ms": 4_000}, "not proved; possible: two owners for up to 4.00 s"),
     ],
 )
 def test_an_overlap_says_what_is_proved_and_what_is_possible(more: dict, said: str) -> None:

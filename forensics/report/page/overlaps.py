@@ -96,13 +96,13 @@ def _label(s: Row) -> str:
     """Return what is proved and what is possible in an overlap, in words."""
     limit = f"for up to {span(s['possible_ms'], up=True)}" if s["possible_ms"] is not None else "for an unknown time"
     if s["verdict"] != "proved":
-        return f"nothing is proved; possible: two owners {limit}"
+        return f"not proved; possible: two owners {limit}"
     if s["kind"] == "work":
-        there = f"both there for at least {span(s.get('there_certain_ms'), up=False)}"
+        there = f"two owners for at least {span(s.get('there_certain_ms'), up=False)}"
         # Both showed work while both existed, perhaps not at the same moment.
-        working = f"both working for at least {span(s['certain_ms'], up=False)}" if s["certain_ms"] else "each worked meanwhile"
+        working = f"both working for at least {span(s['certain_ms'], up=False)}" if s["certain_ms"] else "each of which did work in that time"
         return f"proved: {there}, {working}; possible: both working {limit}"
-    both = "both held it" if s["kind"] == "held" else "both there"
+    both = "both held it" if s["kind"] == "held" else "two owners"
     return f"proved: {both} for at least {span(s['certain_ms'], up=False)}; possible: {limit}"
 
 
