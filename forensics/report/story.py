@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,7 +13,7 @@ from forensics.report.resources import in_words
 from forensics.wording.formats import about, count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from forensics.report.model import Report, Row
     from forensics.report.names import Names
@@ -38,6 +39,8 @@ _PROOF = {
 _IDLE = {"partition": "not consumed", "group": "nothing consumed"}
 #: Times of several resources that differ by less than either are shown as one.
 _ALIKE_MS, _ALIKE = 1000, 0.1
+#: Separators of a kind and names in a list: `partitions a-0, a-1 and a-2`.
+_NAMES = re.compile(r"(?<=^partition) |(?<=^partitions) |, | and ")
 
 
 #: Roles of the lines that show when two owners began and ceased to have a resource, the best first.
@@ -262,12 +265,14 @@ def _damage(report: Report, incident: Row, tree: Sequence[Row], pairs: Sequence[
     """Return the damage of an incident, the worst first."""
     undecided = [s for s in pairs if s["verdict"] != "proved"]
     gaps = [g for g in report.gaps_by_incident.get(incident["incident_id"], ()) if g["double_work_ms"] is None]
+    ledger = _ledger(report, incident)
+    in_ledger = {d["resource"] for d in ledger if (d["records_lo"] and d["read_to"] is not None) or not d["records_hi"]}
     hits = [
         *_twice([s for s in pairs if s["verdict"] == "proved"], names),
         *_unowned([g for g in gaps if g["unowned_ms"]], names),
         *_perhaps(undecided, [g for g in gaps if not g["unowned_ms"] and g["unowned_hi_ms"]], names),
-        *_stated(incident, tree),
-        *_read_again(report, names, incident),
+        *(hit for hit in _stated(incident, tree) if not _is_covered(hit, in_ledger)),
+        *_read_again(report, ledger, names),
     ]
     return sorted(hits, key=lambda h: (h.certainty, -h.longest_ms))
 
@@ -402,10 +407,16 @@ def _stated(incident: Row, tree: Iterable[Row]) -> Iterator[Hit]:
             )
 
 
-def _read_again(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
-    """Yield offsets that may be processed twice, in partitions that the incident hit, while it lasted; last the partitions for which the logs do not show them."""
+def _is_covered(hit: Hit, in_ledger: Collection[str]) -> bool:
+    """Return True if the ledger says more about the partitions of a stated impact, which has no extent."""
+    partitions = _NAMES.split(hit.what)[1:]
+    return not hit.lasted and bool(partitions) and all(partition in in_ledger for partition in partitions)
+
+
+def _ledger(report: Report, incident: Row) -> list[Row]:
+    """Return the rows of `duplicate_ledger` of partitions that the incident hit, while it lasted."""
     if not incident["from_lo"]:
-        return
+        return []
     ledger = [
         d
         for n in sorted({n for group_id in incident["group_ids"] for n in report.group_numbers.get(group_id, ())})
@@ -415,6 +426,11 @@ def _read_again(report: Report, names: Names, incident: Row) -> Iterator[Hit]:
     ]  # fmt: skip
     if incident["subject"] in {p["process_id"] for p in report.case["processes"] if p["role"] != "broker"}:
         ledger = [d for d in ledger if d["old_process_id"] == incident["subject"]]
+    return ledger
+
+
+def _read_again(report: Report, ledger: Sequence[Row], names: Names) -> Iterator[Hit]:
+    """Yield offsets that may be processed twice; last the partitions for which the logs do not show them."""
     rows = sorted((d for d in ledger if d["records_lo"] and d["read_to"] is not None), key=lambda d: -_again(d))
     for d in rows[:_MAX_LEDGER]:
         last = max(d["read_to"], d["restarted_at"] + _again(d)) - 1
