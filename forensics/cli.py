@@ -752,7 +752,8 @@ def sql(
 @app.command(short_help="Print the log lines behind an ID.")
 def show(
     wanted: Annotated[
-        str, typer.Argument(metavar="ID", autocompletion=_complete_id, help="ID of an event, finding or period of ownership, or its first characters.")
+        str,
+        typer.Argument(metavar="ID", autocompletion=_complete_id, help="ID of an event, finding or period of ownership, or its first characters."),
     ],
     context: Annotated[
         int, typer.Option("--context", "-C", metavar="N", min=0, max=1000, help="Number of lines to print before and after each line.")

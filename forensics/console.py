@@ -255,7 +255,7 @@ def say_ingested(summary: Summary, case: Location, time_zones: Sequence[str] = (
     before = len(summary.files("read")) - len(summary.added)
     had = f", which had {before:,} already" * bool(summary.added and before)
     news = f"{count(len(summary.added), 'file')} read into {case}{had}" if summary.added or not summary.files("read") else f"no new logs for {case}"
-    say(f"{news}; the case has {', '.join(found)}; {_recognised(counts)}")
+    say(f"{news}. The case has {', '.join(found)}. {_recognised(counts)}" if counts.get("records") else f"{news}. The case contains no log records.")
     for was, now in summary.grown[:_SHOWN]:
         say(f"grown: {printable(was)}" + f", now {printable(now)}" * (was != now))
     if len(summary.grown) > _SHOWN:
@@ -318,11 +318,9 @@ def _recognised(counts: Mapping[str, int]) -> str:
     unknown = counts.get("unrecognised", 0)
     if unknown:
         return f"{count(unknown, 'record')} from relevant loggers {'was' if unknown == 1 else 'were'} not recognised."
-    if not counts.get("records"):
-        return "it contains no log records."
     if not counts.get("events") and not counts.get("counted"):
-        return "no record is from a logger that concerns Kafka groups."
-    return "every record from a relevant logger was recognised."
+        return "No record is from a logger that concerns Kafka groups."
+    return "Every record from a relevant logger was recognised."
 
 
 def say_redacted(summary: Redacted, target: Path, mapping: Path | None) -> None:

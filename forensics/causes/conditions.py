@@ -288,7 +288,7 @@ _PAIR = ["kafka_cluster", "group_id", "resource", "ownership_a", "ownership_b", 
 
 
 def _gaps(inputs: Inputs, doubt: Doubt) -> Found:
-    """Yield the times in which work had no owner, or a group no members."""
+    """Yield the periods in which work had no owner, or a group no members."""
     for gap in incident_gap(inputs):
         if gap["double_work_ms"] is not None:
             if gap["to_ts"] is not None:

@@ -1,4 +1,4 @@
-"""Compute the view `incident_gap`: the times in which a resource had no owner, or two that worked on it, because of an incident."""
+"""Compute the view `incident_gap`: the periods in which a resource had no owner, or two that worked on it, because of an incident."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ _LOST = ("scheduled_delay", "process_gone", "expired", "left_group")
 
 
 def _closed_gaps(inputs: Inputs) -> Iterator[_Gap]:
-    """Yield the times in which a resource had no owner, or perhaps none, because the logs do not show when its last owner ended.
+    """Yield the periods in which a resource had no owner, or perhaps none, because the logs do not show when its last owner ended.
 
     If a member of the group has no log, it may have been the owner.
     """
@@ -164,7 +164,7 @@ def _open_gaps(inputs: Inputs) -> Iterator[_Gap]:
 
 
 def _empty_groups(inputs: Inputs) -> Iterator[_Gap]:
-    """Yield the times in which a group had no members, by its coordinator's log: from "is now empty" to its next generation, if there is one.
+    """Yield the periods in which a group had no members, by its coordinator's log: from "is now empty" to its next generation, if there is one.
 
     Members may have joined a generation that the log of the coordinator lacks. The member that was removed last links it to its cause.
     """

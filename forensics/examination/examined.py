@@ -194,7 +194,7 @@ def _silences(coverage: Iterable[Row], selected: Selection, reference: Reference
 
 
 def _total(gaps: Iterable[tuple[datetime, datetime]]) -> timedelta:
-    """Return the time in which at least one log is silent."""
+    """Return the periods in which at least one log is silent."""
     silent, reached = timedelta(0), None
     for start, end in gaps:
         silent += max(end - max(start, reached or start), timedelta(0))

@@ -158,7 +158,7 @@ def _value(line: Row | None, name: str) -> Any:  # noqa: ANN401 (of the type of 
 
 
 def _delay(rebalance: Rebalance) -> Part:
-    """Return the time in which a Connect group held tasks for the missing worker's return."""
+    """Return the periods in which a Connect group held tasks for the missing worker's return."""
     row, then = rebalance.row, rebalance.undelayed
     is_comparable = then is not None and then.settled_by is not None and then.settled_by == rebalance.settled_by
     return Part(

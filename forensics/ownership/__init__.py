@@ -1,8 +1,8 @@
-"""Find the times without an owner, and the records that were read twice, in Python.
+"""Find the periods without an owner, and the records that were read twice, in Python.
 
 A module is named as the view that it computes, and works as those of `forensics.causes` do.
 
-    gaps              finds the times in which a resource had no known owner
+    gaps              finds the periods in which a resource had no known owner
     possible_owners   finds the gaps in which another member may have owned it
     delays            finds the scheduled rebalance delays of Connect groups
     unowned           the view `unowned`

@@ -1,4 +1,4 @@
-"""Find the times in which a resource that had had an owner had no known owner."""
+"""Find the periods in which a resource that had had an owner had no known owner."""
 
 from __future__ import annotations
 

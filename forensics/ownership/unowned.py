@@ -1,4 +1,4 @@
-"""Compute the view `unowned`: the times in which a task, connector or partition that had had an owner had none."""
+"""Compute the view `unowned`: the periods in which a task, connector or partition that had had an owner had none."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def overlap(row: Row) -> str:
 
 
 def absence(row: Row) -> str:
-    """Return the address of a time without an owner of `incident_gap`."""
+    """Return the address of a period without an owner of `incident_gap`."""
     return f"n-{quote(row['incident_id'], safe='')}-{quote(row.get('id') or row['resource'], safe='')}"
 
 

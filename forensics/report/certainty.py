@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 _CLOSE_MS = 1000
 #: Members without anything to work on for longer than this are reported if nothing was certainly unowned.
 _IDLE_MS = 10_000
-#: A time without an owner that is shorter than the first limit is a rebalance; longer than the second, the consumers were not running.
+#: A period without an owner that is shorter than the first limit is a rebalance; longer than the second, the consumers were not running.
 _LONG_MS, _NIGHT_MS = 10_000, 3_600_000
-#: Reasons for a time without an owner whose start is unknown: there may have been no owner until the next one started.
+#: Reasons for a period without an owner whose start is unknown: there may have been no owner until the next one started.
 _LOST = frozenset({"scheduled_delay", "process_gone", "expired"})
 
 
@@ -45,7 +45,7 @@ def how_sure(report: Report) -> str:
         proved = len(graver) - len(open_)
         which = f"{proved} of {len(graver)}" if open_ else "both" if proved == 2 else f"all {proved}"
         kinds = [severity for severity in SEVERITIES if severity in {f["severity"] for f in graver}]
-        what = "warnings" if kinds == ["warning"] else f"{' and '.join(kinds)} findings"
+        what = "warnings" if kinds == ["warning"] else f"findings ({' and '.join(kinds)})"
         parts.append(f"Log lines prove {which} {what}" if proved else f"No line proves the {what}")
     if parts and (pairs := sum(s["verdict"] == "undecided" for s in report.split_brain)):
         parts.append(f"{count(pairs, 'pair')} of owners {'is' if pairs == 1 else 'are'} undecided")

@@ -214,13 +214,13 @@ def _summary(group: Row, names: Names) -> str:
     )
     text = f"{count(len(generations), 'generation')}: {_triggers(generations)}. {spent}"
     if coordinators:
-        text += f"; {'coordinator' if len(coordinators) == 1 else 'coordinators'} {joined([names.process(c) for c in coordinators])}"
+        text += f". {'Coordinator' if len(coordinators) == 1 else 'Coordinators'}: {joined([names.process(c) for c in coordinators])}"
     leaders = Counter(names.member(g["leader_member_id"]) for g in generations if g["leader_member_id"])
     if leaders:
-        text += f"; led by {and_more([n for n, _ in leaders.most_common()], 4)}"
+        text += f". {'Leader' if len(leaders) == 1 else 'Leaders'}: {and_more([n for n, _ in leaders.most_common()], 4)}"
     if absent := _absent(generations):
         one = len(absent) == 1 and "-" not in absent[0]
-        text += f"; {'generation' if one else 'generations'} {and_more(absent, 6)} {'does' if one else 'do'} not appear in these logs"
+        text += f". {'Generation' if one else 'Generations'} {and_more(absent, 6)} {'does' if one else 'do'} not appear in these logs"
     return text + "."
 
 

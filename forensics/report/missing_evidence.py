@@ -38,7 +38,7 @@ _SKIPPED = {
 
 
 def episodes(report: Report, names: Names, clock: Clock) -> list[Block]:
-    """Return the times in which processes had no coordinator of a group, the longest first. Losses within seconds of each other are one row."""
+    """Return the periods in which processes had no coordinator of a group, the longest first. Losses within seconds of each other are one row."""
     rows = list(_outages(report.coordinator_episodes))
     if not rows:
         return []

@@ -21,7 +21,7 @@ class Report:
     Attributes:
         case: manifest facts, `processes` and `source_files`.
         incidents: root causes, the most severe first.
-        incident_gaps: times without an owner, or with two, that the incidents caused.
+        incident_gaps: periods without an owner, or with two, that the incidents caused.
         groups: one entry per group with its `generations`, `members`, `member_generations`, `rebalance_blame`, `duplicate_ledger` and
             `open_rebalance`.
         skipped: rows of `skip_ledger`; the JSON report does not have them.
@@ -60,7 +60,7 @@ class Report:
 
     @cached_property
     def gaps_by_incident(self) -> Mapping[str, Sequence[Row]]:
-        """Return the times without an owner, or with two, by the incident that caused them."""
+        """Return the periods without an owner, or with two, by the incident that caused them."""
         return by_incident(self.incident_gaps)
 
     @cached_property

@@ -79,7 +79,7 @@ def hit_in(incidents: list[Row], gaps: list[Row]) -> list[Row]:
 
     Args:
         incidents: incidents with their impact over the whole case.
-        gaps: times without an owner, or with two working owners, that overlap the window.
+        gaps: periods without an owner, or with two working owners, that overlap the window.
     """
     of = by_incident(gaps)
 

@@ -1,4 +1,4 @@
-"""Compute the view `process_pause`: the times in which a process certainly did not run, as its own log shows.
+"""Compute the view `process_pause`: the periods in which a process certainly did not run, as its own log shows.
 
 A paused process prints nothing, and when it continues, all of its threads find at the same moment that time has passed.
 """

@@ -1,4 +1,4 @@
--- One row for each time in which a process certainly did not run, as its own log shows: it was paused, or its host was.
+-- One row for each period in which a process certainly did not run, as its own log shows: it was paused, or its host was.
 -- Reads: setting, shared_log, event_row, filtered_log, lost_range, copied_log, damaged_line, process_start, counted_row
 -- Computed: forensics.runs.process_pause
 -- Grain: process_id, instance, after_id

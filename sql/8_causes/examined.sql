@@ -28,7 +28,7 @@ CREATE OR REPLACE TEMPORARY VIEW examined (
   from_ts             TIMESTAMP COMMENT 'First line of an owner''s log, on the reference clock',
   to_ts               TIMESTAMP COMMENT 'Last line of an owner''s log, on the reference clock',
   gaps                BIGINT COMMENT 'Number of silences in the owners'' logs',
-  gap_ms              BIGINT COMMENT 'Time in which at least one of these logs is silent, milliseconds',
+  gap_ms              BIGINT COMMENT 'Time during which at least one of these logs is silent, milliseconds',
   groups_not_counted  ARRAY<STRING> COMMENT 'Groups of which the logs do not show how many members they had',
   groups_not_examined ARRAY<STRING> COMMENT 'Groups that the logs name, without a known owner of anything',
   facts               STRUCT<read_paths: ARRAY<STRING>, file_notes: ARRAY<STRING>, is_forbidden: BOOLEAN, selected_groups: ARRAY<STRING>,

@@ -64,7 +64,7 @@ def find(report: Report, styles: ProcessStyles, bars: Mapping[str, Bar], place: 
 
 
 def without_owner(report: Report, bars: Mapping[str, Bar], place: Mapping[Key, tuple[int, int]], last: float) -> Iterator[Overlap]:
-    """Yield the times in which a resource had no owner, or perhaps none, because of an incident; arguments as for `find`."""
+    """Yield the periods in which a resource had no owner, or perhaps none, because of an incident; arguments as for `find`."""
     for gap in report.incident_gaps:
         begin, end = ms(gap["from_ts"]), ms(gap["to_ts"])
         if gap["double_work_ms"] is not None or begin is None or key_of(gap) not in place or not (gap["unowned_ms"] or gap["unowned_hi_ms"]):
