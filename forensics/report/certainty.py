@@ -55,7 +55,7 @@ def how_sure(report: Report) -> str:
     elif causes:
         known = len(causes) - unknown
         parts.append(
-            f"{known if known else 'None'} of {len(causes)} root causes found"
+            f"{known} of {len(causes)} root causes found"
             if known < len(causes)
             else f"{'Both' if known == 2 else f'All {known}'} root causes found"
         )

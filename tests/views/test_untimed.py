@@ -109,7 +109,7 @@ def test_times_of_day_get_the_date_of_the_file_and_the_layout_is_found(tmp_path:
         shown = CliRunner().invoke(app, ["ingest", str(tmp_path / name), "--case", str(case), "--no-views"])
         assert shown.exit_code == 0, shown.output
         said[name] = "have no year, or no date" in shown.stderr
-        read[name] = re.findall(r"the case has .*", shown.stderr)
+        read[name] = re.findall(r"The case has \d.*", shown.stderr)
     assert said == {"with": False, "without": True}
     assert read["with"] == read["without"]
 
