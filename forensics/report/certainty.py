@@ -55,9 +55,7 @@ def how_sure(report: Report) -> str:
     elif causes:
         known = len(causes) - unknown
         parts.append(
-            f"{known} of {len(causes)} root causes found"
-            if known < len(causes)
-            else f"{'Both' if known == 2 else f'All {known}'} root causes found"
+            f"{known} of {len(causes)} root causes found" if known < len(causes) else f"{'Both' if known == 2 else f'All {known}'} root causes found"
         )
     if margins := [s["margin_ms"] for s in report.split_brain if s["verdict"] == "proved" and s["kind"] == "work" and s["margin_ms"] is not None]:
         jumped = verdict.clock_jumped(report)
