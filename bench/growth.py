@@ -19,6 +19,7 @@ import random
 import shutil
 import sys
 import uuid
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -247,14 +248,22 @@ START = "a few lines"
 def write(folder: Path, lines: Iterator[Line]) -> int:
     """Write logs into a new folder; return their size in bytes."""
     shutil.rmtree(folder, ignore_errors=True)
-    of: dict[str, list[str]] = {}
-    for path, ms, logger, message in lines:
+    of: defaultdict[str, list[str]] = defaultdict(list)
+
+    def flush() -> None:
+        for path, texts in of.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            with (folder / path).open("a", encoding="utf-8") as file:
+                file.writelines(texts)
+        of.clear()
+
+    for number, (path, ms, logger, message) in enumerate(lines, 1):
         at = _START + timedelta(milliseconds=ms)
         # A line without a logger is one of a tool.
-        of.setdefault(path, []).append(f"[{at:%Y-%m-%d %H:%M:%S},{ms % 1000:03d}] INFO {message} ({logger})\n" if logger else f"{message}\n")
-    for path, texts in of.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text("".join(texts), encoding="utf-8")
+        of[path].append(f"[{at:%Y-%m-%d %H:%M:%S},{ms % 1000:03d}] INFO {message} ({logger})\n" if logger else f"{message}\n")
+        if number % 1_000_000 == 0:
+            flush()
+    flush()
     return sum(p.stat().st_size for p in folder.rglob("*") if p.is_file())
 
 

@@ -77,7 +77,7 @@ class Report:
         return found
 
     @cached_property
-    def skipped_at(self) -> Mapping[tuple[str | None, str, str, str], Row]:
+    def skipped_at(self) -> Mapping[tuple[Any, ...], Row]:
         """Return the rows of `skip_ledger` by cluster, group, partition, and the line in which a consumer started to read."""
         return {(s["kafka_cluster"], s["group_id"], s["resource"], s["event_id"]): s for s in self.skipped}
 

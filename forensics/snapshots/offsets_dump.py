@@ -47,7 +47,7 @@ _PRODUCER = re.compile(r"\bproducerId: (\d+) ")
 _MARKER = re.compile(r"\bendTxnMarker: (COMMIT|ABORT)\b")
 _OLD_METADATA = re.compile(r"(?P<type>[^:]*):(?P<protocol>[^{}]*?):(?P<generation>-?\d+):(?P<assignment>\{.*\})$", re.DOTALL)
 _MEMBER = re.compile(r"(?:^\{|,)(?P<member>[^=,{}]+)=(?P<assigned>\[[^\[\]]*\](?::[0-9A-F]*)?|[0-9A-F]*)(?=,|\}$)")
-_DELETED = {"<DELETE>", "null", None}
+_DELETED = {"<DELETE>", "null"}
 _LEADING_ZEROS = 7
 #: Kinds of records, by the type of their key.
 _TYPES = {0: "offset", 1: "offset", 2: "group", 3: "group", 6: "target_epoch", 5: "member", 7: "target", 8: "current"}
@@ -143,11 +143,13 @@ class OffsetsDump:
             yield item
 
     def _keyed(self, line: Line, text: str, name: str, payload: str | None) -> Iterator[Item]:
-        if commit := _COMMIT.match(name):
+        if payload is None:  # a removal has `<DELETE>` there, so the line was cut
+            yield Strange(line.number, text)
+        elif commit := _COMMIT.match(name):
             partition = commit["partition"] or f"{commit['topic']}-{commit['number']}"
-            value = _COMMITTED.match(payload or "")
+            value = _COMMITTED.match(payload)
             # A number at the end of a file may have lost digits.
-            if payload is None or payload not in _DELETED and (value is None or not line.raw.endswith(b"\n")):
+            if payload not in _DELETED and (value is None or not line.raw.endswith(b"\n")):
                 yield Strange(line.number, text)
                 return
             yield from self._commit(
@@ -177,9 +179,9 @@ class OffsetsDump:
         }  # fmt: skip
         yield from self._commit(line, group, f"{topic}-{number}", data)
 
-    def _json(self, line: Line, name: str, payload: str | None) -> Iterator[Item]:
+    def _json(self, line: Line, name: str, payload: str) -> Iterator[Item]:
         try:
-            key, value = json.loads(name), None if payload in _DELETED else json.loads(payload or "null")
+            key, value = json.loads(name), None if payload in _DELETED else json.loads(payload)
         except (ValueError, RecursionError):
             yield Strange(line.number, line.text)
             return
@@ -264,8 +266,8 @@ class OffsetsDump:
             else:
                 yield CommitEvent("offset_aborted", commit)
 
-    def _old_metadata(self, line: Line, group: str, payload: str | None) -> Iterator[Item]:
-        found = _OLD_METADATA.match(payload or "")
+    def _old_metadata(self, line: Line, group: str, payload: str) -> Iterator[Item]:
+        found = _OLD_METADATA.match(payload)
         if found is None and payload not in _DELETED:
             yield Strange(line.number, line.text)
             return
@@ -279,9 +281,9 @@ class OffsetsDump:
             }
         yield from self._metadata(line, group, value)
 
-    def _text_metadata(self, line: Line, group: str, payload: str | None) -> Iterator[Item]:
+    def _text_metadata(self, line: Line, group: str, payload: str) -> Iterator[Item]:
         try:
-            value = None if payload in _DELETED else json.loads(payload or "null")
+            value = None if payload in _DELETED else json.loads(payload)
         except (ValueError, RecursionError):
             yield Strange(line.number, line.text)
             return
