@@ -205,7 +205,7 @@ class Engine(ABC):
         with pq.ParquetWriter(path / "part-0.parquet", schema) as writer:
             for part in parts:
                 writer.write_table(part)
-        self.from_files(self.session.read.parquet(self.place(str(path)))).createOrReplaceTempView(name)
+        self.from_files(self._reader(schema).parquet(self.place(str(path)))).createOrReplaceTempView(name)
 
     @abstractmethod
     def know(self, name: str, table: pa.Table, path: Path, schema: StructType | None = None) -> None:

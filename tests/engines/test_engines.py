@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import made_case
+import offset_logs
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
@@ -192,10 +193,12 @@ def tables_of_built(case: Case, on: Engine, folder: Path, *, small: bool) -> dic
 @pytest.mark.whole
 @pytest.mark.spark
 def test_rows_of_small_inputs_are_the_same(engines, tmp_path: Path) -> None:
-    """All samples in one case, and the inputs of ownership: Spark plans each view once."""
+    """All samples in one case, and the inputs of ownership and of offsets: Spark plans each view once."""
     inputs = ("03-kip848-broker.log", "04-kip848-client-38.log", "05b-share-two", "15-kip848-goes-on.log")
-    case = ingest([FIELD / name for name in inputs], tmp_path / "case").case
-    with only_views(("ownership", "member_generation")):
+    offset_logs.write(tmp_path / "offsets")
+    case = ingest([*(FIELD / name for name in inputs), tmp_path / "offsets"], tmp_path / "case").case
+    of_offsets = ("affected_range", "produced_range", "rule_offset_reset", "rule_source_rewound", "rule_hanging_transaction", "rule_growing_lag")
+    with only_views(("ownership", "member_generation", *of_offsets)):
         assert differences(case, engines, tmp_path) == []
 
 
