@@ -120,14 +120,15 @@ class _Links:
             yield from (_Candidate(row["incident_id"], "member", 1, row["from_lo_ms"]) for row in self._causes.by_witness[cause, event_id])
         linked = {
             "member": self._of_member,
-            "process": self._of_process,
             "broker": self._of_broker,
             "generation": self._of_generation,
             "connector": self._of_connector,
             "group": self._of_group,
         }
         for key in its:
-            if key.kind in linked:
+            if key.kind == "process":
+                yield from self._of_process(key, is_noticed_later=it.row["code"] not in it.links.own_cause)
+            elif key.kind in linked:
                 yield from linked[key.kind](key)
 
     def _of_member(self, key: Key) -> Iterator[_Candidate]:
@@ -139,11 +140,11 @@ class _Links:
             if is_lost or row["to_ms"] is None or up_to(key.from_ms, row["to_ms"]):
                 yield _Candidate(row["incident_id"], "member", 1 if is_lost else 5, row["from_ms"], row["to_ms"], not is_lost)
 
-    def _of_process(self, key: Key) -> Iterator[_Candidate]:
+    def _of_process(self, key: Key, *, is_noticed_later: bool) -> Iterator[_Candidate]:
         if spans := self._lives.get((key.name,)):
             for part in spans.touching(minus(key.from_ms, self._knobs.outage_untroubled_ms), key.to_ms):
                 # Trouble at the end of a run is noticed in the next.
-                if None in (key.number, part["instance"]) or key.number in (part["instance"], part["instance"] + 1):
+                if None in (key.number, part["instance"]) or key.number - part["instance"] in (0, int(is_noticed_later)):
                     yield _Candidate(part["incident_id"], "process_life", 3, part["from_lo_ms"], part["to_hi_ms"])
 
     def _of_broker(self, key: Key) -> Iterator[_Candidate]:

@@ -108,6 +108,8 @@ class StreamLines:
     own_starts = _marked("event", _STARTS)
     #: Lines in which a broker prints its own ID.
     broker_names = _marked("event", {"broker_starting", "broker_started"})
+    #: Lines that a Connect worker logs when it has stopped.
+    stops = _marked("event", {"worker_stopped", "herder_stopped", "process_stopped"})
     #: Lines about work that a process does only after it has started.
     work = _marked("category", _WORK)
     #: Lines that a member logs when it has joined.

@@ -9,6 +9,7 @@ that was set back while the process continued is not corrected, because that is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -38,6 +39,8 @@ _MIN_CHANGE = 14 * 60 * SECOND
 _MAX_DIFFERENCE = 26 * HOUR
 #: More jumps than this that are not process starts mean lines out of order, not concatenated logs.
 _MAX_STRETCHES = 8
+#: A URL with an IPv4 address instead of a name.
+_ADDRESS = re.compile(r"https?://[0-9]+(?:\.[0-9]+){3}(?:[:/]|$)")
 
 
 class Segment(NamedTuple):
@@ -304,7 +307,7 @@ class _Zones:
             for i, value in self._lines.who[column].all():
                 if column == "broker_id" and not self._lines.broker_names[i]:
                     continue
-                if last >= 0 and value != known:
+                if last >= 0 and value != known and not self._has_new_address(column, last, i):
                     # Names that are printed during one start belong to one JVM.
                     between = np.flatnonzero(self._lines.work[last + 1 : i])
                     if len(between):
@@ -313,6 +316,12 @@ class _Zones:
                         found.add(behind + int(starts[0]) if len(starts) else i)
                 last, known = i, value
         return found
+
+    def _has_new_address(self, column: str, last: int, i: int) -> bool:
+        """Return True if a worker stopped before this line and started again with another address, as containers do; `last` is the line that named it before."""
+        if column != "worker_url" or not self._lines.stops[last:i].any() or self._lines.ts[i] < self._lines.ts[last]:
+            return False
+        return all(_ADDRESS.match(self._lines.column(column)[line].as_py()) for line in (last, i))
 
     def _follows(self, begin: int, i: int, end: int) -> bool:
         """Return True if one log ends and another begins at a change of name; False if two logs are merged line by line."""

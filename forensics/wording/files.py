@@ -74,6 +74,7 @@ class Links:
         unless: codes to which `outlasts` does not apply.
         effects: the rules whose occurrences may be its effects; None: all of a higher level.
         no_effects_of: root causes with which it has no effects.
+        own_cause: codes whose occurrences print their own cause: the end of an earlier run of the process is none.
         repeats: threshold: from this number of occurrences on they are one finding, whatever their subjects are.
         rest: if not empty, an occurrence is left out if lines of other rules' occurrences include all of its lines. The first screen lists the others
             though they are notes: `always`, or `alone`, if there is no graver incident.
@@ -90,6 +91,7 @@ class Links:
     unless: frozenset[str] = frozenset()
     effects: frozenset[str] | None = None
     no_effects_of: frozenset[str] = frozenset()
+    own_cause: frozenset[str] = frozenset()
     repeats: str = "repeat_times"
     alone_by: str = "finding"
     rest: str = ""

@@ -32,8 +32,10 @@ WITH clock_lead AS (
     bool_and(coalesce(ran_again = 'already_elsewhere', false)) AS is_elsewhere, max(idle_certain_ms) AS idle_ms,
     max(idle_possible_ms) AS idle_possible_ms, array_sort(collect_set(restart_how)) AS restart_how,
     array_sort(collect_set(restart_client)) AS restart_clients,
+    -- What is still to be repaired comes first.
     min_by(struct(coalesce(exception, message) AS said, exception, innermost AS error, before_said, before_ms),
-      struct(failed_ts IS NOT NULL, failed_ts, event_id)) AS first,
+      struct(is_over, failed_ts IS NOT NULL, failed_ts, event_id)) AS first,
+    CAST(min_by(instance, struct(failed_ts IS NOT NULL, failed_ts, event_id)) AS INT) AS instance,
     slice(array_sort(collect_set(innermost)), 1, 4) AS errors,
     slice(filter(flatten(transform(sort_array(collect_list(struct(coalesce(reference_ms, 0L) AS at_ms, event_id, before_id, next_start_id,
       deleted_id))),
@@ -60,7 +62,7 @@ WITH clock_lead AS (
 ), finding_row AS (
   SELECT CASE WHEN to_ms IS NULL THEN 'critical' ELSE 'warning' END AS severity, kafka_cluster, group_id, resources AS subjects, from_ms,
     to_ms, CASE WHEN to_ms IS NULL THEN 'failed' WHEN restarts = 0 AND deletions > 0 THEN 'failed_and_deleted' ELSE 'failed_and_restarted' END
-      AS code, process_id, CAST(NULL AS INT) AS instance,
+      AS code, process_id, instance,
     connector, tasks, first.said AS said, CAST(NULL AS BIGINT) AS waited_ms, proof
   FROM failed_resources
   UNION ALL

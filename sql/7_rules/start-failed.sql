@@ -2,17 +2,20 @@
 -- or an application of Spring Boot.
 -- Reads: fact_line, process_life, process_cluster, clock_offset
 WITH failure AS (
-  SELECT f.process_id, f.instance, f.event, min(f.at_ms) AS at_ms, min(f.stream_pos) AS stream_pos,
-    min_by(f.event_id, f.stream_pos) AS event_id, max_by(f.said, struct(f.said IS NOT NULL, -f.stream_pos)) AS said,
+  SELECT f.process_id, f.instance, CASE f.event WHEN 'log_dir_failed' THEN 'broker_failed' ELSE f.event END AS event,
+    min_by(struct(f.stream_pos, f.at_ms, f.event_id), struct(f.event = 'log_dir_failed', f.stream_pos)) AS line,
+    max_by(f.said, struct(f.said IS NOT NULL, -f.stream_pos)) AS said,
     max_by(f.root_error, struct(f.root_error IS NOT NULL, -f.stream_pos)) AS root_error
   FROM fact_line f
   -- A line of the same name reports a failure while it shuts down. A start that fails shuts down, too, before its last line.
   LEFT ANTI JOIN fact_line s ON s.process_id = f.process_id AND s.instance = f.instance AND f.event = 'broker_failed'
     AND (s.event = 'broker_started' OR s.event = 'process_stopping' AND NOT f.message LIKE '%startup%'
       AND NOT f.message LIKE 'Exiting Kafka.%') AND s.stream_pos < f.stream_pos
-  WHERE f.event IN ('connect_start_failed', 'application_failed') OR f.event = 'broker_failed' AND NOT f.message RLIKE 'during \\w* ?shutdown'
-    AND NOT f.message LIKE 'Halting%'
-  GROUP BY f.process_id, f.instance, f.event
+  -- A broker that can use none of its directories says why only for each directory.
+  WHERE f.event IN ('connect_start_failed', 'application_failed', 'log_dir_failed')
+    OR f.event = 'broker_failed' AND NOT f.message RLIKE 'during \\w* ?shutdown' AND NOT f.message LIKE 'Halting%'
+  GROUP BY f.process_id, f.instance, CASE f.event WHEN 'log_dir_failed' THEN 'broker_failed' ELSE f.event END
+  HAVING bool_or(f.event <> 'log_dir_failed')
 ), without_broker AS (
   -- A worker that no broker answered: see coordinator-unavailable.
   SELECT process_id, instance FROM fact_line
@@ -23,16 +26,17 @@ WITH failure AS (
 ), next_start AS (
   SELECT f.process_id, f.instance, f.event, min(s.at_ms) AS started_ms, min_by(s.event_id, s.stream_pos) AS started_id
   FROM failure f
-  JOIN fact_line s ON s.process_id = f.process_id AND s.stream_pos > f.stream_pos
-    AND s.event = CASE f.event WHEN 'broker_failed' THEN 'broker_started' WHEN 'application_failed' THEN 'position_set' ELSE 'herder_started' END
+  JOIN fact_line s ON s.process_id = f.process_id AND s.stream_pos > f.line.stream_pos
+    AND (f.event = 'application_failed' AND s.event IN ('application_started', 'position_set')
+      OR s.event = CASE f.event WHEN 'broker_failed' THEN 'broker_started' WHEN 'connect_start_failed' THEN 'herder_started' END)
   GROUP BY f.process_id, f.instance, f.event
 ), last_run AS (
   SELECT process_id, max(instance) AS instance FROM process_life GROUP BY process_id
 ), series AS (
-  SELECT f.process_id, f.event, n.started_ms, min(n.started_id) AS started_id, count(*) AS starts, min(f.at_ms) AS first_ms, max(f.at_ms) AS last_ms,
-    max(f.instance) AS instance, max_by(f.said, f.instance) AS said, max_by(f.root_error, f.instance) AS root_error,
+  SELECT f.process_id, f.event, n.started_ms, min(n.started_id) AS started_id, count(*) AS starts, min(f.line.at_ms) AS first_ms,
+    max(f.line.at_ms) AS last_ms, max(f.instance) AS instance, max_by(f.said, f.instance) AS said, max_by(f.root_error, f.instance) AS root_error,
     count(DISTINCT coalesce(f.root_error, f.said)) AS reasons,
-    transform(sort_array(collect_list(struct(f.stream_pos, f.event_id))), x -> x.event_id) AS event_ids
+    transform(sort_array(collect_list(f.line)), x -> x.event_id) AS event_ids
   FROM failure f LEFT JOIN next_start n ON n.process_id = f.process_id AND n.instance = f.instance AND n.event = f.event
   LEFT ANTI JOIN without_broker w ON f.event = 'connect_start_failed' AND w.process_id = f.process_id AND w.instance = f.instance
   GROUP BY f.process_id, f.event, n.started_ms
