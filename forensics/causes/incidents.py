@@ -45,6 +45,7 @@ class _Effects:
         served_ms: a broker served its clients again at this time.
         is_stopped: True if the broker was shut down cleanly.
         is_worker: True if a worker, and no consumer, left at its poll timeout.
+        is_librdkafka: True if clients of librdkafka left at it, which have no `max.poll.records`.
         limit_ms: the poll timeout that was exceeded, if all that exceeded theirs had the same.
         is_unanswered: True if it is a worker that could not start because no broker answered.
     """
@@ -61,6 +62,7 @@ class _Effects:
     served_ms: int | None = None
     is_stopped: bool = False
     is_worker: bool = False
+    is_librdkafka: bool = False
     limit_ms: int | None = None
     is_unanswered: bool = False
     witness: list[str] = field(default_factory=list)
@@ -119,8 +121,8 @@ def _effects(inputs: Inputs) -> dict[str, _Effects]:
 
 
 def _effect(alike: Sequence[Row]) -> _Effects:
-    polls = [(it["code"], json.loads(it["facts"] or "{}").get("limit_ms")) for it in alike if it["rule"] == "poll-timeout"]
-    limits = {limit for _, limit in polls}
+    polls = [(it["code"], json.loads(it["facts"] or "{}")) for it in alike if it["rule"] == "poll-timeout"]
+    limits = {facts.get("limit_ms") for _, facts in polls}
     outages = [(it, json.loads(it["facts"] or "{}")) for it in alike if it["rule"] == "coordinator-unavailable"]
     roots = [it for it in alike if it["caused_by"] is None]
     down = there(facts.get("down_how") for _, facts in outages)
@@ -136,6 +138,7 @@ def _effect(alike: Sequence[Row]) -> _Effects:
         is_taken_over=any(facts.get("new_broker_id") is not None and it["code"] in ("broker_down", "moved") for it, facts in outages),
         served_ms=greatest(*(facts.get("served_at_ms") for _, facts in outages)),
         is_worker={code for code, _ in polls} == {"worker"},
+        is_librdkafka=bool(polls) and all(facts.get("is_librdkafka") for _, facts in polls),
         limit_ms=limits.pop() if len(limits) == 1 else None,
         is_unanswered={it["code"] for it, _ in outages} == {"worker_without_broker"},
         is_stopped=bool(down) and all(how == "stopped" for how in down),
@@ -348,6 +351,7 @@ def _facts(it: _Incident, state: IncidentState | None) -> dict[str, Any]:
         "is_taken_over": it.effects.is_taken_over if it.rule is None else False,
         "is_stopped": it.effects.is_stopped if it.rule is None else False,
         "is_worker": it.effects.is_worker,
+        "is_librdkafka": it.effects.is_librdkafka,
         "limit_ms": it.effects.limit_ms,
         "is_unanswered": it.effects.is_unanswered,
         "is_broker": _BROKER.fullmatch(it.subject or "") is not None,

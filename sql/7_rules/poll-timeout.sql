@@ -11,8 +11,8 @@ WITH member_line AS (
   FROM placed_event e LEFT ANTI JOIN client_event g ON g.event_id = e.event_id
   WHERE e.group_id IS NULL AND e.event IN ('poll_timeout', 'leaving')
 ), poll_timeout_leave AS (
-  -- From 3.0 on a client prints a warning and the leave; both are one case. librdkafka's warning comes first, and its application prints the
-  -- error that the next poll() returned, without a group and by its own logger: that can be long after.
+  -- From 3.0 on a client prints a warning and the leave; both are one case, even if the host stalls in between. librdkafka's warning comes first,
+  -- and its application prints the error that the next poll() returned, without a group and by its own logger: that can be long after.
   SELECT *
   FROM (
     SELECT *, coalesce(member_id, lag(member_id) IGNORE NULLS OVER w) AS who,
@@ -22,7 +22,7 @@ WITH member_line AS (
   )
   WHERE event = 'poll_timeout'
     OR event = 'leaving' AND (reason LIKE '%poll timeout%' OR reason LIKE '%poll interval%')
-      AND (last_such IS NULL OR at_ms - last_such.at_ms > poll_repeats_ms AND (reason LIKE '%poll timeout%' OR last_such.event = 'leaving'))
+      AND (last_such IS NULL OR last_such.event = 'leaving' AND at_ms - last_such.at_ms > poll_repeats_ms)
 ), poll_limit AS (
   SELECT process_id, client_id, max(try_cast(value AS BIGINT)) AS limit_ms FROM config_value
   WHERE key = 'max.poll.interval.ms' GROUP BY process_id, client_id
@@ -61,6 +61,8 @@ SELECT 'warning' AS severity, 'proved' AS verdict, p.kafka_cluster, p.group_id, 
     ELSE 'consumer' END AS code,
   struct(coalesce(p.task, p.client) AS name, p.process_id, p.instance, p.who AS member_id, p.task, p.at_ms AS left_at_ms,
     coalesce(p.timeout_ms, l.limit_ms) AS limit_ms, p.is_worker,
+    -- Only librdkafka prints the limit.
+    p.timeout_ms IS NOT NULL AS is_librdkafka,
     w.lost_ms AS lost_at_ms, z.paused_ms, CASE WHEN t.event_id IS NULL THEN b.lost END AS lost,
     CASE WHEN t.event_id IS NULL THEN b.back.at_ms - p.at_ms END AS away_ms) AS facts,
   array(named_struct('role', 'leaves', 'event_id', p.event_id), named_struct('role', 'loses its coordinator', 'event_id', w.lost_id),
