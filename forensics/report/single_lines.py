@@ -93,7 +93,7 @@ def _advised(case: CaseLike) -> list[Row]:
             times[row["event_id_first"]] += row["event_id_count"]
             first[row["event_id_first"]] = row
     lines = witnesses(case, times)
-    advised = []
+    advised: dict[int, Row] = {}
     for event_id, n in times.most_common():
         row, line = first[event_id], lines[event_id]
         found = recogniser.recognise(row["logger"], line["text"])
@@ -102,8 +102,8 @@ def _advised(case: CaseLike) -> list[Row]:
         whole = [found.pattern] if found else [e for e in begun if is_begun(e, line["text"], recogniser)]
         if len(whole) == 1 and _is_quoted(whole[0]):
             said = row["error_first"] or row["reason_first"] or ""
-            advised.append(line | {"known": whole[0], "said": said, "times": n})
-    return sorted(advised, key=lambda r: not r["known"].advice) or _quoted(case, recogniser)
+            advised.setdefault(id(whole[0]), line | {"known": whole[0], "said": said, "times": 0})["times"] += n
+    return sorted(advised.values(), key=lambda r: not r["known"].advice) or _quoted(case, recogniser)
 
 
 def _is_quoted(event: EventPattern) -> bool:

@@ -1,12 +1,17 @@
 -- One row per client of a process without a group (a producer or an admin client) and broker that it could not connect to.
 -- Reads: fact_line, clock_offset
-WITH failure AS (
+WITH attempt AS (
+  -- librdkafka logs one failure twice.
+  SELECT *, coalesce(at_ms - lag(at_ms) OVER (PARTITION BY process_id, coalesce(client_id, thread, '-'), node_id, text ORDER BY stream_pos)
+    > clock_jitter_ms, true) AS is_other
+  FROM fact_line WHERE event = 'connection_failed' AND group_id IS NULL
+), failure AS (
   -- A client reaches a coordinator by a connection of its own, whose number is counted down from the largest.
   SELECT process_id, coalesce(client_id, thread, '-') AS client, CASE WHEN node_id > 2000000000 THEN 2147483647 - node_id ELSE node_id END AS broker,
     min(kafka_cluster) AS kafka_cluster, min(client_id) AS client_id, max(text) AS address, min(at_ms) AS first_ms,
-    max(at_ms) AS last_ms, count(*) AS times,
+    max(at_ms) AS last_ms, count_if(is_other) AS times,
     slice(transform(sort_array(collect_list(struct(stream_pos, event_id))), x -> x.event_id), 1, 8) AS event_ids
-  FROM fact_line WHERE event = 'connection_failed' AND group_id IS NULL
+  FROM attempt
   GROUP BY process_id, client, broker
 )
 SELECT 'note' AS severity, 'proved' AS verdict, f.kafka_cluster, CAST(NULL AS STRING) AS group_id, f.process_id AS subject,

@@ -5,7 +5,9 @@ WITH error_line AS (
     regexp_extract(e.logger, '[^.]+$', 0) AS logger, regexp_extract(e.message, '^[^\\n]*', 0) AS said,
     regexp_replace(coalesce(e.root_error, e.error), '^([a-z0-9_]+[.])+', '') AS cause
   FROM placed_event e
+  -- Refused connections are counted by other rules.
   WHERE upper(e.level) IN ('ERROR', 'FATAL', 'SEVERE', 'CRITICAL', 'ERR', 'CRIT', 'ALERT', 'EMERG', '0', '1', '2', '3')
+    AND e.event <> 'connection_failed'
     -- The controller logs at INFO that records may be lost.
     OR e.event = 'unclean_election'
 ), kind_of_error AS (

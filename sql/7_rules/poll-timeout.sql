@@ -13,12 +13,15 @@ WITH member_line AS (
 ), poll_timeout_leave AS (
   -- From 3.0 on a client prints a warning and the leave; both are one case, even if the host stalls in between. librdkafka's warning comes first,
   -- and its application prints the error that the next poll() returned, without a group and by its own logger: that can be long after.
-  SELECT *
+  SELECT *, CASE WHEN event = 'poll_timeout' AND next_such.event = 'leaving' AND next_such.reason LIKE '%poll timeout%' THEN next_such.at_ms
+    ELSE at_ms END AS left_ms
   FROM (
-    SELECT *, coalesce(member_id, lag(member_id) IGNORE NULLS OVER w) AS who,
-      lag(struct(at_ms, event)) OVER (PARTITION BY process_id, group_id, CASE WHEN group_id IS NOT NULL THEN client END,
-        event IN ('poll_timeout', 'leaving') ORDER BY stream_pos) AS last_such
-    FROM member_line WINDOW w AS (PARTITION BY process_id, group_id, client ORDER BY stream_pos)
+    SELECT *, coalesce(member_id, lag(member_id) IGNORE NULLS OVER w) AS who, lag(struct(at_ms, event)) OVER such AS last_such,
+      lead(struct(at_ms, event, reason)) OVER such AS next_such
+    FROM member_line
+    WINDOW w AS (PARTITION BY process_id, group_id, client ORDER BY stream_pos),
+      such AS (PARTITION BY process_id, group_id, CASE WHEN group_id IS NOT NULL THEN client END, event IN ('poll_timeout', 'leaving')
+        ORDER BY stream_pos)
   )
   WHERE event = 'poll_timeout'
     OR event = 'leaving' AND (reason LIKE '%poll timeout%' OR reason LIKE '%poll interval%')
@@ -56,15 +59,15 @@ WITH member_line AS (
   GROUP BY p.event_id
 )
 SELECT 'warning' AS severity, 'proved' AS verdict, p.kafka_cluster, p.group_id, coalesce(p.who, p.client) AS subject, p.at_ms - o.hi_ms AS from_ms,
-  p.at_ms - o.lo_ms AS to_ms,
+  p.left_ms - o.lo_ms AS to_ms,
   CASE WHEN z.event_id IS NOT NULL THEN 'paused' WHEN w.event_id IS NOT NULL THEN 'without_coordinator' WHEN p.is_worker THEN 'worker'
     ELSE 'consumer' END AS code,
-  struct(coalesce(p.task, p.client) AS name, p.process_id, p.instance, p.who AS member_id, p.task, p.at_ms AS left_at_ms,
+  struct(coalesce(p.task, p.client) AS name, p.process_id, p.instance, p.who AS member_id, p.task, p.left_ms AS left_at_ms,
     coalesce(p.timeout_ms, l.limit_ms) AS limit_ms, p.is_worker,
     -- Only librdkafka prints the limit.
     p.timeout_ms IS NOT NULL AS is_librdkafka,
     w.lost_ms AS lost_at_ms, z.paused_ms, CASE WHEN t.event_id IS NULL THEN b.lost END AS lost,
-    CASE WHEN t.event_id IS NULL THEN b.back.at_ms - p.at_ms END AS away_ms) AS facts,
+    CASE WHEN t.event_id IS NULL THEN b.back.at_ms - p.left_ms END AS away_ms) AS facts,
   array(named_struct('role', 'leaves', 'event_id', p.event_id), named_struct('role', 'loses its coordinator', 'event_id', w.lost_id),
     named_struct('role', 'shows the pause', 'event_id', z.after_id), named_struct('role', 'has partitions again', 'event_id',
     b.back.event_id)) AS proof
