@@ -129,11 +129,19 @@ class _Causes:
 
     def _completed_ms(self, row: Row) -> int | None:
         """Return when the groups that removed members of unknown processes had completed a generation without them; None: not all had, or the logs do not show it."""
-        removed_ms = greatest(*(part["from_hi_ms"] for part in row["parts"] or ()))
-        if removed_ms is None:
+        last_ms = greatest(*(part["from_hi_ms"] for part in row["parts"] or ()))
+        if last_ms is None:
             return None
-        completed = [self._generations.first_from((row["kafka_cluster"], group_id), removed_ms) for group_id in row["group_ids"] or ()]
+        lost: defaultdict[str | None, list[int | None]] = defaultdict(list)
+        for loss in (loss for part in row["parts"] for member_id in part["member_ids"] or () for loss in self._losses_of[member_id]):
+            lost[loss["group_id"]].append(loss["removed_hi_ms"])
+        removed = {group_id: first(greatest(*lost[group_id]), last_ms) for group_id in row["group_ids"] or ()}
+        completed = [self._generations.first_from((row["kafka_cluster"], group_id), at_ms) for group_id, at_ms in removed.items()]
         return greatest(*(it["completed_ms"] for it in completed if it is not None)) if None not in completed else None
+
+    @cached_property
+    def _losses_of(self) -> ByKey:
+        return ByKey(self._inputs.rows("lost_membership", columns=["group_id", "member_id", "removed_hi_ms"]), "member_id")
 
     @cached_property
     def _generations(self) -> InTime:

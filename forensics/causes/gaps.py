@@ -193,8 +193,10 @@ def _empty_groups(inputs: Inputs) -> Iterator[_Gap]:
             empty_ms = minus(until_ms, row["at_ms"])
             if following is None and from_hi_ms is not None and (following := joined.first_from(group, from_hi_ms)) is not None:
                 empty_ms = minus(following["first_joined_ts"], from_hi_ms)
-            if empty_ms is None or empty_ms < inputs.knobs.resource_hit_ms:
+            if empty_ms is None or following is not None and empty_ms < inputs.knobs.resource_hit_ms:
                 continue
+            if empty_ms < inputs.knobs.resource_hit_ms:
+                empty_ms = 0  # the log ends with it
             removed = losses.last_until(group, from_hi_ms) or {}
             # Members that leave in order may have finished their work.
             if following is None and not up_to(minus(from_ms, inputs.knobs.heartbeat_late_ms), removed.get("removed_hi_ms")):

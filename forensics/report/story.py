@@ -269,7 +269,7 @@ def _damage(report: Report, incident: Row, tree: Sequence[Row], pairs: Sequence[
     in_ledger = {d["resource"] for d in ledger if (d["records_lo"] and d["read_to"] is not None) or not d["records_hi"]}
     hits = [
         *_twice([s for s in pairs if s["verdict"] == "proved"], names),
-        *_unowned([g for g in gaps if g["unowned_ms"]], names),
+        *_unowned([g for g in gaps if g["unowned_ms"] or g["resource_kind"] == "group" and g["to_ts"] is None], names),
         *_perhaps(undecided, [g for g in gaps if not g["unowned_ms"] and g["unowned_hi_ms"]], names),
         *(hit for hit in _stated(incident, tree) if not _is_covered(hit, in_ledger)),
         *_read_again(report, ledger, names),
@@ -330,7 +330,8 @@ def _unowned(gaps: Iterable[Row], names: Names) -> Iterator[Hit]:
     for (cluster, group, kind), times in of.items():
         what = in_words(sorted(times), rows) + f" ({names.group(cluster, group)})" * (kind == "partition")
         what, who = (f"group {names.group(cluster, group)}", "no members") if kind == "group" else (what, "no owner")
-        yield Hit(what, who, _at_least(times), _IDLE.get(kind, "not running"), _CERTAIN, max(times.values()))
+        lasted = _at_least(times) if any(times.values()) else "when the logs end"
+        yield Hit(what, who, lasted, _IDLE.get(kind, "not running"), _CERTAIN, max(times.values()))
 
 
 @dataclass
