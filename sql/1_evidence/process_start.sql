@@ -38,10 +38,29 @@ WITH start_or_work_line AS (
 ), numbered_start AS (
   SELECT *, count_if(event = 'process_started') OVER (PARTITION BY process_id, run ORDER BY stream_pos ROWS UNBOUNDED PRECEDING) AS nth_start
   FROM start_line
-), process_start_line AS (
+), any_start_line AS (
   -- A process that fails while starting, and restarts repeatedly, does no work in between.
   SELECT process_id, at.stream_pos, at.at_ms, at.event_id, event, group_id FROM numbered_start
   WHERE coalesce(last_kind, 'work') = 'work' OR event = 'process_started' AND nth_start > 1
+), progress AS (
+  -- What the next lines say of a start, and what the lines before it say of the run before.
+  SELECT *, first_value(what) IGNORE NULLS OVER (PARTITION BY process_id ORDER BY stream_pos ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)
+      AS next_what,
+    last_value(CASE WHEN what <> 'in use' THEN what END) IGNORE NULLS OVER (PARTITION BY process_id ORDER BY stream_pos
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS last_what
+  FROM (
+    SELECT process_id, stream_pos, CAST(NULL AS STRING) AS what FROM any_start_line
+    UNION ALL
+    SELECT process_id, stream_pos, CASE event WHEN 'herder_started' THEN 'runs' WHEN 'connect_start_failed' THEN 'in use' ELSE 'stops' END
+    FROM event_row
+    WHERE event IN ('herder_started', 'process_stopping', 'herder_stopping')
+      OR event = 'connect_start_failed' AND root_error LIKE '%BindException%'
+  )
+), process_start_line AS (
+  -- A worker that finds its address in use was started beside the run before it, which goes on in the same log.
+  SELECT a.* FROM any_start_line a
+  LEFT ANTI JOIN progress p ON p.process_id = a.process_id AND p.stream_pos = a.stream_pos AND p.what IS NULL AND p.next_what = 'in use'
+    AND p.last_what = 'runs'
 ), herder_start AS (
   -- MirrorMaker 2 starts several herders in one JVM, one for each group.
   SELECT process_id, stream_pos, at_ms, event_id, event, life,

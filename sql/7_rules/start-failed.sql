@@ -11,6 +11,9 @@ WITH failure AS (
   LEFT ANTI JOIN fact_line s ON s.process_id = f.process_id AND s.instance = f.instance AND f.event = 'broker_failed'
     AND (s.event = 'broker_started' OR s.event = 'process_stopping' AND NOT f.message LIKE '%startup%'
       AND NOT f.message LIKE 'Exiting Kafka.%') AND s.stream_pos < f.stream_pos
+  -- A second start of a worker that runs finds its address in use.
+  LEFT ANTI JOIN fact_line h ON h.process_id = f.process_id AND h.instance = f.instance AND h.event = 'herder_started'
+    AND h.stream_pos < f.stream_pos AND f.event = 'connect_start_failed' AND f.root_error LIKE '%BindException%'
   -- A broker that can use none of its directories says why only for each directory.
   WHERE f.event IN ('connect_start_failed', 'application_failed', 'log_dir_failed')
     OR f.event = 'broker_failed' AND NOT f.message RLIKE 'during \\w* ?shutdown' AND NOT f.message LIKE 'Halting%'
