@@ -271,7 +271,9 @@ class _Candidates:
         yield from self._of_member(gap)
         yield from self._of_process(gap)
         for reach in self._rebalanced[gap.kafka_cluster, gap.group_id, first(gap.generation, self._generation_at(gap))]:
-            yield _Candidate(reach["incident_id"], 3, reach["from_ms"])
+            # The generation that ends the time without members is no effect of what emptied the group.
+            if gap.resource_kind != "group" or None in (reach["from_ms"], gap.from_hi_ms) or up_to(reach["from_ms"], gap.from_hi_ms):
+                yield _Candidate(reach["incident_id"], 3, reach["from_ms"])
         yield from self._of_awaited_process(gap)
         yield from self._of_broker(gap)
 
