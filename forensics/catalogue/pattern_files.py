@@ -25,7 +25,7 @@ KEYS = {
 #: The end of the pattern of a message with an exception: the exception, and the last cause that is printed below it. An ExecutionException only wraps another. What ends with
 #: a colon is continued in the next line.
 _EXCEPTION = r"""
-    \ * (?: \n \*{0,2} (?:java\.util\.concurrent\.ExecutionException:\ )? (?P<error>[^\n]+(?:(?<=:)\n(?!\s|Caused\ by)[^\n]+)?) (?: [\s\S]* \n (?: Caused\ by:\ (?:java\.util\.concurrent\.ExecutionException:\ )? (?P<root_error>[^\n]+(?:(?<=:)\n(?!\s|Caused\ by)[^\n]+)?) | (?P<root_error>(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error):\ [^\n]+) ) )? [\s\S]* )?
+    \ * (?: \n \*{0,2} (?:java\.util\.concurrent\.ExecutionException:\ )? (?P<error>[^\n]*:\n(?:[^\sC]|C[^a\n]|Ca[^u\n])[^\n]*|[^\n]+) (?: [\s\S]* \n (?: Caused\ by:\ (?:java\.util\.concurrent\.ExecutionException:\ )? (?P<root_error>[^\n]*:\n(?:[^\sC]|C[^a\n]|Ca[^u\n])[^\n]*|[^\n]+) | (?P<root_error>(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error):\ [^\n]+) ) )? [\s\S]* )?
 """
 
 _NAME = regex.compile(r"[a-z][a-z0-9_]*")

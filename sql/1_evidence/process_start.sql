@@ -44,10 +44,8 @@ WITH start_or_work_line AS (
   WHERE coalesce(last_kind, 'work') = 'work' OR event = 'process_started' AND nth_start > 1
 ), progress AS (
   -- What the next lines say of a start, and what the lines before it say of the run before.
-  SELECT *, first_value(what) IGNORE NULLS OVER (PARTITION BY process_id ORDER BY stream_pos ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)
-      AS next_what,
-    last_value(CASE WHEN what <> 'in use' THEN what END) IGNORE NULLS OVER (PARTITION BY process_id ORDER BY stream_pos
-      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS last_what
+  SELECT *, lag(what) IGNORE NULLS OVER (PARTITION BY process_id ORDER BY -stream_pos) AS next_what,
+    lag(CASE WHEN what <> 'in use' THEN what END) IGNORE NULLS OVER (PARTITION BY process_id ORDER BY stream_pos) AS last_what
   FROM (
     SELECT process_id, stream_pos, CAST(NULL AS STRING) AS what FROM any_start_line
     UNION ALL
