@@ -42,6 +42,12 @@ _HERDER = "org.apache.kafka.connect.runtime.distributed.DistributedHerder:2024"
 #: Path of a log, time in milliseconds since the start, logger, message.
 Line = tuple[str, int, str, str]
 
+_READ = """
+import sys
+from pathlib import Path
+from forensics.case.ingestion import ingest
+ingest([Path(sys.argv[1])], Path(sys.argv[2]))
+"""
 _BUILD = """
 import sys
 from pathlib import Path
@@ -279,6 +285,22 @@ def measured(work: Path, name: str, number: int, engine: str) -> dict[str, Any]:
     }
     written = {f"{step}_bytes": int(costs[step].said) for step in ("report", "page")}
     return {"n": number, "bytes": size, **written, **{step: {"cpu": cost.cpu, "peak": cost.peak} for step, cost in costs.items()}}
+
+
+def dump_of_commits(work: Path, number: int, engine: str) -> dict[str, Any]:
+    """Return what reading a dump of commits, reading it and building all views, and a report take."""
+    logs, case = work / "logs", work / "case"
+    found: dict[str, Any] = {"commits": number, "bytes": write(logs, commits(number)), "engine": engine}
+    for step, program, arguments in (
+        ("read", _READ, [str(logs), str(case)]),
+        ("build", _BUILD, [str(logs), str(case), engine]),
+        ("report", _REPORT, [str(case), engine, "text"]),
+    ):
+        if step != "report":
+            shutil.rmtree(case, ignore_errors=True)
+        cost = measure(program, arguments)
+        found[step] = {"wall": cost.wall, "cpu": cost.cpu, "peak": cost.peak}
+    return found
 
 
 def factors(start: dict[str, Any], sizes: Sequence[dict[str, Any]]) -> dict[str, list[float | None]]:

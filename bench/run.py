@@ -36,6 +36,7 @@ from typing import Any
 import jinja2
 import pictures
 from growing_case import growing
+from growth import dump_of_commits
 from ingest_vs_duckdb import DUCKDB, DUCKDB_AS_SPARK
 from ingest_vs_spark import INGEST, SPARK, Cost, measure
 from make_log import START
@@ -50,7 +51,7 @@ SAMPLES = HERE.parent / "sample_logs"
 SAMPLE = SAMPLES / "split-brain-frozen-worker-3.9.1" / "logs"
 #: Shares of relevant lines. 5 % is a Connect worker with busy connectors, 100 % a broker's group coordinator.
 SHARES = (0.01, 0.05, 0.7, 1.0)
-PARTS = ("ordered", "reading", "peers", "large", "small", "growth", "processes", "daily")
+PARTS = ("ordered", "reading", "peers", "large", "small", "growth", "processes", "daily", "commits")
 #: Logs of workers in the order in which these print, and the options of ordered_log.py that make them.
 ORDERED = {
     "one worker that restarts": ("--one",),
@@ -447,6 +448,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--events", type=int, nargs="+", help="sizes of growth, instead of each engine's own")
     parser.add_argument("--processes", type=int, nargs="+", default=[1900], help="numbers of processes in the cases of `processes`")
+    parser.add_argument("--commits", type=int, nargs="+", default=[10_000_000], help="numbers of commits in the dumps of `commits`")
     parser.add_argument("--engines", nargs="+", choices=GROWTH, help="engines of growth (default: both) and of processes (default: Sail only)")
     parser.add_argument("--page", action="store_true", help="only regenerate docs/speed.md and its pictures")
     parser.add_argument("--trial", action="store_true", help="figures, page and pictures go to WORKFOLDER/trial, not to the project")
@@ -472,6 +474,7 @@ def main() -> None:
             "growth": lambda: growth(options.work, options.events, options.engines or tuple(GROWTH)),
             "processes": lambda: processes(options.work, options.processes, options.engines or ("sail",)),
             "daily": lambda: growing(made_log(options.work, 20, 0.7), 30),
+            "commits": lambda: {"dumps": [dump_of_commits(options.work, number, "sail") for number in options.commits]},
         }
         for part in options.parts:
             print(f"{part} ...", file=sys.stderr, flush=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from forensics.records.timestamps import Zone
 from forensics.records.vectorized.buffers import Buffer
 from forensics.records.vectorized.line_fields import NO_TIME
 from forensics.snapshots.detection import READERS, TOOLS
-from forensics.snapshots.observation import COMMIT_VALUES, Broken, CommitEvent, Observation, Strange
+from forensics.snapshots.observation import COMMIT_VALUES, MAX_DOCUMENT_BYTES, Broken, CommitEvent, Observation, Strange
 from forensics.snapshots.observation import Line as SnapshotLine
 from forensics.snapshots.output_times import time_in_name
 
@@ -324,19 +324,36 @@ class SnapshotReader(_SingleReader):
         return {name: (at, array_of(values, _COMMIT_TYPES[name])) for name, values in columns}
 
     def _lines(self, stream: Readable) -> Iterator[SnapshotLine]:
-        """Yield the lines of a text, including a last line without a line break."""
-        at = number = 0
+        """Yield the lines of a text, including a last line without a line break. What exceeds the size of a document is not read."""
+        at = length = 0
+        number = 1
         partial: list[bytes] = []
         while data := stream.read(_BLOCK):
             *whole, rest = data.split(b"\n")
             for raw in whole:
-                raw, partial = b"".join((*partial, raw)), []
+                if length:
+                    partial.append(raw)
+                    length += len(raw)
+                    yield self._joined(number, at, partial, length, b"\n")
+                else:
+                    length = len(raw)
+                    yield self._line(number, at, raw + b"\n")
+                at += length + 1
                 number += 1
-                yield self._line(number, at, raw + b"\n")
-                at += len(raw) + 1
-            partial.append(rest)
-        if raw := b"".join(partial):
-            yield self._line(number + 1, at, raw)
+                partial, length = [], 0
+            if length <= MAX_DOCUMENT_BYTES:
+                partial.append(rest)
+            length += len(rest)
+        if length:
+            yield self._joined(number, at, partial, length, b"")
+
+    def _joined(self, number: int, at: int, parts: Sequence[bytes], length: int, end: bytes) -> SnapshotLine:
+        """Return a line that was read in parts. If some are missing it has no end, and is noted."""
+        raw = b"".join(parts)
+        if len(raw) < length:
+            self._chunk.cut.append(number)
+            return self._line(number, at, raw)
+        return self._line(number, at, raw + end)
 
     def _line(self, number: int, at: int, raw: bytes) -> SnapshotLine:
         self._chunk.lines += 1

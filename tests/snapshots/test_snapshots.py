@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from forensics.extract import single_readers
 from forensics.extract.single_readers import SnapshotReader
 from forensics.records.layout_detection import SAMPLE_BYTES, profile_of
 from forensics.records.layouts import packaged
@@ -460,6 +461,21 @@ def test_a_dump_that_is_cut_has_no_wrong_commit(size: int) -> None:
     )
     found = list(READERS["offsets_dump"](sample_lines(text[:-size].encode())))
     assert all(p.commit.values[0] % 1000 == 999 for p in found if isinstance(p, CommitEvent))
+
+
+@pytest.mark.parametrize("where", ["middle", "end"])
+def test_a_huge_line_is_not_held(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(single_readers, "MAX_DOCUMENT_BYTES", 200_000)
+    commit = "| offset: {} CreateTime: 7 key: offset_commit::group=g,partition=t-0 payload: offset={}\n"
+    huge = "| offset: 1 CreateTime: 7 key: offset_commit::group=g,partition=t-0 payload: offset=5,metadata=" + "x" * 900_000 + "\n"
+    after = commit.format(2, 9) if where == "middle" else ""
+    content = (commit.format(0, 4) + huge + after).encode()
+    (chunk,) = SnapshotReader("offsets_dump").read(BytesIO(content))
+    found = list(SnapshotReader("offsets_dump").observations(BytesIO(content)))
+    assert [(o.captures["offset"], o.line, o.offset, o.captures["log_run"]) for o in found] == [(4, 1, 0, 0)] + (
+        [(9, 3, len(commit.format(0, 4) + huge), 1)] if after else []
+    )
+    assert (chunk.cut, chunk.lines) == ([2], 2 + bool(after))
 
 
 def test_group_metadata_of_newer_dumps() -> None:
