@@ -12,7 +12,7 @@ from forensics.snapshots.collected import HEAD, STATES
 from forensics.snapshots.detection import COLLECTED, DOCKER, ECS, GC_LOG, HOST_LOG, JVM_CRASH, KUBERNETES
 from forensics.snapshots.docker import EVENT
 from forensics.snapshots.ecs import UNHEALTHY
-from forensics.snapshots.gc_log import CPU, DATED, LENGTH, REAL, STAMPED, UNIFIED
+from forensics.snapshots.gc_log import CPU, DATED, LENGTH, STAMPED, UNIFIED, is_unknown, times_of
 from forensics.snapshots.host_log import KERNEL, TEXT, UNIT
 from forensics.snapshots.jvm_crash import HEADS, MEMORY, TIME, WHAT, ZONE
 from forensics.snapshots.kubernetes import DESCRIBED, NODE_READY, SAFE, TABLE, first_words
@@ -28,7 +28,6 @@ _WITHHELD = "[withheld]"
 #: Decorations of unified logging that name nothing: times, levels, numbers and tags. `hostname` names the host.
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _DECORATION = re.compile(r"[\d.,:TZ+\-]{1,40}(?:ns|ms|s)?|(?:trace|debug|info|warning|error) *|(?:gc|safepoint)[\w,+]* *")
-_TIMES = re.compile(r"\[Times: [^\[\]]*\]")
 _NAMED = {
     "_HOSTNAME",
     "_BOOT_ID",
@@ -115,19 +114,20 @@ class MachineRewriter:
         return self._rewriter.of_kind("host", text) if text else text
 
     def _gc_line(self, text: str) -> str:
-        found = UNIFIED.fullmatch(text)
-        if found:
-            head = _BRACKET.sub(lambda m: m[0] if _DECORATION.fullmatch(m[1]) else "[-]", text[: found.start("text")])
+        if unified := UNIFIED.fullmatch(text):
+            head = _BRACKET.sub(lambda m: m[0] if _DECORATION.fullmatch(m[1]) else "[-]", text[: unified.start("text")])
             # Threads are named after connectors and applications.
-            said = _THREAD.sub(r"\1(-)\2", found["text"])
+            said = _THREAD.sub(r"\1(-)\2", unified["text"])
             return head + (said if self._is_safe(said) else _WITHHELD)
         if stamped := STAMPED.fullmatch(text) or DATED.fullmatch(text):
             said = stamped["text"]
-            pattern = next((match for p in patterns(GC_LOG) if (match := p.pattern.fullmatch(said.rstrip()))), None)
-            if pattern is None:
-                return text[: stamped.start("text")] + (_times(said) or "[GC concurrent]")
-            length = found[0] if (found := LENGTH.search(said)) else ""
-            return text[: stamped.start("text")] + (f"[{pattern['how']}{length} {_times(said)}".rstrip() if said.startswith("[") else said)
+            found = next(((p, match) for p in patterns(GC_LOG) if (match := p.pattern.fullmatch(said.rstrip()))), None)
+            head = text[: stamped.start("text")]
+            if found is None:
+                return head + (_times(said) or ("[GC?]" if is_unknown(said) else "[GC concurrent]"))
+            pattern, match = found
+            length = at[0] if (at := LENGTH.search(said)) else ""
+            return head + (f"[{match['how']}{length} {_times(said)}".rstrip() if pattern.begins else said)
         return f" {_times(text) or _WITHHELD}" if text.strip() else text
 
     @staticmethod
@@ -283,6 +283,6 @@ def _unquoted(value: str) -> str:
 
 
 def _times(text: str) -> str:
-    """Return the times of a collection of JDK 8 in a line, unless they are those of concurrent work."""
-    found = _TIMES.search(text)
-    return found[0] if found and REAL.search(found[0]) and "concurrent-" not in text else ""
+    """Return the times of a collection of JDK 8 in a line."""
+    found = times_of(text)
+    return found[0] if found else ""

@@ -25,15 +25,29 @@ UNIFIED = re.compile(
     rf"(?:(?:\[(?:(?P<time>{_ISO})|(?P<tags>(?:gc|safepoint)[\w,+]{{0,80}}) {{0,30}}|[^\[\]\n]{{0,80}})\]){{2,12}} ?|\[(?P<only>{_ISO})\] (?=GC\(\d))(?P<text>[^\n]*)"
 )
 #: The stamps of JDK 8: date, uptime and number of the collection. A line without any of them continues the one before.
-STAMPED = re.compile(rf"(?:(?P<time>{_ISO}): )?(?P<uptime>\d{{1,12}}[.,]\d{{3}}): (?:#\d{{1,12}}: ?)?(?P<text>[^\n]*)")
+STAMPED = re.compile(rf"(?:(?P<time>{_ISO}): )?(?P<uptime>\d{{1,12}}[.,]\d{{3,4}}): (?:#\d{{1,12}}: ?)?(?P<text>[^\n]*)")
 DATED = re.compile(rf"(?P<time>{_ISO}): (?P<text>[^\n]*)")
 REAL = re.compile(r"\[Times: user=(?P<user>\d+[.,]\d+) sys=(?P<sys>\d+[.,]\d+), real=(?P<s>\d+[.,]\d+) secs\]")
 _NUMBER = re.compile(r"GC\((\d{1,9})\)")
 CPU = re.compile(r"GC\((?P<number>\d{1,9})\) User=(?P<user>\d+[.,]\d+)s Sys=(?P<sys>\d+[.,]\d+)s Real=\d+[.,]\d+s")
 #: The length of a collection at the end of its line.
 LENGTH = re.compile(r", (\d+[.,]\d+) secs\]$")
-_HEAD = re.compile(r"(?:OpenJDK|Java HotSpot\(TM\)) |CommandLine flags: |Memory: \d+k? page")
-_FIRST_LINES = 400
+_HEAD = re.compile(
+    r"(?:OpenJDK|Java HotSpot\(TM\)) |CommandLine flags: |Memory: \d+k? page|/proc/meminfo:|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d GC log file "
+)
+#: Lines of JDK 8 about the objects and free lists of a collection, and the rest of its line after them.
+_WITHIN = re.compile(
+    r"Desired survivor size |- age +\d|: \d+K->|, \d+[.,]\d+ secs\]|Heap(?: after GC .*)?$|(?:Before|After) GC:$|Statistics for |-{20,}$"
+    r"|(?:Total|Max|Number|Av\.|Tree)  ?[\w ]{2,20}: -?\d|(?:Cancelling|Trigger|Free|Regions|Pacer|Shenandoah|Heuristics|GC threads|Humongous|Max TLAB)\b"
+    r"|(?:PS)?AdaptiveSize|(?:Application time|Total time for which application threads were stopped): |size\[\d+\] : |[A-Z][\w ]{2,30}(?: \([GN]\))? +\d+ us$"
+)
+#: What a collector did beside the program, also in the line of a collection.
+_CONCURRENT = re.compile(r"\[(?:(?:AS)?CMS-|GC )concurrent-[^\]\n]{0,100}\](?: ?\[Times: [^\]\n]{0,100}\])?")
+_COLLECTION = re.compile(r"\[(?:Full )?GC(?![a-z])|\[Pause [A-Z]|application threads were stopped")
+#: A collection that the patterns do not know; those beside the program, and the parts of one, stop nothing.
+_UNKNOWN = re.compile(r"\[(?:Full )?GC(?! (?:concurrent|[A-Z]\w+ [A-Z(]|[a-z-]+,))")
+#: A collection that begins within another one begins with it, microseconds.
+_INNER_US = 1_000_000
 
 
 @dataclass
@@ -95,8 +109,8 @@ class _Watched:
     """What a file shows so far.
 
     Attributes:
-        lacks: number of collections that are missing, by their numbers.
-        last_us: end of the last pause.
+        lacks: number of collections that are missing, by their numbers, or whose length is.
+        last: begin and end of the last pause.
         held: the last pause, whose processor time may follow; short ones with little between them are one.
     """
 
@@ -107,7 +121,7 @@ class _Watched:
     longest_ms: float = 0
     number: int = -1
     lacks: int = 0
-    last_us: int | None = None
+    last: tuple[int, int] | None = None
     held: _Pause | None = None
 
     def see(self, line: Line, at_us: int | None, text: str) -> None:
@@ -127,17 +141,33 @@ class _Watched:
     def add(self, pause: _Pause) -> Iterator[Item]:
         """Note a pause, and yield an earlier one that is complete. A collection and its safepoint are one pause."""
         ms = pause.ms or 0
-        self.pauses += 1
         self.longest_ms = max(self.longest_ms, ms)
         # Times are printed in milliseconds, so the next pause may seem to begin before the last one has ended.
-        if pause.at_us is not None and self.last_us is not None and (self.last_us - pause.at_us) > ms * 500:
+        its = None if pause.at_us is None or pause.end_us is None else (pause.at_us, pause.end_us)
+        if its is not None and self.last is not None and min(self.last[1], its[1]) - max(self.last[0], its[0]) > ms * 500:
             return
-        self.last_us = pause.end_us
+        self.pauses += 1
+        self.last = its
         is_long = ms >= LEAST_MS or self.held is None or (self.held.ms or 0) >= LEAST_MS
         together = None if is_long or self.held is None else self.held.and_then(pause)
         if together is None:
             yield from self.release()
         self.held = together or pause
+
+    def before(self, opened: list[_Pause], at_us: int | None) -> Iterator[Item]:
+        """Yield the collections that are still open at the beginning of another one, or at the end; without details, JDK 8 prints only their length.
+
+        The beginning is not read to its end if another one follows: then the length is missing. A remark of CMS may begin with a collection of its own.
+        """
+        inner = opened[-1] if opened and opened[-1].ms is None and at_us is not None else None
+        is_inner = inner is not None and len(opened) == 1 and inner.at_us is not None and at_us is not None and at_us - inner.at_us < _INNER_US
+        for pause in () if is_inner else opened:
+            if pause.ms is None:
+                self.lacks += 1
+            else:
+                yield from self.add(pause)
+        if not is_inner:
+            opened.clear()
 
     def used(self, number: str, cpu_ms: float) -> None:
         """Note the processor time of a collection."""
@@ -162,12 +192,17 @@ def is_gc_log(texts: Iterable[str]) -> bool:
         if unified and (unified["tags"] or unified["only"]):
             seen += 1
             collections = True
-        elif unified or REAL.search(text) or _HEAD.match(text) or text.startswith((" ", "\t", "[GC ", "{Heap", "}")):
+        elif (
+            unified
+            or REAL.search(text)
+            or _HEAD.match(text)
+            or _WITHIN.match(text)
+            or text.startswith((" ", "\t", "[GC ", "{Heap", "}"))
+            or STAMPED.fullmatch(text)
+            or DATED.fullmatch(text)
+        ):
             seen += 1
-            collections = collections or "[GC " in text or "[Full GC " in text
-        elif STAMPED.fullmatch(text) or DATED.fullmatch(text):
-            seen += 1
-            collections = collections or "[GC " in text or "[Full GC " in text or "application threads were stopped" in text
+            collections = collections or _COLLECTION.search(text) is not None
         else:
             other += 1
     return collections and seen > 9 * other
@@ -176,7 +211,7 @@ def is_gc_log(texts: Iterable[str]) -> bool:
 def read_gc_log(lines: Iterable[Line]) -> Iterator[Item]:
     """Yield the pauses of at least a second, and what the file covers."""
     watched = _Watched()
-    opened: _Pause | None = None
+    opened: list[_Pause] = []
     for line in lines:
         text = line.text.rstrip()
         found = UNIFIED.fullmatch(text) or STAMPED.fullmatch(text) or DATED.fullmatch(text)
@@ -194,25 +229,23 @@ def read_gc_log(lines: Iterable[Line]) -> Iterator[Item]:
             if pattern.what != "pause":
                 yield from _stall(line, at_us, pattern.what, how, ms)
                 break
-            # With PrintGC alone, JDK 8 prints only the length.
-            if opened is not None and opened.ms is not None:
-                yield from watched.add(opened)
-                opened = None
+            yield from watched.before(opened, at_us if pattern.begins else None)
             if pattern.begins:
-                opened = _Pause(line, at_us, how, ms=_seconds(length[1]) if (length := LENGTH.search(said)) else None)
+                opened.append(_Pause(line, at_us, how, ms=_seconds(length[1]) if (length := LENGTH.search(said)) else None))
             elif ms is not None:
                 begin = None if at_us is None else at_us - round(ms * 1_000)
                 yield from watched.add(_Pause(line, begin, how, number[1] if number else "", ms))
             break
+        else:
+            watched.lacks += is_unknown(said)
         # The times of concurrent work are printed in the same form.
-        if opened is not None and (real := REAL.search(text)) and "concurrent-" not in text:
-            opened.ms, opened.cpu_ms = _seconds(real["s"]), _seconds(real["user"]) + _seconds(real["sys"])
-            yield from watched.add(opened)
-            opened = None
+        if opened and (real := times_of(text)):
+            pause = opened.pop()
+            pause.ms, pause.cpu_ms = _seconds(real["s"]), _seconds(real["user"]) + _seconds(real["sys"])
+            yield from watched.add(pause)
         elif watched.held is not None and (cpu := CPU.match(said)):
             watched.used(cpu["number"], _seconds(cpu["user"]) + _seconds(cpu["sys"]))
-    if opened is not None and opened.ms is not None:
-        yield from watched.add(opened)
+    yield from watched.before(opened, None)
     yield from watched.release()
     if watched.first is None:
         return
@@ -242,6 +275,16 @@ def _stall(line: Line, at_us: int | None, what: str, how: str, ms: float | None)
         yield fact(
             line, HAPPENED, f"{what}, {round(ms)} ms", ts=ts, what=what, of="process", clock="host", **times(begin, end), how=how, length_ms=round(ms)
         )
+
+
+def times_of(text: str) -> re.Match[str] | None:
+    """Return the times of a collection of JDK 8 in a line; None if it has none, or only those of work beside the program."""
+    return REAL.search(_CONCURRENT.sub("", text))
+
+
+def is_unknown(said: str) -> bool:
+    """Return True if a line without its stamps is that of a collection of an unknown form."""
+    return _UNKNOWN.match(said) is not None
 
 
 def _seconds(text: str) -> float:

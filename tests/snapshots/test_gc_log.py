@@ -60,6 +60,28 @@ UNIFIED = {
     "CMS, JDK 8": "2026-11-22T00:00:01.000+0000: 221063.690: [Full GC (Allocation Failure) 221063.690: [CMS2026-11-22T00:00:05.938+0000: 221244.123:"
     " [CMS-concurrent-mark: 10.648/192.322 secs] [Times: user=387.39 sys=1.20, real=192.32 secs]\n (concurrent mode failure): 3072K->3072K(3072K), 9.1 secs]"
     " 3K->3K(4K), 38.11 secs] [Times: user=30.1 sys=0.1, real=38.114 secs]",
+    # SampleSun1_7_0CMS_PrintTenuringDistributionPromotionFailure.txt: the stop that follows is the same pause.
+    "CMS, JDK 7, a failed promotion": "2026-11-22T00:00:01.000+0000: 13295.637: [GC2026-11-22T00:00:01.000+0000: 13295.637: [ParNew (0: promotion failure size = 11863)"
+    "  (promotion failed)\nDesired survivor size 208764928 bytes, new threshold 15 (max 15)\n- age   1:  187860912 bytes,  187860912 total\n"
+    ": 6906246K->6819243K(6932288K), 2.7300470 secs]2026-11-22T00:00:03.730+0000: 13298.367: [CMS2026-11-22T00:00:06.372+0000: 13300.980:"
+    " [CMS-concurrent-sweep: 16.244/20.725 secs] [Times: user=100.59 sys=4.74, real=20.72 secs] \n (concurrent mode failure): 1K->1K(2K), 35.21 secs]"
+    " 3K->2K(3K), 38.1140000 secs] [Times: user=131.28 sys=0.07, real=38.114 secs] \n}\n"
+    "2026-11-22T00:00:39.120+0000: 13425.584: Total time for which application threads were stopped: 38.1139000 seconds",
+    # SampleSun1_7_0CmsPrintFlsStats1.txt
+    "CMS, JDK 7, free lists": "2026-11-22T00:00:01.000+0000: 0.356: [GCBefore GC:\nStatistics for BinaryTreeDictionary:\n------------------------------------\n"
+    "Total Free Space: 4987\nMax   Chunk Size: 4987\nNumber of Blocks: 1\n2026-11-22T00:00:01.000+0000: 0.356: [ParNew: 4K->4K(8K), 38.1 secs]"
+    " 6K->6K(9K)After GC:\n, 38.1140000 secs] [Times: user=0.01 sys=0.00, real=38.114 secs] ",
+    # SampleSun1_7_0G1_PauseWithComma.txt
+    "G1, JDK 7, decimal commas": "2026-11-22T00:00:01.000+0000: 0,0165: [GC pause (young), 38,1140000 secs]\n   [Parallel Time: 50,1 ms, GC Workers: 18]\n"
+    "      [GC Worker Start (ms): Min: 367132161,9, Avg: 367132162,2, Max: 367132162,7, Diff: 0,8]\n [Times: user=0,63 sys=0,01, real=38,114 secs] ",
+    # SampleSun1_8_0Parallel_Tenuring_PrintGCCause.txt
+    "Parallel, JDK 8, ages": "2026-11-22T00:00:01.000+0000: 0.260: [GC (Allocation Failure) \nDesired survivor size 4194304 bytes, new threshold 7 (max 15)\n"
+    "[PSYoungGen: 24571K->4081K(28672K)] 24571K->22186K(94208K), 38.1140000 secs] [Times: user=0.02 sys=0.02, real=38.114 secs]",
+    # SampleOpenJdk1_8_0-332.txt
+    "Shenandoah, JDK 8": "2026-11-22T00:00:01.000+0000: 2.469: [Pause Full (Allocation Failure), start]\n    Using 2 of 2 workers for full gc\n"
+    "2026-11-22T00:00:39.114+0000: 2.472: [Pause Full (Allocation Failure) 7943M->6013M(8192M), 38114.000 ms]",
+    "a safepoint, JDK 25": '[2026-11-22T00:00:39.114+0000][1.363s][info][safepoint] Safepoint "G1CollectFull", Time since last: 155500 ns, Reaching safepoint: 10700 ns,'
+    " At safepoint: 2808000 ns, Leaving safepoint: 4500 ns, Total: 38114000000 ns, Threads: 1 runnable, 12 total",
 }  # fmt: skip
 
 
@@ -113,6 +135,40 @@ def test_pauses_without_a_date_have_no_place_in_time() -> None:
 def test_a_log_with_a_few_lines_of_its_collector_is_a_log() -> None:
     line = "[2026-11-22 00:00:01,000] INFO [Worker clientId=connect-1, groupId=g] Joined group (org.apache.kafka.connect.runtime.distributed.WorkerCoordinator:1)\n"
     assert kind_of((line * 4 + gc(1, 0, SHORT) * 3).encode(), fitting=7, lines=7) is None
+
+
+def jdk_8(second: int, what: str) -> str:
+    return f"2026-11-22T00:00:{second:02}.000+0000: {second}.000: {what}\n"
+
+
+PLAIN = "[GC (Allocation Failure) [PSYoungGen: 8K->1K(9K)] 8K->1K(9K), 0.0100000 secs] [Times: user=0.02 sys=0.00, real=0.01 secs]"
+
+
+def test_a_collection_without_its_length_makes_a_file_of_jdk_8_incomplete() -> None:
+    """Its numbers do not show what is missing, so a part of a collection that cannot be read must."""
+    whole = "".join(jdk_8(n, PLAIN) for n in range(8))
+    assert "lacks" not in watched(whole)
+    cut = PLAIN.partition("[PSYoungGen")[0]
+    assert watched(whole + jdk_8(9, cut))["lacks"] == "1"
+    assert watched(jdk_8(0, cut) + whole.replace("00:00:00", "00:00:02"))["lacks"] == "1"
+    assert watched(whole + jdk_8(9, "[GC_new_form 12K]") + jdk_8(10, PLAIN))["lacks"] == "1"
+    beside = jdk_8(9, "[GC concurrent-root-region-scan-start]") + jdk_8(
+        10, "[CMS-concurrent-mark: 1.0/2.0 secs] [Times: user=2 sys=0.00, real=2.00 secs]"
+    )
+    assert "lacks" not in watched(whole + beside)
+
+
+def test_a_remark_of_cms_that_begins_with_a_collection() -> None:
+    """As -XX:+CMSScavengeBeforeRemark with -XX:+PrintHeapAtGC prints it (SampleSun1_8_0CMS_ScavengeBeforeRemark_HeapAtGc.txt)."""
+    text = jdk_8(1, "[GC (CMS Final Remark) [YG occupancy: 10451 K (47936 K)]{Heap before GC invocations=22 (full 13):") + jdk_8(1, PLAIN)
+    text += "1.158: [Rescan (parallel) , 0.0002732 secs]1.158: [1 CMS-remark: 100839K(106496K)] 111291K(154432K), 2.0 secs] [Times: user=2.00 sys=0.00, real=2.00 secs]\n"
+    assert [row["length_ms"] for row in pauses(text)] == ["2000"]
+    assert "lacks" not in watched(text)
+
+
+def test_a_pause_is_not_counted_again_with_its_safepoint() -> None:
+    stop = "[2026-11-22T00:00:{:02}.000+0000][safepoint] Total time for which application threads were stopped: 0.0403 seconds, Stopping threads took: 0.0 seconds\n"
+    assert watched("".join(gc(n, n, SHORT) + stop.format(n) for n in range(1, 6)))["count"] == "5"
 
 
 def test_a_file_with_only_times_is_a_gc_log() -> None:
