@@ -71,8 +71,8 @@ def to_int(text: str) -> int | None:
 
 
 def to_double(text: str) -> float | None:
-    """Return a decimal number."""
-    return float(text) if text not in _SINGULAR_NULLS else None
+    """Return a decimal number, which may have a comma."""
+    return float(text.replace(",", ".")) if text not in _SINGULAR_NULLS else None
 
 
 def to_list(text: str) -> list[str] | None:

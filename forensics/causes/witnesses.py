@@ -34,6 +34,8 @@ _DECIDING = (*_KILLED, "evicted")
 #: What is the end itself; the others only ask for one.
 _ENDS = (*_KILLED, "exited")
 _STEP = "clock_stepped"
+#: The pauses of a JVM among the lines of its process.
+_PAUSES = ("gc_pause", "gc_collection", "threads_stopped")
 _ORDERLY = ("process_restarted", "deployment")
 #: Who asked for a restart.
 _ASKED = ("evicted", "drained", "probe_failed", "restarted_by_operator", "stopped", "oom_killed", "killed")
@@ -230,10 +232,9 @@ class Witnesses:
         lines = self._inputs.rows("client_event", columns=columns, where=ds.field("process_id") == process_id)
         before = [line for line in lines if line["at_ms"] is not None and line["at_ms"] <= row["to_by_ts"]]
         where = _between(process_id, row["from_ts"], row["to_by_ts"] + _RESTART_MS)
-        after = self._inputs.rows("event_row", columns=["process_id", "ts", "event", "event_id"], where=where)
-        counted = self._inputs.rows("counted_row", columns=["process_id", "ts"], where=where & (ds.field("event") != "gc_pause_began"))
         # The new JVM may print its GC log among its lines.
-        own = [line for line in after if line["event"] not in ("gc_pause", "thread_dump")]
+        own = self._inputs.rows("event_row", columns=["process_id", "ts", "event", "event_id"], where=where & (ds.field("category") != "snapshot"))
+        counted = self._inputs.rows("counted_row", columns=["process_id", "ts"], where=where & (ds.field("event") != "gc_pause_began"))
         start = min(own, key=lambda it: (it["ts"], it["event_id"]), default=None)
         if start is None or start["event"] not in _STARTS or any(line["ts"] < start["ts"] for line in counted):
             return None, None
@@ -281,7 +282,7 @@ class Witnesses:
             return False
         where = _between(process_id, begin_ms, end_ms)
         return bool(
-            self._inputs.rows("event_row", columns=["process_id", "ts"], where=where)
+            self._inputs.rows("event_row", columns=["process_id", "ts"], where=where & (ds.field("category") != "snapshot"))
             or self._inputs.rows("counted_row", columns=["process_id", "ts"], where=where)
         )
 
@@ -319,9 +320,9 @@ class Witnesses:
         # The lines are by its own clock, which is at most this far from that of the time.
         within_ms = max(abs(it.from_lo_ms - it.row["from_ts"]) + abs(it.from_hi_ms - it.row["from_ts"]) for it in watched)
         begin, end = (datetime.fromtimestamp(at_ms / 1_000, UTC) for at_ms in (begin_ms - within_ms, end_ms + within_ms))
-        where = (ds.field("process_id") == process_id) & (ds.field("event") == "gc_pause") & (ds.field("ts") >= begin) & (ds.field("ts") <= end)
-        rows = self._inputs.rows("event_row", columns=["process_id", "ts", "event", "pause_ms"], where=where)
-        return sum(row["pause_ms"] or 0 for row in rows)
+        where = (ds.field("process_id") == process_id) & one_of("event", _PAUSES) & (ds.field("ts") >= begin) & (ds.field("ts") <= end)
+        rows = self._inputs.rows("event_row", columns=["process_id", "ts", "event", "pause_ms", "pause_s"], where=where)
+        return round(sum((row["pause_ms"] or 0) + 1_000 * (row["pause_s"] or 0) for row in rows))
 
 
 def _between(process_id: str | None, after_ms: int, before_ms: int) -> ds.Expression:

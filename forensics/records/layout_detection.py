@@ -52,8 +52,8 @@ from forensics.records.timestamps import COLLECTED_LATE, QUARTER, SECOND, Moment
 SAMPLE_BYTES = 256 * 1024
 _MAX_LINES = 2_000
 #: Layouts of a JVM's GC log, whose times have an offset from UTC, also among lines of the program without one.
-GC_LAYOUTS = ("gc pause", "gc")
-_HAS_COLLECTIONS = re.compile(rb"\] GC\(\d|\[gc")
+GC_LAYOUTS = ("gc pause", "gc safepoint", "gc stopped", "gc stopped, jdk 8", "gc pause, jdk 8", "gc beside, jdk 8", "gc collection, jdk 8", "gc")
+_HAS_COLLECTIONS = re.compile(rb"\] GC\(\d|\[gc|: \[(?:Full )?GC|: \[Pause |application threads were stopped")
 _MAX_LAST = 500
 _COMMON = 0.05
 _DEPTH = 3

@@ -35,20 +35,39 @@ CREATE OR REPLACE TEMPORARY VIEW machine_event (
   path, line, event_id
 )
 AS
-WITH log_line AS (
+WITH jvm_pause AS (
+  -- JDK 8 prints when a collection began; its other lines, and those of later JDKs, have the time at which threads went on.
+  SELECT *, CASE WHEN event = 'gc_collection' THEN at_ms ELSE at_ms - coalesce(length_ms, 0) END AS from_ms,
+    CASE WHEN event = 'gc_collection' THEN at_ms + coalesce(length_ms, 0) ELSE at_ms END AS to_ms
+  FROM (
+    SELECT event_id, path, line, process_id, event, unix_millis(ts) AS at_ms,
+      coalesce(pause_ms, CAST(round(pause_s * 1000) AS BIGINT), CASE WHEN event = 'threads_stopped' THEN 0 END) AS length_ms,
+      CASE logger WHEN 'stopped' THEN 'Total time for which application threads were stopped' WHEN 'Full' THEN concat_ws(' ', 'Full GC', pause)
+        ELSE concat_ws(' ', logger, pause) END AS how
+    FROM snapshot WHERE event IN ('gc_pause', 'gc_collection', 'threads_stopped')
+  )
+), own_pause AS (
+  -- A collection and the stop of all threads for it are one pause.
+  SELECT * FROM (
+    SELECT *, lag(from_ms) OVER w AS from_before_ms, lag(to_ms) OVER w AS to_before_ms, lag(event) OVER w AS event_before
+    FROM jvm_pause WINDOW w AS (PARTITION BY process_id ORDER BY to_ms, event, event_id)
+  )
+  WHERE NOT coalesce(event = 'threads_stopped' AND event_before <> 'threads_stopped'
+    AND (least(to_ms, to_before_ms) - greatest(from_ms, from_before_ms)) * 2 >= length_ms, false)
+), log_line AS (
   -- A JVM that prints its GC log among the lines of its process: a pause of at least a second is a row, and all shorter ones together are one.
-  SELECT event_id, path, line, false AS is_watched, 'pause' AS what, CAST(NULL AS STRING) AS pod, unix_millis(ts) - pause_ms AS from_ms,
-    unix_millis(ts) AS to_ms, 'host' AS clock, concat('Pause ', pause) AS how, pause_ms, CAST(NULL AS BIGINT) AS pauses, process_id
-  FROM snapshot WHERE event = 'gc_pause' AND pause_ms >= long_pause_ms
+  SELECT event_id, path, line, false AS is_watched, 'pause' AS what, CAST(NULL AS STRING) AS pod, from_ms, to_ms, 'host' AS clock, how, length_ms,
+    CAST(NULL AS BIGINT) AS pauses, true AS is_complete, process_id
+  FROM own_pause WHERE length_ms >= long_pause_ms
   UNION ALL
-  SELECT max_by(event_id, length), max_by(path, length), max_by(line, length), true, 'pause', NULL, min(unix_millis(ts)), max(unix_millis(ts)),
-    'host', NULL, max(pause_ms), count(*), process_id
-  FROM (SELECT *, struct(pause_ms, event_id) AS length FROM snapshot WHERE event = 'gc_pause' AND pause_ms < long_pause_ms)
+  SELECT max_by(event_id, longest), max_by(path, longest), max_by(line, longest), true, 'pause', NULL, min(at_ms), max(at_ms),
+    'host', NULL, max(length_ms), count(*), count(*) = count(length_ms), process_id
+  FROM (SELECT *, struct(coalesce(length_ms, 0), event_id) AS longest FROM own_pause WHERE coalesce(length_ms, 0) < long_pause_ms)
   GROUP BY process_id
   UNION ALL
   -- What an operator logs about a pod is about the pod's process, and by the clock of another host.
   SELECT event_id, path, line, false, CASE event WHEN 'pod_eviction_asked' THEN 'drained' ELSE 'restarted_by_operator' END, pod, unix_millis(ts),
-    unix_millis(ts) + resolution_ms, 'control_plane', coalesce(reason, 'eviction'), NULL, NULL, NULL
+    unix_millis(ts) + resolution_ms, 'control_plane', coalesce(reason, 'eviction'), NULL, NULL, true, NULL
   FROM snapshot WHERE event IN ('pod_restart_asked', 'pod_eviction_asked')
 ), machine_row AS (
   SELECT event_id, path, line, regexp_replace(path, '/?[^/]*$', '') AS folder, event = 'machine_watched' AS is_watched, columns['what'] AS what,
@@ -63,10 +82,10 @@ WITH log_line AS (
   FROM snapshot WHERE event IN ('machine_event', 'machine_watched')
   UNION ALL
   SELECT event_id, path, line, NULL, is_watched, what, CASE WHEN pod IS NULL THEN 'process' ELSE 'pod' END, pod, NULL, NULL, NULL, from_ms, from_ms,
-    to_ms, to_ms, NULL, NULL, clock, how, pause_ms, NULL, pauses, true, NULL, NULL, NULL, NULL, NULL, NULL, true
+    to_ms, to_ms, NULL, NULL, clock, how, length_ms, NULL, pauses, is_complete, NULL, NULL, NULL, NULL, NULL, NULL, true
   FROM log_line
 ), log_file AS (
-  SELECT DISTINCT process_id, lower(host) AS host, lower(regexp_replace(path, '([.](log|txt|out|gz|json|[0-9]+)|-previous)+$', '')) AS path,
+  SELECT DISTINCT process_id, lower(host) AS host, lower(regexp_replace(path, '([.](log|txt|out|gz|json|[0-9]{1,20})|-previous){1,9}$', '')) AS path,
     regexp_replace(path, '/?[^/]*$', '') AS folder
   FROM evidence_file WHERE status = 'read' AND coalesce(kind, 'log') = 'log' AND process_id IS NOT NULL
 ), process_name AS (

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,34 @@ def test_a_gc_log_among_the_lines_of_its_process(tmp_path: Path) -> None:
     assert not file["unrecognised"]
     (before,) = (row for row in rows(plain, "source_file") if row["path"] == "w2/connect.log")
     assert dict(file["layouts"])["kafka"] == before["records"]
+
+
+def of_jdk_8(gc: str) -> str:
+    """Return a GC log as JDK 8 prints it with details: a collection has the time of its beginning, and several lines."""
+    lines = []
+    for line in gc.splitlines():
+        length = float(line.rpartition(" ")[2].removesuffix("ms")) / 1000
+        begin = datetime.fromisoformat(line[1:29]) - timedelta(seconds=length)
+        kind = "Full GC (Ergonomics) " if "Full" in line else "GC pause (G1 Evacuation Pause) (young)"
+        stamp = f"[{begin.isoformat(timespec='milliseconds').replace('+00:00', '+0000')}: 1.000: "
+        lines.append(
+            f"{stamp}[{kind}, {length:.7f} secs]~   [Parallel Time: 7.6 ms, GC Workers: 2]~ [Times: user=0.02 sys=0.00, real={length:.2f} secs]"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def test_a_gc_log_of_jdk_8_among_the_lines_of_its_process(tmp_path: Path) -> None:
+    logs = logs_of(FROZEN)
+    full = of_jdk_8(gc_log((datetime(2026, 11, 21, 7, 51, 44, tzinfo=UTC), "Pause Full (G1 Compaction Pause)", 38.1)))
+    mixed = re.sub(r"(?m)^\[(?=[^\]\n]*: 1\.000: )", "", between(logs["w2/connect.log"], full)).replace("~", "\n")
+    assert "\n2026-11-21T07:51:44.000+0000: 1.000: [Full GC (Ergonomics) , 38.1000000 secs]\n   [Parallel" in mixed
+    case = case_of({**logs, "w2/connect.log": mixed}, tmp_path / "mixed", (*VIEWS, "source_file", "unrecognised"))
+    (incident,) = (row for row in rows(case, "incident") if row["cause"] == "process_paused")
+    assert incident["headline"].endswith("its garbage collector stopped it for 38.1 s (Full GC (Ergonomics))")
+    assert {row["tied_by"] for row in rows(case, "machine_event")} == {"log"}
+    (file,) = (row for row in rows(case, "source_file") if row["path"] == "w2/connect.log")
+    assert (file["time_zone"], file["time_zone_how"], file["unfit"]) == ("UTC", "gc_log", 0)
+    assert not rows(case, "unrecognised")
 
 
 @pytest.mark.slow
