@@ -38,6 +38,7 @@ CAPTURE_TYPES: Mapping[str, pa.DataType | None] = {
     "config": pa.map_(pa.string(), pa.string()),
     "offsets": pa.map_(pa.string(), pa.int64()),
     "address": pa.string(),
+    "threads": pa.map_(pa.string(), STRINGS),
     "assignment_bytes": None,
 }
 
@@ -192,7 +193,7 @@ EVIDENCE_FILE: tuple[Column, ...] = (
     Column(
         "kind",
         pa.string(),
-        "log, or the kind of second witness: topics_described, groups_described, offsets_dump, connect_topic, connect_rest, properties, gc_log, kubernetes, docker, host_log, collected, jvm_crash, ecs, transactions_described, transaction_log, log_segments",
+        "log, or the kind of second witness: topics_described, groups_described, offsets_dump, connect_topic, connect_rest, properties, gc_log, kubernetes, docker, host_log, collected, jvm_crash, ecs, transactions_described, transaction_log, log_segments, thread_dump",
     ),
 )
 

@@ -6,6 +6,7 @@ Modules, in reading order:
     literals            computes text that every match of a pattern contains
     linear              matches long texts in linear time, by RE2
     embedded_protocol   decodes assignments from bytes
+    threads             reads what the threads of a JVM did in a dump of them
     converters          converts the text of a capture to a typed value
     counted_texts       recognises messages without a fact in bulk
     client_libraries    finds words of client libraries in an application's own log format

@@ -10,6 +10,7 @@ from typing import Any
 import regex
 
 from forensics.catalogue.embedded_protocol import decode_assignment
+from forensics.catalogue.threads import threads_of
 from forensics.redaction import hide
 
 Value = str | int | float | list[str] | dict[str, list[str]] | dict[str, str]
@@ -235,6 +236,7 @@ CONVERTERS: dict[str, Callable[[str], Any]] = {
         "config": to_config,
         "offsets": to_offsets,
         "address": to_address,
+        "threads": threads_of,
     }.items()
 }
 EXPANDING: dict[str, Callable[[str], dict[str, Value] | NoValue]] = {"assignment_bytes": _guarded("assignment_bytes", expand_assignment)}

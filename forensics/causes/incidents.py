@@ -380,5 +380,6 @@ def _facts(it: _Incident, state: IncidentState | None) -> dict[str, Any]:
         "machine_how": None if is_unsure else machine.get("how"),
         "machine_ms": machine.get("length_ms"),
         "memory_limit": machine.get("memory_limit"),
+        "machine_at_ms": machine.get("at_ms"),
         "unsure_how": machine.get("how") if is_unsure else None,
     }

@@ -228,6 +228,7 @@ def _said(machine: Machine) -> dict[str, Any]:
         "name": machine.name,
         "exit_code": machine.exit_code,
         "memory_limit": machine.memory_limit,
+        "at_ms": machine.at_ms,
     }
 
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 #: What a witness shows fits only if the log is in the time zone that is assumed for it, so it decides nothing.
 UNSURE = "zone_unsure"
+#: What a thread did, which proves no cause.
+THREAD = "thread"
 
 
 @dataclass(frozen=True, kw_only=True)

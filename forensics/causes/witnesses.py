@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow.dataset as ds
 
-from forensics.causes.trouble import UNSURE, Trouble
+from forensics.causes.thread_dumps import ThreadDumps
+from forensics.causes.trouble import THREAD, UNSURE, Trouble
 from forensics.clocks.offsets import Clocks
 from forensics.logs.time_zones import unsure_zones
 from forensics.relations.by_key import ByKey
@@ -62,6 +63,7 @@ class Machine:
         name: pod, container or host.
         exit_code: of the process.
         memory_limit: of its container.
+        at_ms: of `thread` (what the thread `name` did then, before it exceeded its poll timeout), when, on the reference clock.
         witness: its events.
     """
 
@@ -71,6 +73,7 @@ class Machine:
     name: str | None = None
     exit_code: int | None = None
     memory_limit: str | None = None
+    at_ms: int | None = None
     witness: Sequence[str] = ()
 
 
@@ -100,6 +103,7 @@ class Witnesses:
         self._killed = {row["process_id"] for row in of_process if row["clock"] == "host" and row["what"] in _KILLED}
         self._asked = ByKey((row for row in of_process if row["clock"] != "host" and row["what"] in _ASKED), "process_id")
         self._clocks = Clocks(inputs) if sure else None
+        self._dumps = ThreadDumps(inputs, (row for row in of_process if row["what"] == "threads_dumped"))
         #: Logs that lack lines, and with them perhaps lines about collections.
         self._damaged = {row["process_id"] for row in (*inputs.rows("filtered_log"), *inputs.rows("lost_range"))} if sure else set()
         self._unsure_zone: set[str] = set()
@@ -167,6 +171,10 @@ class Witnesses:
             ]
             if asked := [it for it in _asked(trouble, ordered) if sum(bool(_asked(end, [it])) for end in ends) == 1]:
                 found = [(_ended(asked), trouble.cause)]
+        seen = next(filter(None, map(self._dumps.at, trouble.witness)), None) if not found and _may_be(trouble, "poll_too_slow") else None
+        if seen is not None:
+            where = Machine(code=THREAD, how=seen.where, name=seen.thread, at_ms=seen.at_ms + lo_ms, witness=[seen.event_id])
+            found = [(where, trouble.cause)]
         if not found and _may_be(trouble, "process_paused") and (refuted := self._not_gc(trouble, placed)) is not None:
             found = [(refuted, trouble.cause)]
         return _told(trouble, *found[0]) if found else trouble
@@ -399,14 +407,15 @@ def _ended(rows: Sequence[_Placed]) -> Machine:
 
 
 def _told(trouble: Trouble, machine: Machine, cause: str) -> Trouble:
-    """Return a trouble with what a witness shows. The lines of the process come first in its proof."""
-    decided = machine.code not in ("not_gc", UNSURE)
+    """Return a trouble with what a witness shows, which comes first in its proof, unless it only adds what a thread did."""
+    decided = machine.code not in ("not_gc", UNSURE, THREAD)
+    witness = [*trouble.witness, *machine.witness] if machine.code == THREAD else [*machine.witness[:4], *trouble.witness]
     return replace(
         trouble,
         cause=cause,
         alternatives=() if decided and cause != "unknown" else trouble.alternatives,
         machine=machine,
-        witness=list(dict.fromkeys([*machine.witness[:4], *trouble.witness])),
+        witness=list(dict.fromkeys(witness)),
     )
 
 

@@ -19,7 +19,7 @@ from forensics.inventory.same_content import without_repeats
 from forensics.inventory.source_options import SourceOptions
 from forensics.inventory.walk import FileFound, walk
 from forensics.records.timestamps import SECOND, Zone, offset_name
-from forensics.snapshots.detection import GC_LOG, TOOLS
+from forensics.snapshots.detection import GC_LOG, THREAD_DUMP, TOOLS
 
 _THREADS = 2
 #: Names that Kafka's scripts and others give GC logs, whose times include the time zone.
@@ -77,6 +77,7 @@ def find_evidence(
     evidence = without_repeats(with_paths(evidence, known), known, options, again)
     gone = {e.fingerprint.sha256 for e in evidence if e.status == SUPERSEDED}
     evidence = _with_zones_of_gc_logs([_with_zone(e, options) if _has_zone(e, options) else e for e in evidence])
+    evidence = _with_zones_of_logs(evidence)
     now = renamed(known, evidence)
     changed = {k.origin.process_id: n.origin.process_id for k, n in zip(known, now, strict=True) if k.origin.process_id != n.origin.process_id}
     evidence = [e.of(changed.get(e.origin.process_id, e.origin.process_id), e.origin.ordinal) if e.is_live else e for e in evidence]
@@ -85,7 +86,7 @@ def find_evidence(
 
 def _has_zone(evidence: Evidence, options: SourceOptions) -> bool:
     """Return True if times of this file may need a time zone: of a tool's output, only if the user gives one."""
-    if evidence.format.kind in TOOLS:
+    if evidence.format.kind in (*TOOLS, THREAD_DUMP):
         return options.time_zone(evidence.path, evidence.place.location) is not None
     return evidence.is_live or evidence.format.kind == GC_LOG
 
@@ -106,6 +107,24 @@ def _with_zones_of_gc_logs(evidence: Sequence[Evidence]) -> list[Evidence]:
         if e.times.how == "layout" and (e.format.kind == GC_LOG or (e.is_live and _GC_LOG.search(PurePosixPath(e.below).name))):
             offsets.setdefault(_folder(e), []).append(e)
     return [_with_zone_of(e, offsets.get(_folder(e), ())) if e.is_live and e.times.how == "assumed" else e for e in evidence]
+
+
+def _with_zones_of_logs(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Read dumps of threads in the time zone of the logs in their folder: a JVM prints its dumps and its log by one clock."""
+    if not any(e.format.kind == THREAD_DUMP for e in evidence):
+        return list(evidence)
+    zones: dict[tuple[str, str], set[tuple[str | None, str | None]]] = {}
+    for e in evidence:
+        if e.is_live:
+            zones.setdefault(_folder(e), set()).add((e.times.zone, e.times.how))
+    return [_in_zone_of(e, zones.get(_folder(e), set())) if e.format.kind == THREAD_DUMP and e.times.zone is None else e for e in evidence]
+
+
+def _in_zone_of(evidence: Evidence, zones: set[tuple[str | None, str | None]]) -> Evidence:
+    if len({zone for zone, _ in zones}) != 1:
+        return evidence
+    zone, how = min(zones, key=lambda it: it[1] != "assumed")
+    return replace(evidence, times=replace(evidence.times, zone=zone, how=how))
 
 
 def _folder(evidence: Evidence) -> tuple[str, str]:

@@ -317,7 +317,7 @@ class _Redaction:
                     known.append(_collected(collector, reader, found.lines))
         else:
             for seen in observations(evidence.format.kind, _all(stream)):
-                if evidence.format.kind not in KINDS:
+                if evidence.format.kind not in KINDS or "columns" not in seen.captures:
                     collector.take_captures(seen.captures)
                     continue
                 for name in names_in(seen.captures["columns"]):

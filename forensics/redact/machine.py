@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from forensics.records.line_reader import decode
 from forensics.redact.text import Rewriter
 from forensics.snapshots.collected import HEAD, STATES
-from forensics.snapshots.detection import COLLECTED, DOCKER, ECS, GC_LOG, HOST_LOG, JVM_CRASH, KUBERNETES
+from forensics.snapshots.detection import COLLECTED, DOCKER, ECS, GC_LOG, HOST_LOG, JVM_CRASH, KUBERNETES, THREAD_DUMP
 from forensics.snapshots.docker import EVENT
 from forensics.snapshots.ecs import UNHEALTHY
 from forensics.snapshots.gc_log import CPU, DATED, LENGTH, STAMPED, UNIFIED, is_unknown, times_of
@@ -17,10 +17,11 @@ from forensics.snapshots.host_log import KERNEL, TEXT, UNIT
 from forensics.snapshots.jvm_crash import HEADS, MEMORY, TIME, WHAT, ZONE
 from forensics.snapshots.kubernetes import DESCRIBED, NODE_READY, SAFE, TABLE, first_words
 from forensics.snapshots.machine import patterns
+from forensics.snapshots.output_times import time_in_line
 from forensics.snapshots.yaml_text import Builder
 
 #: Kinds of files that this module rewrites.
-KINDS = (GC_LOG, KUBERNETES, DOCKER, HOST_LOG, COLLECTED, JVM_CRASH, ECS)
+KINDS = (GC_LOG, KUBERNETES, DOCKER, HOST_LOG, COLLECTED, JVM_CRASH, ECS, THREAD_DUMP)
 #: What of a row names something, or quotes a text; the rest must stay the same.
 NAMES = ("pod", "container", "container_id", "host")
 _TEXTS = ("how", "namespace", "pod_id")
@@ -90,6 +91,8 @@ class MachineRewriter:
         lines = [decode(raw) for raw in content.split(b"\n")]
         if kind == GC_LOG:
             new = [self._gc_line(text) for text in lines]
+        elif kind == THREAD_DUMP:
+            new = [text if time_in_line(text) is not None else self._rewriter.dump(text) for text in lines]
         elif kind == JVM_CRASH:
             new = [self._crash_line(text) for text in lines]
         elif kind == COLLECTED:

@@ -119,8 +119,10 @@ class Collector:
 
     def _take(self, captures: Mapping[str, Any]) -> None:
         for name, value in captures.items():
-            kind = kind_of(self._fields, name)
-            if kind is not None:
+            if name == "threads":
+                for thread in value:
+                    self._take(captures_of_thread(thread))
+            elif (kind := kind_of(self._fields, name)) is not None:
                 collect_value(self._names, kind, value)
 
     def take_captures(self, captures: Mapping[str, Any]) -> None:
@@ -475,7 +477,8 @@ class RecordRewriter:
             match = patterns.match(known.pattern, rest)
         if match is None:
             first, *others = rest.split("\n")
-            return [prefix + self._rewriter.running(first), *self._rewriter.frames(others)]
+            rewritten = self._rewriter.dump("\n".join(others)).split("\n") if "threads" in known.captures else self._rewriter.frames(others)
+            return [prefix + self._rewriter.running(first), *rewritten]
         if known.pattern.multiline:
             return (prefix + self._spans(match)).split("\n")
         first, *others = rest.split("\n")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from forensics.catalogue.threads import BEGIN, FRAME, HEAD, NUMBERS, STATE
 from forensics.redact.assignment_bytes import hides_text, rewritten_decimals
 from forensics.redact.pseudonyms import DASHED, IPV4, IPV6, MAC, UUID, Pseudonyms, is_foreign_six
 from forensics.redaction import hide
@@ -25,6 +26,7 @@ _STORE_CLIENT = re.compile(r"(.+)(-(?:offsets|configs|statuses|status|shared-adm
 _MEMBER = re.compile(rf"(.+)-({UUID.pattern})", re.DOTALL)
 _NUMBERED = re.compile(r"(.+)-(\d+)", re.DOTALL)
 _TASK_THREAD = re.compile(r"(task-thread-)(.+)(-\d+)", re.DOTALL)
+_FURTHER = re.compile(r" \(\d{1,4}\)$")
 _HEARTBEAT = re.compile(r"(kafka-coordinator-heartbeat-thread \| )(.+)", re.DOTALL)
 _SINK_GROUP = "connect-"
 _ADDRESS = re.compile(
@@ -133,7 +135,7 @@ class Rewriter:
         self._by_kind: dict[str, Callable[[str], str]] = {
             "group": self._group, "client": self._client, "member": self._member, "address": self._address, "task": self._numbered, "partition": self._partition,
             "topic": self._topic, "id": self._id, "path": self.running, "thread": self.thread, "class": self.running, "words": self.running,
-            "public": str, "resource": self.resource, "connector": self._whole, "setting": self.setting_key,
+            "public": str, "resource": self.resource, "connector": self._whole, "setting": self.setting_key, "dump": self.dump,
         }  # fmt: skip
         self._known: dict[str, str] = {}
         #: Names of one or two letters, which may be words in a sentence. They are names next to punctuation and another word, as in `a.out`.
@@ -296,6 +298,23 @@ class Rewriter:
                 return m[1] + rewrite(m[2]) + (m[3] if pattern is _TASK_THREAD else "")
         return self.running(text)
 
+    def dump(self, text: str) -> str:
+        """Rewrite the lines of a thread dump: the names of threads, and their frames as in other stack traces; other lines are withheld."""
+        return "\n".join(map(self._dumped, text.split("\n")))
+
+    def _dumped(self, line: str) -> str:
+        if (head := HEAD.fullmatch(line.rstrip())) is not None:
+            numbers = NUMBERS.match(line, head.end("name") + 1)
+            return f'"{self.thread(head["name"])}"{numbers[0] if numbers else ""}'
+        if BEGIN.fullmatch(line.rstrip()) or STATE.fullmatch(line.rstrip()):
+            return line
+        return self.frames([line])[0] if FRAME.fullmatch(line.rstrip()) else " -" if line.strip() else line
+
+    def _numbered_thread(self, text: str) -> str:
+        """Rewrite a thread's name, which has a number if it is a further one of this name."""
+        number = _FURTHER.search(text)
+        return self.thread(text[: number.start()]) + number[0] if number else self.thread(text)
+
     def context(self, text: str) -> str:
         """Rewrite Connect's logging context, `b|task-1`."""
         name, bar, rest = text.partition("|")
@@ -348,6 +367,11 @@ class Rewriter:
                 return {self.setting_key(k): self.setting(k, v) if isinstance(v, str) else v for k, v in value.items()}
             if kind == "assignment":
                 return {self.of_kind("member", k): [self.resource(item) for item in v] for k, v in value.items()}
+            if kind == "dump":
+                return {
+                    self._numbered_thread(k): [v[0], *(line[4:] for line in self.frames(f"\tat {frame}" for frame in v[1:]))]
+                    for k, v in value.items()
+                }
             return {self.of_kind(kind, k): v for k, v in value.items()}
         return value
 

@@ -482,7 +482,7 @@ def _records(rows: Sequence[Row]) -> str:
 
 def _is_witnessed(incident: Row) -> bool:
     """Return True if a file beside the logs shows the cause: its line comes first in the proof."""
-    return ((incident.get("facts") or {}).get("machine") or "not_gc") != "not_gc"
+    return ((incident.get("facts") or {}).get("machine") or "not_gc") not in ("not_gc", "thread")
 
 
 def _line(witness: Sequence[Row], at: datetime | None) -> str:

@@ -25,6 +25,7 @@ from forensics.snapshots.offsets_dump import read_dump
 from forensics.snapshots.output_times import time_in_line
 from forensics.snapshots.properties import is_properties, read_properties
 from forensics.snapshots.source_offsets import is_source_record
+from forensics.snapshots.thread_dump import is_thread_dump, read_thread_dump
 from forensics.snapshots.transaction_log import is_transaction_log, read_transaction_log
 from forensics.snapshots.transactions import table_of
 
@@ -45,6 +46,7 @@ from forensics.snapshots.transactions import table_of
     TRANSACTIONS,
     TRANSACTION_LOG,
     SEGMENTS,
+    THREAD_DUMP,
 ) = (
     "topics_described",
     "groups_described",
@@ -62,6 +64,7 @@ from forensics.snapshots.transactions import table_of
     "transactions_described",
     "transaction_log",
     "log_segments",
+    "thread_dump",
 )
 
 #: Outputs of tools, whose times may be without a zone, or in the names of their files.
@@ -70,6 +73,7 @@ READERS: dict[str, Reader] = {
     TOPICS: read_tools, GROUPS: read_tools, DUMP: read_dump, STATUS_TOPIC: read_topic, REST: read_rest, PROPERTIES: read_properties,
     GC_LOG: read_gc_log, KUBERNETES: read_kubernetes, DOCKER: read_docker, HOST_LOG: read_host_log, COLLECTED: read_collected, JVM_CRASH: read_jvm_crash,
     ECS: read_ecs, TRANSACTIONS: read_tools, TRANSACTION_LOG: read_transaction_log, SEGMENTS: read_log_segments,
+    THREAD_DUMP: read_thread_dump,
 }  # fmt: skip
 _TOPIC_LINE = re.compile(r"\s*Topic: ?\S+\s+(?:TopicId: ?\S*\s+)?(?:PartitionCount: ?\d+|Partition: ?\d+\s+Leader:)")
 _DUMP_LINE = re.compile(
@@ -111,6 +115,8 @@ def kind_of(sample: bytes, *, fitting: int, lines: int) -> str | None:
     times = ceil(sum(time_in_line(t) is not None for t in texts) * lines / max(len(texts), 1))
     if (fitting - times) * _RARE > lines:
         return None
+    if is_thread_dump(texts):
+        return THREAD_DUMP
     if any(_TOPIC_LINE.match(t) for t in texts):
         return TOPICS
     if any(is_header(t.rstrip()) or is_notice(t) for t in texts):

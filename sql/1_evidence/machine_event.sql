@@ -9,7 +9,8 @@
 -- it.
 CREATE OR REPLACE TEMPORARY VIEW machine_event (
   what          COMMENT 'pause, oom_killed, crashed, killed, stopped, exited, probe_failed, evicted, drained, node_not_ready, restarted_by_operator,
-    clock_stepped, suspended, stalled or watched: a file that shows all pauses of a time',
+    clock_stepped, suspended, stalled, threads_dumped (a JVM printed what its threads did; its time has no zone), or watched: a file that
+    shows all pauses of a time',
   of_what       COMMENT 'process, pod, container, host or node',
   name          COMMENT 'Name of the pod, container, host or node; NULL: the file does not say',
   container     COMMENT 'Container of the pod',
@@ -69,6 +70,11 @@ WITH jvm_pause AS (
   SELECT event_id, path, line, false, CASE event WHEN 'pod_eviction_asked' THEN 'drained' ELSE 'restarted_by_operator' END, pod, unix_millis(ts),
     unix_millis(ts) + resolution_ms, 'control_plane', coalesce(reason, 'eviction'), NULL, NULL, true, NULL
   FROM snapshot WHERE event IN ('pod_restart_asked', 'pod_eviction_asked')
+  UNION ALL
+  -- A dump of threads, in a file of its own or among the lines of its process.
+  SELECT event_id, path, line, false, 'threads_dumped', NULL, unix_millis(ts), unix_millis(ts) + resolution_ms, 'host', NULL, NULL, NULL, true,
+    CASE WHEN source_kind = 'log' THEN process_id END
+  FROM snapshot WHERE event = 'thread_dump'
 ), machine_row AS (
   SELECT event_id, path, line, regexp_replace(path, '/?[^/]*$', '') AS folder, event = 'machine_watched' AS is_watched, columns['what'] AS what,
     columns['of'] AS of_what, columns['pod'] AS pod, columns['container'] AS container, columns['container_id'] AS container_id,
@@ -81,8 +87,9 @@ WITH jvm_pause AS (
     columns['beside'] AS beside, columns['namespace'] AS namespace, columns['pod_id'] AS pod_id, false AS is_logged
   FROM snapshot WHERE event IN ('machine_event', 'machine_watched')
   UNION ALL
-  SELECT event_id, path, line, NULL, is_watched, what, CASE WHEN pod IS NULL THEN 'process' ELSE 'pod' END, pod, NULL, NULL, NULL, from_ms, from_ms,
-    to_ms, to_ms, NULL, NULL, clock, how, length_ms, NULL, pauses, is_complete, NULL, NULL, NULL, NULL, NULL, NULL, true
+  SELECT event_id, path, line, regexp_replace(path, '/?[^/]*$', ''), is_watched, what, CASE WHEN pod IS NULL THEN 'process' ELSE 'pod' END, pod, NULL, NULL, NULL, from_ms, from_ms,
+    to_ms, to_ms, NULL, NULL, clock, how, length_ms, NULL, pauses, is_complete, NULL, NULL, NULL, NULL, NULL, NULL,
+    pod IS NOT NULL OR process_id IS NOT NULL
   FROM log_line
 ), log_file AS (
   SELECT DISTINCT process_id, lower(host) AS host, lower(regexp_replace(path, '([.](log|txt|out|gz|json|[0-9]{1,20})|-previous){1,9}$', '')) AS path,
@@ -125,7 +132,7 @@ WITH jvm_pause AS (
   UNION ALL
   SELECT event_id, 'folder', sort_array(collect_set(process_id)) FROM tied_by_folder GROUP BY event_id
   UNION ALL
-  SELECT event_id, 'log', array(process_id) FROM log_line WHERE pod IS NULL
+  SELECT event_id, 'log', array(process_id) FROM log_line WHERE process_id IS NOT NULL
 )
 SELECT CASE WHEN r.is_watched THEN 'watched' ELSE r.what END AS what, r.of_what,
   coalesce(r.pod, CASE WHEN r.of_what <> 'process' THEN coalesce(r.container, r.host) ELSE r.host END) AS name,

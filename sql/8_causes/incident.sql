@@ -40,7 +40,7 @@ CREATE OR REPLACE TEMPORARY VIEW incident (
     member_ids: ARRAY<STRING>, host: STRING, thread: STRING, is_worker: BOOLEAN, is_librdkafka: BOOLEAN, limit_ms: BIGINT, is_unanswered: BOOLEAN,
     is_broker: BOOLEAN, lost_count: BIGINT, is_never_back: BOOLEAN, over_at_ms: BIGINT, rebalanced_ms: BIGINT,
     ended_at_ms: BIGINT, shown_at_ms: BIGINT, machine: STRING, machine_how: STRING, machine_ms: BIGINT, memory_limit: STRING,
-    unsure_how: STRING>
+    unsure_how: STRING, machine_at_ms: BIGINT>
     COMMENT 'Named facts of the sentences; durations end in _ms, times in _at_ms',
   witness ARRAY<STRING>,
   state STRING COMMENT 'over, open (a later line shows that it went on, or only the shutdown that ends the logs ended it) or unknown (no line shows

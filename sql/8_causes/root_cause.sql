@@ -28,8 +28,8 @@ CREATE OR REPLACE TEMPORARY VIEW root_cause (
   to_lo_ms BIGINT COMMENT 'Ended at this time at the earliest; NULL: still open, or always',
   to_hi_ms BIGINT COMMENT 'Ended at this time at the latest',
   witness ARRAY<STRING>,
-  machine STRUCT<code: STRING, how: STRING, length_ms: BIGINT, name: STRING, exit_code: INT, memory_limit: STRING>
+  machine STRUCT<code: STRING, how: STRING, length_ms: BIGINT, name: STRING, exit_code: INT, memory_limit: STRING, at_ms: BIGINT>
     COMMENT 'What a witness of the machine says about it: gc_pause, gc_starved (a collection that the host did not let run), gc_unsure, safepoint,
     not_gc, clock_stepped (its host''s clock was set), zone_unsure (it fits only in the time zone that is assumed for its log: nothing is decided),
-    or what ended the process; NULL: no witness'
+    thread (what the thread that did not poll in time did at at_ms), or what ended the process; NULL: no witness'
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from places import SAMPLES, TESTS
 
+from forensics.catalogue.threads import threads_of
 from forensics.redact.copying import redact
 from forensics.redact.machine import comparable
 from forensics.redact.snapshots import observations
@@ -22,6 +23,7 @@ from test_gc_log import UNIFIED
 from test_host_log import AT as AT_MS
 from test_host_log import JOURNAL, TEXT, journal
 from test_kubernetes import AT, DESCRIBED_NODE, FORMS, TABLE, event, node
+from thread_dumps import JDK_8, JDK_17
 
 EVENTS = json.dumps(
     {"apiVersion": "v1", "items": [event("Killing", "Container my-connect failed liveness probe, will be restarted", **AT)], "kind": "List"}, indent=2
@@ -105,3 +107,29 @@ def test_the_log_of_an_operator_names_the_same_pod_as_its_log(tmp_path: Path) ->
     pods = {line.split("Rolling pod ")[1].split(":")[0] for line in operator.splitlines()}
     assert len(pods) == 2
     assert sum(f"{pod}.log" in texts for pod in pods) == 1
+
+
+def test_a_dump_of_threads_names_the_same_threads_without_names(tmp_path: Path) -> None:
+    """In a file of its own and in the log: hosts, connectors and groups in names of threads, and classes of an application."""
+    dump = JDK_17.replace("orders-0", "acme-orders-0") + JDK_8.partition("\n\n")[2].replace("| g", "| connect-acme-orders")
+    dump += '"pool-db7.acme.corp-10.1.2.3" #9 prio=5 os_prio=0 tid=0x1 nid=0x1 waiting on hunter2\n'
+    client = (
+        "[2026-11-22 00:00:{:02},000] INFO [acme-orders|task-0] [Consumer clientId=connector-consumer-acme-orders-0, groupId=connect-acme-orders] "
+    )
+    client += "(Re-)joining group (org.apache.kafka.clients.consumer.internals.ConsumerCoordinator:604)\n"
+    logs = tmp_path / "logs" / "w1"
+    logs.mkdir(parents=True)
+    (logs / "connect.log").write_text("".join(client.format(n) for n in range(5)) + dump + client.format(9))
+    (logs / "threads.txt").write_text(dump)
+    summary = redact(tmp_path / "logs", tmp_path / "copy")
+    assert summary.left_out == []
+    texts = [file.read_text() for file in (tmp_path / "copy").rglob("*") if file.is_file()]
+    assert len(texts) == 2
+    assert not [word for text in texts for word in ("acme", "SlowTask", "db7", "10.1.2.3", "hunter2") if word in text]
+    in_log, alone = (threads_of(text) for text in sorted(texts, key=len, reverse=True))
+    assert in_log == alone
+    assert list(threads_of(dump).values())[0] == alone["main"]
+    (task,) = (name for name in alone if name.startswith("task-thread-"))
+    assert f"clientId=connector-consumer-{task.removeprefix('task-thread-')}" in "".join(texts)
+    (group,) = (name.partition(" | ")[2] for name in alone if "heartbeat" in name and "(2)" not in name)
+    assert f"groupId={group}]" in "".join(texts)

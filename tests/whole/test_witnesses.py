@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from places import SAMPLES
 from test_filtered_logs import FROZEN, logs_of, rows
-from written_logs import case_of
+from thread_dumps import JDK_17
+from written_logs import case_of, consumer, joined, told
 
 RECORDINGS = os.environ.get("FORENSICS_RECORDINGS", "")
 pytestmark = [pytest.mark.whole, pytest.mark.engine]
@@ -197,6 +198,41 @@ def test_a_kill_beside_a_log_without_a_zone_decides_nothing(tmp_path: Path) -> N
     incidents = rows(case, "incident")
     assert not any("lack of memory" in row["headline"] for row in incidents)
     assert any("--time-zone" in (row["next"] or "") and "OOMKilled" in row["next"] for row in incidents)
+
+
+#: A sink task's consumer that did not poll until 10:06:40, and a dump of its process's threads ten seconds before.
+SLOW_SINK = consumer(
+    "connector-consumer-orders-0",
+    "connect-orders",
+    *told(
+        (10, joined(7, "m-1", "orders-0")),
+        (400, "Member m-1 sending LeaveGroup request to coordinator b1:9092 (id: 2147483646 rack: null) due to consumer poll timeout has expired."),
+        (450, joined(9, "m-2", "orders-0")),
+    ),
+)
+DUMP = JDK_17.replace("2026-11-22 00:00:01", "2026-03-01 10:06:30")
+IN_DUMP = "; at 10:06:30 its thread was in com.acme.SlowTask.put(SlowTask.java:99), running sun.nio.ch.SocketDispatcher.read0"
+DUMPED = {
+    "in a file beside the log": ({"w1/connect.log": SLOW_SINK, "w1/jstack.txt": DUMP}, True),
+    "in the log": ({"w1/connect.log": SLOW_SINK.replace("[2026-03-01 10:06:40,000]", f"{DUMP}\n[2026-03-01 10:06:40,000]")}, True),
+    "after it had left": ({"w1/connect.log": SLOW_SINK, "w1/jstack.txt": DUMP.replace("10:06:30", "10:06:50")}, False),
+    "long before": ({"w1/connect.log": SLOW_SINK, "w1/jstack.txt": DUMP.replace("10:06:30", "10:02:30")}, False),
+    "of another process": ({"w1/connect.log": SLOW_SINK, "w2/jstack.txt": DUMP}, False),
+    "of another task": ({"w1/connect.log": SLOW_SINK, "w1/jstack.txt": DUMP.replace("task-thread-orders-0", "task-thread-orders-1")}, False),
+    "without a time": ({"w1/connect.log": SLOW_SINK, "w1/jstack.txt": DUMP.partition("\n")[2]}, False),
+    "beside the logs of two workers": ({"w/a.log": SLOW_SINK, "w/b.log": SLOW_SINK.replace("orders", "clicks"), "w/jstack.txt": DUMP}, False),
+    "by a clock in another zone, perhaps": ({"w1/connect.log": SLOW_SINK.replace(",000]", ".000Z]"), "w1/jstack.txt": DUMP}, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("where", DUMPED)
+def test_what_a_thread_did_that_did_not_poll_in_time(where: str, tmp_path: Path) -> None:
+    files, is_shown = DUMPED[where]
+    case = case_of(files, tmp_path, VIEWS)
+    headlines = [row["headline"] for row in rows(case, "incident") if row["cause"] == "poll_too_slow"]
+    assert headlines
+    assert [headline.endswith(IN_DUMP) for headline in headlines] == [is_shown] * len(headlines)
+    assert not is_shown or all(row["alternatives"] == [] for row in rows(case, "incident"))
 
 
 def started_again(log: str, at: datetime) -> str:
