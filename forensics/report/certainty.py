@@ -13,6 +13,7 @@ from forensics.report.incidents import by_incident, is_reported
 from forensics.report.missing_evidence import at_hosts, end_too_soon, lacks_lines, unread_files, was_loaded
 from forensics.report.resources import in_words
 from forensics.report.story import RECORDS
+from forensics.snapshots.collected import REFUSED
 from forensics.wording.formats import SEVERITIES, Clock, and_more, count, span
 
 if TYPE_CHECKING:
@@ -69,8 +70,10 @@ def missing(report: Report, clock: Clock) -> str:
     facts = report.examined
     notes = {f["path"]: f["note"] or "no reason recorded" for f in unread_files(report)}
     # The details of a note are in parentheses.
-    damaged = [f"{path} ({notes[path].partition(' (')[0]})" for path in outermost(notes)]
-    parts = [f"what could not be read of {and_more(damaged, 3)}"] * bool(damaged)
+    short = {path: notes[path].partition(" (")[0] for path in outermost(notes)}
+    parts = [f"what {note}" for note in short.values() if note.startswith(REFUSED)]
+    damaged = [f"{path} ({note})" for path, note in short.items() if not note.startswith(REFUSED)]
+    parts += [f"what could not be read of {and_more(damaged, 3)}"] * bool(damaged)
     if filtered := coverage_kinds.processes(report.coverage, "filtered"):
         looks = "looks" if len(filtered) == 1 else "look"
         parts.append(

@@ -52,6 +52,13 @@ take "$HOST/clock.json" journalctl -o json --since "$SINCE" -t chronyd -t ntpd -
 """
 _PODS = """
 # The last end of each container, with its reason and time; and events, which Kubernetes keeps for an hour.
+previous() {
+  # A container that was never restarted has no earlier log.
+  kubectl -n "$NAMESPACE" logs "$1" -c "$2" --previous 2> "$OUT/.previous" && return
+  if grep -q 'previous terminated container' "$OUT/.previous"; then return; fi
+  cat "$OUT/.previous" >&2
+  return 1
+}
 take pods.yaml kubectl -n "$NAMESPACE" get pods -o yaml
 take events.json kubectl -n "$NAMESPACE" get events -o json
 take nodes.yaml kubectl get nodes -o yaml
@@ -59,9 +66,10 @@ for pod in $(kubectl -n "$NAMESPACE" get pods -o name); do
   pod=${pod#pod/}
   for container in $(kubectl -n "$NAMESPACE" get pod "$pod" -o 'jsonpath={.spec.containers[*].name}'); do
     take "logs/$pod-$container.log" kubectl -n "$NAMESPACE" logs "$pod" -c "$container" --since-time="$SINCE"
-    take "logs/$pod-$container-previous.log" kubectl -n "$NAMESPACE" logs "$pod" -c "$container" --previous
+    take "logs/$pod-$container-previous.log" previous "$pod" "$container"
   done
 done
+rm -f "$OUT/.previous"
 """
 _OF_OPERATOR = """
 # The operator: who restarted a pod, and why.

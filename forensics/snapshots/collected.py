@@ -9,6 +9,8 @@ from forensics.snapshots.observation import Broken, Item, Line, Observation, Str
 
 #: The beginning of a manifest; its first line goes on with the time.
 HEAD = "kafka-forensics collection 1"
+#: How a note about refusals begins.
+REFUSED = "the platform refused "
 STATES = ("got", "empty", "refused")
 _FIELDS = 4
 _SHOWN = 3
@@ -22,7 +24,7 @@ def is_collected(texts: Iterable[str]) -> bool:
 def read_collected(lines: Iterable[Line]) -> Iterator[Item]:
     """Yield each file that was asked for, and say which were refused."""
     taken: int | None = None
-    refused: list[str] = []
+    refused: dict[str, str] = {}
     for line in lines:
         fields = line.text.split("\t")
         if line.text.startswith(HEAD):
@@ -34,7 +36,8 @@ def read_collected(lines: Iterable[Line]) -> Iterator[Item]:
             state, file, command, error = (scrub(field) for field in fields)
             yield Observation.of(line, "collected", {"columns": {"state": state, "how": f"{file}: {command}"[:300]}}, taken, f"{file}: {state}")
             if state == "refused":
-                refused.append(f"{file} ({error[:100].strip() or 'no reason given'})")
+                refused[file] = error[:100].strip() or "no reason given"
     if refused:
         more = f" and {len(refused) - _SHOWN} more" if len(refused) > _SHOWN else ""
-        yield Broken(f"the platform refused {', '.join(refused[:_SHOWN])}{more}")
+        reasons = dict.fromkeys(list(refused.values())[:_SHOWN])
+        yield Broken(f"{REFUSED}{', '.join(list(refused)[:_SHOWN])}{more} ({'; '.join(reasons)})")

@@ -184,10 +184,10 @@ def test_a_refusal_stops_nothing_and_is_in_the_manifest(tmp_path: Path) -> None:
     manifest = files["manifest.tsv"].decode()
     assert kind_of(manifest.encode(), fitting=0, lines=5) == COLLECTED
     rows = read(manifest)
-    assert [row.captures["columns"]["state"] for row in rows] == ["got", "refused", "refused", "got", "refused"]
+    assert [row.captures["columns"]["state"] for row in rows] == ["got", "refused", "refused", "got", "empty"]
     assert all(row.ts is not None for row in rows)
     (broken,) = (item for item in READERS[COLLECTED](sample_lines(manifest.encode())) if isinstance(item, Broken))
-    assert "events.json (Error from server (Forbidden)" in broken.reason
+    assert broken.reason.startswith("the platform refused events.json, nodes.yaml (Error from server (Forbidden)")
 
 
 def test_a_damaged_manifest_is_read_as_far_as_possible() -> None:
