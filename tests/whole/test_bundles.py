@@ -188,7 +188,9 @@ esac
     # The host's own lines are in a folder without a log: they are about one of four processes.
     assert [row["process_ids"] for row in rows(case, "machine_event") if row["path"].endswith(("kernel.json", "systemd.json"))] == [[], []]
     (manifest,) = (row["note"] for row in rows(case, "source_file") if row["kind"] == "collected")
-    assert "the platform refused my-kafka-0/inspect.json, my-connect-0/inspect.json, my-connect-2/inspect.json and 1 more (permission denied" in manifest
+    assert (
+        "the platform refused my-kafka-0/inspect.json, my-connect-0/inspect.json, my-connect-2/inspect.json and 1 more (permission denied" in manifest
+    )
 
 
 def test_a_host(tmp_path: Path) -> None:

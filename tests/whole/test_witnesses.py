@@ -22,17 +22,17 @@ VIEWS = ("incident", "split_brain", "finding", "machine_event")
 BEGIN, END = datetime(2026, 11, 21, 7, 51, 20, tzinfo=UTC), datetime(2026, 11, 21, 7, 52, 35, tzinfo=UTC)
 
 
-def gc_log(*long: tuple[datetime, str, float]) -> str:
+def gc_log(*long: tuple[datetime, str, float], begin: datetime = BEGIN, end: datetime = END) -> str:
     """Return a GC log with a short pause every 2.5 s, and long ones: their begin, kind and length in seconds."""
-    ends = [(begin + timedelta(seconds=length), kind, length) for begin, kind, length in long]
-    at = BEGIN
-    while at < END:
-        if not any(begin - timedelta(seconds=1) < at < begin + timedelta(seconds=length + 1) for begin, _, length in long):
+    ends = [(since + timedelta(seconds=length), kind, length) for since, kind, length in long]
+    at = begin
+    while at < end:
+        if not any(since - timedelta(seconds=1) < at < since + timedelta(seconds=length + 1) for since, _, length in long):
             ends.append((at, "Pause Young (Normal) (G1 Evacuation Pause)", 0.012))
         at += timedelta(seconds=2.5)
     return "".join(
-        f"[{end.isoformat(timespec='milliseconds').replace('+00:00', '+0000')}][gc          ] GC({n}) {kind} 140M->40M(512M) {length * 1000:.3f}ms\n"
-        for n, (end, kind, length) in enumerate(sorted(ends))
+        f"[{until.isoformat(timespec='milliseconds').replace('+00:00', '+0000')}][gc          ] GC({n}) {kind} 140M->40M(512M) {length * 1000:.3f}ms\n"
+        for n, (until, kind, length) in enumerate(sorted(ends))
     )
 
 
@@ -60,6 +60,31 @@ def test_short_pauses_show_that_it_was_not_the_collector(tmp_path: Path) -> None
     assert incident["headline"].endswith("; not its garbage collector, whose longest pause in that time took at most 12 ms")
     assert "GC log" not in incident["next"]
     assert not [row for row in rows(case, "incident") if "w1" in (row["subject"] or "")]
+
+
+#: A consumer that its broker removed for its silence, after the end of its log at 08:16:36, between 08:16:52 and 08:17:01.
+REMOVED = SAMPLES / "session-timeouts-consumers-3.9.1"
+SINCE, UNTIL = datetime(2026, 11, 21, 8, 15, 41, tzinfo=UTC), datetime(2026, 11, 21, 8, 17, 12, tzinfo=UTC)
+SHORT_PAUSES = gc_log(begin=SINCE, end=UNTIL)
+BESIDE_REMOVED = {
+    "all of the time": ({"c1/gc.log": SHORT_PAUSES}, True),
+    "until it was silent": ({"c1/gc.log": gc_log(begin=SINCE, end=datetime(2026, 11, 21, 8, 16, 56, tzinfo=UTC))}, False),
+    "from then on": ({"c1/gc.log": gc_log(begin=datetime(2026, 11, 21, 8, 16, 56, tzinfo=UTC), end=UNTIL)}, False),
+    "without some collections": ({"c1/gc.log": "".join(line for line in SHORT_PAUSES.splitlines(keepends=True) if "GC(20)" not in line)}, False),
+    "of another consumer": ({"c2/gc.log": SHORT_PAUSES}, False),
+    "with a long one": ({"c1/gc.log": gc_log((datetime(2026, 11, 21, 8, 16, 54, tzinfo=UTC), "Pause Full (Ergonomics)", 3.0), begin=SINCE, end=UNTIL)}, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("time", BESIDE_REMOVED)
+def test_the_first_screen_says_that_it_was_not_the_collector(time: str, tmp_path: Path) -> None:
+    files, is_refuted = BESIDE_REMOVED[time]
+    case = case_of({**logs_of(REMOVED / "logs"), **files}, tmp_path, VIEWS)
+    (incident,) = (row for row in rows(case, "incident") if row["subject"] == "c1/consumer.log")
+    assert incident["alternatives"] == ["member_cut_off", "process_killed", "process_paused"]
+    open_ = "the logs do not show whether it was cut off from the broker, killed or paused"
+    refuted = "; not its garbage collector, whose longest pause in that time took at most 12 ms" * is_refuted
+    assert incident["headline"] == f"c1/consumer.log was removed from orders-app; {open_}{refuted}"
 
 
 def between(log: str, gc: str, *, zone: str = "+0000") -> str:
