@@ -87,7 +87,8 @@ WITH jvm_pause AS (
     columns['beside'] AS beside, columns['namespace'] AS namespace, columns['pod_id'] AS pod_id, false AS is_logged
   FROM snapshot WHERE event IN ('machine_event', 'machine_watched')
   UNION ALL
-  SELECT event_id, path, line, regexp_replace(path, '/?[^/]*$', ''), is_watched, what, CASE WHEN pod IS NULL THEN 'process' ELSE 'pod' END, pod, NULL, NULL, NULL, from_ms, from_ms,
+  SELECT event_id, path, line, regexp_replace(path, '/?[^/]*$', ''), is_watched, what,
+    CASE WHEN pod IS NULL THEN 'process' ELSE 'pod' END, pod, NULL, NULL, NULL, from_ms, from_ms,
     to_ms, to_ms, NULL, NULL, clock, how, length_ms, NULL, pauses, is_complete, NULL, NULL, NULL, NULL, NULL, NULL,
     pod IS NOT NULL OR process_id IS NOT NULL
   FROM log_line

@@ -21,7 +21,7 @@ GIVEN_ELSEWHERE = {
     "client_kind", "client_id", "group_id", "group_instance_id", "transactional_id", "connector", "task", "broker_id", "offsets_partition",
     "thread_name", "assigned_partitions", "assigned_tasks", "assigned_connectors", "revoked_tasks", "revoked_connectors", "delay_ms",
     "leader_member_id", "leader_url", "assigned_config_offset", "assignment_error", "protocol_version",
-    "state", "worker_id", "columns",  # of second witnesses
+    "state", "worker_id", "columns", "elapsed_s",  # of second witnesses
     *COMMIT_VALUES,
 }  # fmt: skip
 LONG = 100_000
