@@ -85,7 +85,7 @@ DECLARE OR REPLACE VARIABLE zone_skew_ms BIGINT DEFAULT 60000;
 DECLARE OR REPLACE VARIABLE ghost_wait_ms BIGINT DEFAULT 2000;
 -- A rebalance whose join phase took this long, for members that eventually came, is a finding, milliseconds.
 DECLARE OR REPLACE VARIABLE slow_rebalance_ms BIGINT DEFAULT 10000;
--- A rebalance that had not ended when the logs end is a finding from this long on, milliseconds: members learn of it with a heartbeat.
+-- A rebalance that was still running when the logs ended is a finding from this long on, milliseconds: members learn of it with a heartbeat.
 DECLARE OR REPLACE VARIABLE open_rebalance_ms BIGINT DEFAULT 3000;
 -- A rebalance that took this long is a warning if all members stop work for it, milliseconds.
 DECLARE OR REPLACE VARIABLE slow_rebalance_long_ms BIGINT DEFAULT 30000;
@@ -203,7 +203,7 @@ DECLARE OR REPLACE VARIABLE zone_step_ms BIGINT DEFAULT 900000;
 DECLARE OR REPLACE VARIABLE container_start_ms BIGINT DEFAULT 120000;
 -- A pause of a collector that is as long as this is a row of its own, milliseconds.
 DECLARE OR REPLACE VARIABLE long_pause_ms BIGINT DEFAULT 1000;
--- The clients of a process that was paused notice it within this time of its first line, milliseconds.
+-- The clients of a paused process log the pause within this time after its first line, milliseconds.
 DECLARE OR REPLACE VARIABLE pause_noticed_ms BIGINT DEFAULT 5000;
 -- The session timeout of a broker's ZooKeeper client that does not print it is at most this, milliseconds; the default is 18000.
 DECLARE OR REPLACE VARIABLE zookeeper_longest_ms BIGINT DEFAULT 60000;

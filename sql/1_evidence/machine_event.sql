@@ -1,5 +1,5 @@
--- One row for each thing that a JVM, a host or a platform did to a process, and for each file that shows what happened in a time, as files beside the
--- logs show: GC logs, objects and events of Kubernetes, containers of Docker, and lines of the kernel, systemd and chrony.
+-- One row for each thing that a JVM, a host or a platform did to a process, and for each file that shows what happened in a period, according to files beside the
+-- logs: GC logs, objects and events of Kubernetes, containers of Docker, and lines of the kernel, systemd and chrony.
 -- Reads: snapshot, evidence_file
 -- Grain: event_id
 -- Public: yes
@@ -10,18 +10,18 @@
 CREATE OR REPLACE TEMPORARY VIEW machine_event (
   what          COMMENT 'pause, oom_killed, crashed, killed, stopped, exited, probe_failed, evicted, drained, node_not_ready, restarted_by_operator,
     clock_stepped, suspended, stalled, threads_dumped (a JVM printed what its threads did; its time has no zone), or watched: a file that
-    shows all pauses of a time',
+    shows all pauses of a period',
   of_what       COMMENT 'process, pod, container, host or node',
-  name          COMMENT 'Name of the pod, container, host or node; NULL: the file does not say',
+  name          COMMENT 'Name of the pod, container, host or node; NULL: not in the file',
   container     COMMENT 'Container of the pod',
   process_ids   COMMENT 'Processes that it may be about; empty: none is known',
   tied_by       COMMENT 'Why these: name (of pod, container or host), folder, or log (it is among the lines of the process); NULL: none is known',
-  from_ts       COMMENT 'It began at this time at the earliest, by the clock that printed it; NULL: not said',
+  from_ts       COMMENT 'It began at this time at the earliest, by the clock that printed it; NULL: not printed',
   from_by_ts    COMMENT 'It began at this time at the latest',
-  to_ts         COMMENT 'It ended at this time at the earliest; NULL: not said',
+  to_ts         COMMENT 'It ended at this time at the earliest; NULL: not printed',
   to_by_ts      COMMENT 'It ended at this time at the latest',
-  started_ts    COMMENT 'The container that ended had been started at this time; NULL: not said',
-  restarted_ts  COMMENT 'It was started again at this time; NULL: not said',
+  started_ts    COMMENT 'The container that ended had been started at this time; NULL: not printed',
+  restarted_ts  COMMENT 'It was started again at this time; NULL: not printed',
   clock         COMMENT 'Whose clock that is: host (also that of the process''s own log) or control_plane',
   how           COMMENT 'Reason, as printed',
   length_ms     COMMENT 'Length of the pause, milliseconds; of a file, the length of its longest pause; of a step of the clock, by how much it was

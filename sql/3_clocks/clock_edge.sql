@@ -15,5 +15,5 @@ CREATE OR REPLACE TEMPORARY VIEW clock_edge (
   to_process_id STRING COMMENT 'Process that printed the later line',
   to_event_id STRING COMMENT 'Later line',
   to_ts TIMESTAMP COMMENT 'Its time, by its own clock',
-  hi_ms BIGINT COMMENT 'Most by which the clock of the later line''s process is ahead of the earlier line''s, milliseconds'
+  hi_ms BIGINT COMMENT 'Maximum by which the clock of the later line''s process is ahead of the earlier line''s, milliseconds'
 )

@@ -31,7 +31,7 @@ CREATE OR REPLACE TEMPORARY VIEW generation (
   trigger_member_id    COMMENT 'Member that triggered it',
   asked_why            COMMENT 'Why a member requested it, by its own lines or the coordinator''s: topic_metadata_changed, subscription_changed,
     partitions_to_revoke (the second step of a cooperative rebalance), enforced (by the application), tasks_corrupted, probing, followup, shutdown (of
-    Streams); NULL: no line says so',
+    Streams); NULL: no line shows it',
   asked_member_id      COMMENT 'That member',
   reason               COMMENT 'Reason as the broker printed it, with that of the client',
   waited_for_member_id COMMENT 'Member that the join phase waited for',

@@ -12,7 +12,7 @@ CREATE OR REPLACE TEMPORARY VIEW rebalance_blame (
   generation BIGINT    COMMENT 'Generation; for a KIP-848 group its epoch',
   part STRING          COMMENT 'detection, waiting, sync or scheduled_delay',
   from_ts TIMESTAMP       COMMENT 'Start, by the coordinator''s clock, else by the members'' common clock (middle of bounds); NULL: unknown',
-  to_ts TIMESTAMP         COMMENT 'End; NULL: it had not ended when the logs end, or only clocks that cannot be compared show it',
+  to_ts TIMESTAMP         COMMENT 'End; NULL: it was still running when the logs ended, or only clocks that cannot be compared show it',
   ms BIGINT            COMMENT 'Duration, milliseconds; for a detection at least this: the last request of the member was not after its start',
   member_id STRING     COMMENT 'Member that took the time: lost, waited for, or leading',
   process_id STRING    COMMENT 'Its process, if it has a log',

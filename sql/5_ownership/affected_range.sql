@@ -13,7 +13,7 @@ CREATE OR REPLACE TEMPORARY VIEW affected_range (
   what             COMMENT 'read_twice or skipped',
   certainty        COMMENT 'exact; at_least: more may be affected; at_most: fewer may be',
   why              COMMENT 'skipped: as moved_by of skip_ledger, or unknown; read_twice: as how of duplicate_ledger, or committed_again',
-  process_id       COMMENT 'Process that started to read at the range''s begin (read_twice) or after its end (skipped)',
+  process_id       COMMENT 'Process that started to read at the range''s beginning  (read_twice) or after its end (skipped)',
   started_lo       COMMENT 'Earliest time at which it started (reference clock)',
   event_id         COMMENT 'Event that shows where it started'
 )

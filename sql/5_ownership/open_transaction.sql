@@ -8,7 +8,7 @@
 CREATE OR REPLACE TEMPORARY VIEW open_transaction (
   kafka_cluster       COMMENT 'Kafka cluster in whose logs the producer appears; NULL: none, or several',
   how                 COMMENT 'hanging: find-hanging lists it, so its coordinator will not end it; open: describe-producers, or a dump, shows it in
-    the partition; ongoing: describe, list or __transaction_state show it as not ended, of all its partitions',
+    the partition; ongoing: describe, list or __transaction_state show that it has not ended, for all its partitions',
   transactional_id    COMMENT 'transactional.id; NULL: neither the tool nor the logs show it',
   producer_id         COMMENT 'Producer id',
   epoch               COMMENT 'Producer epoch; NULL: not printed (list)',

@@ -1,4 +1,4 @@
--- One row per ownership: an unbroken time in which one instance in one process held one task, connector or partition.
+-- One row per ownership: an unbroken period in which one instance in one process held one task, connector or partition.
 -- Reads: holding
 -- Grain: ownership_id
 -- Public: yes

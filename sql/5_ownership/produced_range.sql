@@ -16,7 +16,7 @@ CREATE OR REPLACE TEMPORARY VIEW produced_range (
   task              COMMENT 'Source task of the producer',
   first_offset      COMMENT 'Offset of its first record in the dump',
   last_offset       COMMENT 'Offset of its last record in the dump',
-  records           COMMENT 'Number of its records; NULL: a batch does not say it',
+  records           COMMENT 'Number of its records; NULL: a batch does not contain it',
   first_ts          COMMENT 'Time of its first batch, by its own clock or, with LogAppendTime, the broker''s',
   last_ts           COMMENT 'Time of its last batch',
   ended             COMMENT 'Number of its transactions that ended',

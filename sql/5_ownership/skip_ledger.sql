@@ -20,7 +20,7 @@ CREATE OR REPLACE TEMPORARY VIEW skip_ledger (
   certainty       COMMENT 'exact, bounded or unknown',
   moved_by        COMMENT 'What set the position, if it is not the last commit of a member: outside (a commit while the group had no members: a tool
     such as kafka-consumer-groups --reset-offsets, or an API call), removed (the commit had expired or was deleted), nothing_committed, out_of_range
-    (the committed offset did not exist any more), application (it sought); NULL: it is that commit, or unknown',
+    (the committed offset no longer existed), application (it sought); NULL: it is that commit, or unknown',
   reason          COMMENT 'Why it is not exact: no_dump, missing_commits (the dump lacks some, or ends before), first_reader (how many records
     existed before is unknown), order_unknown (of some commits it is unknown whether they were before); NULL: it is exact',
   event_id        COMMENT 'Event that shows where it started',

@@ -17,7 +17,7 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_episode (
   lost_hi TIMESTAMP COMMENT 'Latest time of the loss',
   found_ts TIMESTAMP COMMENT 'Found again, by its own clock; NULL: not shown, or the client was closed before',
   closed_ts TIMESTAMP COMMENT 'Its client was closed before it found the coordinator, by its own clock; NULL: it was not',
-  duration_ms BIGINT COMMENT 'From loss to find, milliseconds; NULL: its clock stepped meanwhile, or may have',
+  duration_ms BIGINT COMMENT 'From losing the coordinator to finding it, milliseconds; NULL: its clock stepped meanwhile, or may have',
   losses BIGINT COMMENT 'How often the loss was printed',
   cause STRING COMMENT 'Cause as printed, of the first loss',
   scope STRING COMMENT 'Who else had no coordinator at that time (lost within episodes_together_ms, or absent meanwhile): member: nobody else; group:

@@ -1,4 +1,4 @@
--- One row per group whose last rebalance had not ended when the logs end.
+-- One row per group whose last rebalance was still running when the logs ended.
 -- Reads: event_row, copied_log, damaged_line, process_start, process_cluster, process_life, client_event, fact_line, task_life, member_round
 -- Reads: member_generation, member, generation, clock_offset, filtered_log, lost_range
 -- Computed: forensics.coordinators.open_rebalance

@@ -1,4 +1,4 @@
--- One row per rebalance that waited a long time for members that eventually joined, or that had not ended when the logs end.
+-- One row per rebalance that waited a long time for members that eventually joined, or that was still running when the logs ended.
 -- Reads: generation, broker_generation, rebalance_blame, member, member_generation, group_outage, open_rebalance, clock_offset, fact_line
 -- A member that asked so late that the rebalance would have been slow even without the last one also held it up. Other rules report the
 -- remaining cases: rebalance-waits-for-ghost a member that does not come, coordinator-unavailable a missing coordinator. A group that

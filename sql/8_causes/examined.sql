@@ -29,8 +29,8 @@ CREATE OR REPLACE TEMPORARY VIEW examined (
   to_ts               TIMESTAMP COMMENT 'Last line of an owner''s log, on the reference clock',
   gaps                BIGINT COMMENT 'Number of silences in the owners'' logs',
   gap_ms              BIGINT COMMENT 'Time during which at least one of these logs is silent, milliseconds',
-  groups_not_counted  ARRAY<STRING> COMMENT 'Groups of which the logs do not show how many members they had',
-  groups_not_examined ARRAY<STRING> COMMENT 'Groups that the logs name, without a known owner of anything',
+  groups_not_counted  ARRAY<STRING> COMMENT 'Groups whose number of members is not in the logs',
+  groups_not_examined ARRAY<STRING> COMMENT 'Groups in the logs without any known owner',
   facts               STRUCT<read_paths: ARRAY<STRING>, file_notes: ARRAY<STRING>, is_forbidden: BOOLEAN, selected_groups: ARRAY<STRING>,
     owner_groups: ARRAY<STRING>, shared_logs: ARRAY<STRING>, absent: ARRAY<STRING>, absent_count: BIGINT,
     has_more_members: BOOLEAN, alone_from: BIGINT, alone_to: BIGINT>
