@@ -1,5 +1,5 @@
--- One row for each thing that a JVM, a host or a platform did to a process, and for each file that shows what happened in a period, according to files beside the
--- logs: GC logs, objects and events of Kubernetes, containers of Docker, and lines of the kernel, systemd and chrony.
+-- One row for each thing that a JVM, a host or a platform did to a process, and for each file that shows what happened in a period, by files beside
+-- the logs: GC logs, objects and events of Kubernetes, containers of Docker, and lines of the kernel, systemd and chrony.
 -- Reads: snapshot, evidence_file
 -- Grain: event_id
 -- Public: yes
