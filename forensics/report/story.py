@@ -219,7 +219,7 @@ def _effects(incident: Row, tree: Iterable[Row], headline: str) -> Iterator[Step
             yield Step(
                 start,
                 same[-1]["to_ts"] if more else end,
-                f["headline"] + f" (and {more} more)" * bool(more),
+                f["headline"] + f" (the first of {len(same)} such events)" * bool(more),
                 _line(f["witness"], f["from_ts"]),
             )
 
@@ -317,7 +317,8 @@ def _between(lo: float, hi: float) -> str:
     shortest, longest = about(lo), about(hi)
     if shortest == longest:
         return longest
-    return f"{lo // 1000:.0f}-{hi // 1000:.0f} s" if lo >= 1000 and hi < 60_000 else f"{shortest} to {longest}"
+    is_short = lo >= 1000 and hi < 60_000 and lo // 1000 != hi // 1000
+    return f"{lo // 1000:.0f}-{hi // 1000:.0f} s" if is_short else f"{shortest} to {longest}"
 
 
 def _unowned(gaps: Iterable[Row], names: Names) -> Iterator[Hit]:

@@ -44,6 +44,7 @@ _LINES, _WIDTH = 60, 100
 #: Maximum number of errors that no finding explains.
 _ERRORS = 4
 _LONGEST, _LONGEST_TITLE = 220, 440
+_TWO_OWNERS = "TWO OWNERS PROVED"
 _TONES: dict[str, Tone] = {"critical": "bad", "warning": "warn", "note": ""}
 _ROLES = {"broker": "broker", "connect_worker": "worker", "client": "client"}
 _LABELLED = (Column("", fixed=True), Column(""))
@@ -101,7 +102,7 @@ def make(report: Report, names: Names, clock: Clock) -> Summary:
     return Summary(
         title=words,
         tone=tone,
-        scope=scope(report, names, graver),
+        scope=scope(report, names, graver, words),
         stories=tuple(graver),
         alone=alone,
         also=(*(f for f in others if f is not alone), *errors),
@@ -223,7 +224,7 @@ def _as_one(same: Sequence[Story], names: Names) -> Story:
     else:
         last = max(same, key=lambda s: (s.incident["to_hi"] is None, ended(s.incident) or EARLIEST))
         incident = first.incident | {key: last.incident.get(key) for key in ("to_hi", "over_since", "shown_until", "outcome")}
-        headline = f"{first.headline} (and {len(same) - 1} more)"
+        headline = f"{first.headline} (one of {len(same)} such incidents)"
         steps.sort(key=in_time)
     shown = shortened(steps)
     return replace(
@@ -268,7 +269,7 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
     if both_worked:
         return f"SPLIT BRAIN PROVED{outcome}", "bad"
     if two_owners:
-        return f"TWO OWNERS PROVED; no proof that both worked{outcome}", "warn"
+        return f"{_TWO_OWNERS}, without proof that both worked{outcome}", "warn"
     if alone := _graver_than(report, shown_stories):
         return f"CRITICAL: {shorten(alone[0]['headline'], _LONGEST_TITLE)}", "bad"
     if first:
@@ -312,7 +313,7 @@ def after(story: Story) -> str:
     return f" - {outcome}" if outcome else ""
 
 
-def scope(report: Report, names: Names, shown_stories: Sequence[Story]) -> str:
+def scope(report: Report, names: Names, shown_stories: Sequence[Story], titled: str = "") -> str:
     """Return groups, time and processes: `connect-cluster, 21 Nov 2026 07:51:40-07:52:25 UTC (Kafka 3.9.1, 3 workers, 1 broker)`."""
     processes = report.case["processes"]
     roles = Counter(_ROLES.get(p["role"], "other log") for p in processes)
@@ -331,7 +332,8 @@ def scope(report: Report, names: Names, shown_stories: Sequence[Story]) -> str:
     text = f"{and_more(groups, 3) or 'no Kafka group found'}{when}" + f" ({', '.join(read)})" * bool(read)
     # The title has these already.
     is_in_title = (
-        any(s["verdict"] == "proved" and s["kind"] == "work" for s in report.split_brain)
+        titled.startswith(_TWO_OWNERS)
+        or any(s["verdict"] == "proved" and s["kind"] == "work" for s in report.split_brain)
         or not (shown_stories or _graver(report))
         and _is_not_examined(report)
     )

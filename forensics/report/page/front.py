@@ -154,8 +154,8 @@ def make(report: Report, names: Names, clock: Clock, journal: Journal, overlaps:
 
 
 def _card(text: str, cards: Mapping[str, str]) -> str:
-    """Return the address of the card whose headline a step repeats, alone or before ` (and 3 more)`; empty if there is none."""
-    return cards.get(text) or cards.get(text.rpartition(" (and ")[0], "")
+    """Return the address of the card whose headline a step repeats, alone or before ` (the first of 4 such events)`; empty if there is none."""
+    return cards.get(text) or cards.get(text.rpartition(" (the first of ")[0], "")
 
 
 def for_script(report: Report, journal: Journal, scene: Scene) -> dict[str, dict[str, object]]:
