@@ -237,7 +237,10 @@ def _one_log(rows: Mapping[str, list[Row]], owned: Sequence[Row]) -> bool:
     of: dict[str, list[Row]] = {}
     for generation in rows["generation"]:
         of.setdefault(generation["group_id"], []).append(generation)
-    # A worker or consumer without a group shares its work with no other member.
+    # A consumer or standalone worker without a group shares its work with no other member. A worker whose log lacks its beginning may have a group.
+    begins_late = {c["process_id"] for c in rows["coverage"] if c["kind"] == "truncated"}
+    if {o["process_id"] for o in owned if not o.get("group_id") and o["resource_kind"] != "partition"} & begins_late:
+        return True
     owning = {o["group_id"] for o in owned if o.get("group_id")}
     return not all(of.get(group) and all(_alone(g) for g in of[group]) for group in owning)
 
