@@ -646,7 +646,7 @@ def export(
     """Export a case to another tool.
 
     Perfetto shows a track for each owner of a task or partition, together with overlaps and rebalances. Timesketch gets every event, finding and overlap.
-    Both have all times on the reference clock. SQLite gets all views of the case, each as a table of its name.
+    Both have all times on the reference clock. SQLite gets all views of the case, each as a table with the same name.
 
     Example: forensics export --to perfetto -o trace.json --case my-case
 
@@ -817,7 +817,7 @@ def verify(
     """Check every file of a case, and its evidence if still available, against the recorded hashes and row counts.
 
     Matching hashes rule out accidental damage, and changes by anyone who did not renew the hashes. Your seal, which the commands of this user give to the
-    cases that they create, also rules out changes by anyone without your key. Whether the creator of another case was honest is shown only by --derive.
+    cases that they create, also rules out changes by anyone without your key. Only --derive shows whether the creator of another case was honest.
 
     The exit code is 4 if the case is damaged, does not match your seal, or differs from what --derive gives, and 3 if evidence has changed or cannot be read. Missing
     evidence changes the exit code only with --derive. Evidence that you have not ingested yourself is read only below a folder given with --evidence.
