@@ -57,9 +57,9 @@ def sizes(runs: Engine, case: Case) -> dict[str, Counter[str]]:
         count(rows)
         return collected(engine, rows)
 
-    def kept(engine: Engine, name: str, rows: DataFrame, path: Path) -> None:
+    def kept(engine: Engine, rows: DataFrame, path: Path) -> None:
         count(rows)
-        keep_rows(engine, name, rows, path)
+        keep_rows(engine, rows, path)
 
     lock = Lock()  # output is redirected for all threads
     with (

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 from functools import partial
 from graphlib import TopologicalSorter
 from importlib import import_module
@@ -26,7 +27,7 @@ from forensics.case.query_parts import inlined, split, with_values
 from forensics.case.sql_types import arrow_type
 from forensics.case.view_files import View, rule_id, statements, threshold_literals, thresholds, views
 from forensics.engines import other
-from forensics.engines.rows import may_be_null
+from forensics.engines.rows import may_be_null, types_of
 from forensics.errors import CaseError
 from forensics.failures import ENGINE_FAILED, explained
 from forensics.relations.inputs import Inputs, Row
@@ -71,11 +72,49 @@ def build(
         return ready.run(progress or (lambda view, number, of: None))
 
 
+@dataclass(frozen=True)
+class _Relation:
+    """A relation that queries may read.
+
+    Attributes:
+        rows: how many it has at most.
+        register: registers it in an engine.
+        known_by: those that have registered it.
+    """
+
+    rows: int
+    register: Callable[[_Reader], None]
+    known_by: set[_Reader] = field(default_factory=set)
+    lock: Lock = field(default_factory=Lock)
+
+
+class _Reader:
+    """An engine, which learns of a relation when a query reads it: only modules and reports read most views.
+
+    Args:
+        engine: runs the queries.
+        relations: what queries may read so far, by name.
+        few: True if its queries read few rows.
+    """
+
+    def __init__(self, engine: Engine, relations: Mapping[str, _Relation], *, few: bool) -> None:
+        self.engine, self.few = engine, few
+        self._relations = relations
+
+    def learn(self, names: Iterable[str]) -> None:
+        """Register relations that are not registered yet; other threads may need them too."""
+        for relation in map(self._relations.__getitem__, names):
+            with relation.lock:
+                if self not in relation.known_by:
+                    relation.register(self)
+                    relation.known_by.add(self)
+
+
 class _Build:
     """One build of all views.
 
     Args:
-        engine: computes them; the tables are registered in it.
+        engine: computes them.
         tables: table name to Parquet paths.
         target: folder for the views' rows.
         parts: folder for the rows of parts of views.
@@ -96,11 +135,14 @@ class _Build:
         overrides: Mapping[str, int] | None,
     ) -> None:
         self._engine, self._target, self._parts, self._small = engine, target, parts, small
-        self._unknown: dict[str, _Unknown] = {}
-        for name, paths in tables.items():
-            self._register(name, partial(self._register_table, name, paths))
         self._keeps_all = small and events < _KEPT_EVENTS
         self._views = views()
+        self._relations: dict[str, _Relation] = {}
+        self._all = _Reader(engine, self._relations, few=small)
+        few = engine if small or engine.is_far else engine.for_few_rows()
+        self._few = self._all if few is engine else _Reader(few, self._relations, few=True)
+        for name, paths in tables.items():
+            self._relations[name] = _Relation(sum(rows_in(path).count_rows() for path in paths), partial(_register_table, name, paths))
 
         def so_far(name: str) -> list[pyarrow.dataset.Dataset]:
             return [rows_in(path) for path in tables.get(name, (target / name,))]
@@ -136,23 +178,21 @@ class _Build:
         return built
 
     def _compute(self, view: View) -> None:
-        """Compute one view and register its rows for later views."""
+        """Compute one view, so that later views can read it."""
         try:
             if view.computed and not (self._small or self._engine.is_far) and (parts := computed_parts(view, self._inputs)) is not None:
-                self._engine.keep_parts(view.name, parts, arrow_schema(view), self._target / view.name)
+                self._write(view.name, parts, arrow_schema(view), self._target / view.name)
             elif view.computed:
                 self._keep_here(view, computed(view, self._inputs))
             elif view.kept and (none := self._needs.empty(view.query)) is not None:
-                self._keep_table(view.name, none, self._target / view.name)
+                self._write(view.name, [none], none.schema, self._target / view.name)
             elif view.kept:
                 self._keep(view)
             elif self._keeps_all:
                 # Otherwise each of its readers would plan its joins again. It is not published: its rows are those of a table.
                 self._keep_for_build(view.name, self._needs.live(view.query))
             else:
-                for statement in statements(view.sql):
-                    self._know_what(statement)
-                    self._engine.sql(with_values(statement, self._values))
+                self._relations[view.name] = _Relation(self._rows_read(self._read_by(view.query)), partial(self._create, view))
         except Exception as e:  # engines' errors have no common base that pyspark promises
             known = explained(e)
             if known.what != ENGINE_FAILED:
@@ -171,73 +211,78 @@ class _Build:
             self._keep_for_build(part.name, part.query)
         return query
 
-    def _asked(self, query: str) -> DataFrame:
-        """Return a query of the engine in the form that it plans fastest."""
-        self._know_what(query)
-        return self._engine.query(with_values(inlined(query), self._values))
+    def _asked(self, query: str) -> tuple[_Reader, DataFrame]:
+        """Return a query, in the form that an engine plans fastest, and what runs it."""
+        names = self._read_by(query)
+        reader = self._few if self._rows_read(names) < _FEW_ROWS else self._all
+        reader.learn(names)
+        return reader, reader.engine.query(with_values(inlined(query), self._values))
+
+    def _read_by(self, query: str) -> set[str]:
+        """Return the relations that a query names."""
+        return self._relations.keys() & set(re.findall(r"\w+", query.lower()))
+
+    def _rows_read(self, names: Iterable[str]) -> int:
+        return sum(self._relations[name].rows for name in names)
+
+    def _create(self, view: View, reader: _Reader) -> None:
+        """Register a view that is not stored."""
+        for statement in statements(view.sql):
+            reader.learn(self._read_by(statement) - {view.name})
+            reader.engine.sql(with_values(statement, self._values))
 
     def _keep_for_build(self, name: str, query: str) -> None:
-        """Compute a relation and register its rows until the build ends."""
-        rows = may_be_null(self._asked(query))
-        if self._small:
-            table, schema = self._engine.collected(rows)
-            self._keep_table(name, table, self._parts / name, schema)
+        """Compute a relation, so that later queries can read its rows until the build ends."""
+        reader, rows = self._asked(query)
+        rows = may_be_null(rows)
+        if reader.few:
+            table, types = reader.engine.collected(rows)
+            self._write(name, [table], table.schema, self._parts / name, types)
         else:
-            self._engine.keep_rows(name, rows, self._parts / name)
+            self._keep_rows(name, rows, self._parts / name)
 
     def _keep(self, view: View) -> None:
         """Compute and write a view's rows."""
-        rows = self._asked(self._computed_first(view))
-        if self._small or view.words:
-            self._keep_here(view, *_named_here(*self._engine.collected(rows), view.columns))
+        reader, rows = self._asked(self._computed_first(view))
+        if reader.few or view.words:
+            self._keep_here(view, *_named_here(*reader.engine.collected(rows), view.columns))
         else:
-            self._engine.keep_rows(view.name, _named(rows, view.columns), self._target / view.name)
+            self._keep_rows(view.name, _named(rows, view.columns), self._target / view.name)
 
-    def _keep_here(self, view: View, table: pa.Table, schema: StructType | None = None) -> None:
+    def _keep_here(self, view: View, table: pa.Table, types: StructType | None = None) -> None:
         """Write rows that are in this process, with their sentences: views with words have few rows, most of which the report shows."""
         if view.words:
             table = with_words(view, table, self._target)
-        self._keep_table(view.name, table, self._target / view.name, schema)
+        self._write(view.name, [table], table.schema, self._target / view.name, types)
 
-    def _keep_table(self, name: str, table: pa.Table, path: Path, schema: StructType | None = None) -> None:
-        """Write rows that are in this process, and register them: writing and reading a few thousand is faster than an engine's planning."""
+    def _keep_rows(self, name: str, rows: DataFrame, path: Path) -> None:
+        """Let the engine write rows."""
+        self._all.engine.keep_rows(rows, path)
+        self._relations[name] = _Relation(rows_in(path).count_rows(), partial(_register_rows, name, path, rows.schema, is_here=False))
+
+    def _write(self, name: str, parts: Iterable[pa.Table], schema: pa.Schema, path: Path, types: StructType | None = None) -> None:
+        """Write rows that are in this process: writing and reading a few thousand is faster than an engine's planning."""
         path.mkdir()
-        pq.write_table(table, path / "part-0.parquet")
-        register = partial(self._engine.know, name, table, path, schema)
-        if self._small:
-            self._register(name, register)
-        else:  # it need not keep them
-            register()
-
-    def _register_table(self, name: str, paths: Sequence[str]) -> None:
-        schema = pa.unify_schemas([rows_in(path).schema for path in paths], promote_options="permissive")
-        self._engine.table(name, paths, missing_columns(name, set(schema.names)), schema=schema, small=self._small)
-
-    def _register(self, name: str, register: Callable[[], None]) -> None:
-        """Register a relation in the engine as soon as a query reads it: only modules and reports read most views."""
-        self._unknown[name] = _Unknown(register)
-
-    def _know_what(self, query: str) -> None:
-        """Register what a query reads."""
-        for name in self._unknown.keys() & set(re.findall(r"\w+", query.lower())):
-            self._unknown[name].know()
+        number = 0
+        with pq.ParquetWriter(path / "part-0.parquet", schema) as writer:
+            for part in parts:
+                writer.write_table(part)
+                number += part.num_rows
+        self._relations[name] = _Relation(number, partial(_register_rows, name, path, types or types_of(schema), is_here=True))
 
 
-class _Unknown:
-    """A relation that its engine may not know yet."""
-
-    def __init__(self, register: Callable[[], None]) -> None:
-        self._register: Callable[[], None] | None = register
-        self._lock = Lock()
-
-    def know(self) -> None:
-        """Register it, once; another thread may need it too."""
-        with self._lock:
-            if self._register is not None:
-                self._register()
-                self._register = None
+def _register_table(name: str, paths: Sequence[str], reader: _Reader) -> None:
+    schema = pa.unify_schemas([rows_in(path).schema for path in paths], promote_options="permissive")
+    reader.engine.table(name, paths, missing_columns(name, set(schema.names)), schema=schema, small=reader.few)
 
 
+def _register_rows(name: str, path: Path, types: StructType, reader: _Reader, *, is_here: bool) -> None:
+    """Register rows; `is_here`: this process wrote them, so that other machines cannot read them."""
+    reader.engine.know(name, path, types, sent=reader.few or (is_here and reader.engine.is_far))
+
+
+#: A query that reads fewer rows is planned for few: as for `SMALL_EVENTS` (`forensics/case/views.py`), planning costs more than running it.
+_FEW_ROWS = 200_000
 _PARALLEL_QUERIES = 3
 #: With fewer events, a build keeps the rows of `event` and of the other views that are not stored: they fit into the engine's memory.
 _KEPT_EVENTS = 50_000
@@ -332,6 +377,6 @@ def _named_here(table: pa.Table, schema: StructType, columns: Sequence[str]) -> 
     """Do the same as `_named` for rows in this process, without planning a query."""
     if sorted(table.column_names) == sorted(columns):
         return table.select(columns), type(schema)([schema[name] for name in columns])
-    for field, name in zip(schema.fields, columns, strict=True):
-        field.name = name
+    for each, name in zip(schema.fields, columns, strict=True):
+        each.name = name
     return table.rename_columns(columns), type(schema)(schema.fields)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import threading
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
-
-import pyarrow.parquet as pq
 
 from forensics import failures
 from forensics.engines import other, watchdog
@@ -148,6 +146,10 @@ class Engine(ABC):
     def begin_thread(self) -> None:
         """Prepare the engine for queries from this thread."""
 
+    def for_few_rows(self) -> Engine:
+        """Return an engine in the same process for queries that read few rows."""
+        return self
+
     @contextmanager
     def tuned(self, *, small: bool) -> Iterator[None]:
         """Apply settings for many queries over a case, which may be small."""
@@ -181,39 +183,18 @@ class Engine(ABC):
         """Return the rows as one partition if that saves the engine work."""
         return rows
 
-    def keep_rows(self, name: str, rows: DataFrame, path: Path) -> None:
-        """Write a view's rows to a folder, and register it so that later queries read it.
-
-        Args:
-            name: the view's name.
-            rows: its rows.
-            path: a folder that does not exist yet.
-        """
+    def keep_rows(self, rows: DataFrame, path: Path) -> None:
+        """Write rows to a folder that does not exist yet."""
         rows.write.parquet(str(path))
-        self.session.read.schema(rows.schema).parquet(self.place(str(path))).createOrReplaceTempView(name)
 
-    def keep_parts(self, name: str, parts: Iterable[pa.Table], schema: pa.Schema, path: Path) -> None:
-        """Do the same as `keep_rows` for rows that this process makes in parts, of which there may be millions.
-
-        Args:
-            name: the view's name.
-            parts: its rows.
-            schema: their columns.
-            path: a folder that does not exist yet.
-        """
-        path.mkdir()
-        with pq.ParquetWriter(path / "part-0.parquet", schema) as writer:
-            for part in parts:
-                writer.write_table(part)
-        self.from_files(self._reader(schema).parquet(self.place(str(path)))).createOrReplaceTempView(name)
-
-    @abstractmethod
-    def know(self, name: str, table: pa.Table, path: Path, schema: StructType | None = None) -> None:
-        """Register rows that are in this process and in a folder, so that later queries can read them.
+    def know(self, name: str, path: Path, types: StructType, *, sent: bool = False) -> None:
+        """Register the rows in a folder of Parquet files, so that later queries can read them.
 
         Args:
             name: the relation's name.
-            table: the rows.
             path: the folder.
-            schema: their types; None: those of the table.
+            types: the columns.
+            sent: True if they are better sent to the engine than read by it.
         """
+        del sent
+        self.from_files(self.session.read.schema(types).parquet(self.place(str(path)))).createOrReplaceTempView(name)

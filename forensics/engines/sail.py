@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from forensics.engines import SAIL
 from forensics.engines.base import Engine
 from forensics.engines.paths import as_url
-from forensics.engines.rows import ArrowRows, are_numbers, types_of
+from forensics.engines.rows import ArrowRows, are_numbers
 from forensics.engines.sail_answers import WholeAnswers
 from forensics.engines.sail_server import SailServer
 from forensics.engines.sail_sql import Variables, to_sail
@@ -129,40 +129,31 @@ class Sail(Engine):
     def place(self, path: str) -> str:
         return as_url(path)
 
-    def keep_rows(self, name: str, rows: DataFrame, path: Path) -> None:
-        """Write rows; see `Engine.keep_rows`. Types come from the files: Sail reads lists as nullable."""
+    def keep_rows(self, rows: DataFrame, path: Path) -> None:
         import pyarrow.parquet as pq
         from pyspark.sql.pandas.types import to_arrow_schema
 
-        rows.write.parquet(str(path))
-        if path.exists():
-            self._read(name, path)
-        else:  # Sail writes neither files nor the folder if there are no rows.
-            none = to_arrow_schema(rows.schema, timezone="UTC").empty_table()
+        super().keep_rows(rows, path)
+        if not path.exists():  # Sail writes neither files nor the folder if there are no rows.
             path.mkdir()
-            pq.write_table(none, path / "part-0.parquet")
-            self.know(name, none, path, rows.schema)
-
-    def _read(self, name: str, path: Path) -> None:
-        self.from_files(self.session.read.parquet(self.place(str(path)))).createOrReplaceTempView(name)
+            pq.write_table(to_arrow_schema(rows.schema, timezone="UTC").empty_table(), path / "part-0.parquet")
 
     def from_files(self, rows: DataFrame) -> DataFrame:
         # A hash join makes the scans of its other side wait for its filter, and two such joins can wait for each other for ever (docs/engines.md).
         # No such filter passes through an expression that makes rows of lists; conditions and columns of the query itself do.
         return rows.selectExpr("*", f"explode(array(1)) AS {_ONE}").drop(_ONE)
 
-    def know(self, name: str, table: pa.Table, path: Path, schema: StructType | None = None) -> None:
-        import pyarrow as pa
+    def know(self, name: str, path: Path, types: StructType, *, sent: bool = False) -> None:
+        """Register rows; see `Engine.know`. Types come from the files: Sail reads lists as nullable."""
         import pyarrow.parquet as pq
 
-        if table.nbytes > _SENT_BYTES:
-            self._read(name, path)
-            return
-        # Arrow may keep values under a struct that is NULL, and Sail shows them. Parquet keeps none.
-        if table.num_rows and any(pa.types.is_nested(column.type) for column in table.columns):
-            table = pq.read_table(path)
-        # Arrow cannot make a frame without rows.
-        self.session.createDataFrame(*((table,) if table.num_rows else ([], schema or types_of(table.schema)))).createOrReplaceTempView(name)
+        del sent
+        table = None if sum(file.stat().st_size for file in path.iterdir()) > _SENT_BYTES else pq.read_table(path)
+        if table is None or table.nbytes > _SENT_BYTES:
+            rows = self.from_files(self.session.read.parquet(self.place(str(path))))
+        else:  # Arrow cannot make a frame without rows
+            rows = self.session.createDataFrame(*((table,) if table.num_rows else ([], types)))
+        rows.createOrReplaceTempView(name)
 
 
 def _served(jobs: int | None) -> tuple[SparkSession, Callable[[], None], SailServer]:

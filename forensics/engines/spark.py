@@ -111,27 +111,38 @@ class Spark(Engine):
     def _seen(self, path: str) -> str:
         return self.elsewhere.seen(path) if self.elsewhere else path
 
-    def keep_rows(self, name: str, rows: DataFrame, path: Path) -> None:
+    def keep_rows(self, rows: DataFrame, path: Path) -> None:
         if self.elsewhere is None:
-            super().keep_rows(name, rows, path)
+            super().keep_rows(rows, path)
             return
         rows.write.parquet(self._seen(str(path)))
         self.elsewhere.fetch(path)
-        self.session.read.schema(rows.schema).parquet(self.place(str(path))).createOrReplaceTempView(name)
 
     def begin_thread(self) -> None:
         # Otherwise each step of a plan searches the JVM's stack for the calling line, to show it in a web page that is disabled.
         for form in ("short", "long"):
             self.session.sparkContext.setLocalProperty(f"callSite.{form}", "kafka-forensics")
 
+    def for_few_rows(self) -> Spark:
+        few = Spark(self.master, self.jobs, little=self.little)
+        few._session = self.session.newSession()
+        for key, value in SMALL.items():
+            few._session.conf.set(key, value)
+        return few
+
     @contextmanager
     def tuned(self, *, small: bool) -> Iterator[None]:
         with settings(self.session, SMALL if small else {}):
             yield
 
-    def know(self, name: str, table: pa.Table, path: Path, schema: StructType | None = None) -> None:
-        del path
-        rows = self.session.createDataFrame(table, schema=schema or types_of(table.schema))
+    def know(self, name: str, path: Path, types: StructType, *, sent: bool = False) -> None:
+        if not sent:
+            super().know(name, path, types)
+            return
+        import pyarrow.parquet as pq
+
+        table = pq.read_table(path)
+        rows = self.session.createDataFrame(table, schema=types)
         # The optimiser should know if there are no rows.
         (self._as_one(rows) if table.num_rows else rows).createOrReplaceTempView(name)
 

@@ -229,7 +229,7 @@ SELECT f.p, a.id FROM f LEFT JOIN y AS a ON a.p = f.p AND a.life = f.life LEFT J
 HOW = {
     "a table of the case": "sail.table('line', [path], [])",
     "a path in a statement": "sail.sql(f'CREATE OR REPLACE TEMPORARY VIEW line AS SELECT * FROM parquet.`{path}`')",
-    "a view that was kept": "sail.keep_rows('line', sail.session.createDataFrame(rows), Path(path + '.kept'))",
+    "a view that was kept": "f = sail.session.createDataFrame(rows); kept = Path(path + '.kept'); sail.keep_rows(f, kept); sail.know('line', kept, f.schema)",
 }
 JOINING = """
 import sys

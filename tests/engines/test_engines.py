@@ -27,6 +27,7 @@ from forensics.case.ingestion import ingest
 from forensics.engines import SAIL, engine, quicker
 from forensics.engines.base import Engine
 from forensics.engines.paths import as_url, quoted, unquoted
+from forensics.engines.rows import types_of
 from forensics.engines.sail_sql import Variables, to_sail
 from forensics.engines.spark import Spark
 from forensics.engines.spark_session import check_s3a
@@ -245,7 +246,7 @@ def test_a_field_of_a_struct_that_is_null_is_null(any_engine, tmp_path: Path) ->
     table = pa.table({"step": pa.array(values, step), "of": pa.array([{"step": value} for value in values], pa.struct([("step", step)]))})
     (tmp_path / "stepped").mkdir()
     pq.write_table(table, tmp_path / "stepped" / "part-0.parquet")
-    any_engine.know("stepped", table, tmp_path / "stepped")
+    any_engine.know("stepped", tmp_path / "stepped", types_of(table.schema))
     rows, _ = any_engine.collected(any_engine.query("SELECT step.by_ms AS by_ms, of.step.by_ms AS inner_ms FROM stepped"))
     assert sorted(rows.column("by_ms").to_pylist(), key=str) == sorted(rows.column("inner_ms").to_pylist(), key=str) == [5, None]
 
@@ -303,7 +304,9 @@ def test_spark_reads_a_copy_where_executors_see_it(spark, tmp_path: Path) -> Non
     assert runs.session is spark
     runs.elsewhere = Elsewhere()
     (tmp_path / "there").mkdir()
-    runs.keep_rows("kept", spark.sql("SELECT 7 AS n"), tmp_path / "here" / "k`ept")
+    rows, kept = spark.sql("SELECT 7 AS n"), tmp_path / "here" / "k`ept"
+    runs.keep_rows(rows, kept)
+    runs.know("kept", kept, rows.schema)
     assert fetched == [tmp_path / "here" / "k`ept"]
     assert runs.sql("SELECT n FROM kept").first()[0] == 7
     assert runs.sql(f"SELECT n FROM parquet.`{quoted(str(tmp_path / 'here' / 'k`ept'))}`").first()[0] == 7

@@ -76,8 +76,8 @@ def test_a_query_that_breaks_off_is_an_error(sail: Engine, tmp_path: Path, form:
         lambda: sail.collected(sail.query(FORMS[form])),
         lambda: list(sail.rows(sail.query(FORMS[form])).values()),
         lambda: sail.query(FORMS[form]).collect(),
-        lambda: sail.keep_rows("kept", sail.query(FORMS[form]), tmp_path / "kept"),
-        lambda: sail.keep_rows("kept", sail.query(f"SELECT * FROM ({FORMS[form]}) UNION ALL SELECT 7"), tmp_path / "more"),
+        lambda: sail.keep_rows(sail.query(FORMS[form]), tmp_path / "kept"),
+        lambda: sail.keep_rows(sail.query(f"SELECT * FROM ({FORMS[form]}) UNION ALL SELECT 7"), tmp_path / "more"),
     ):
         with pytest.raises(Exception, match=f"{BROKEN_OFF}|panicked"):
             use()
@@ -96,7 +96,9 @@ def test_a_view_is_not_built_without_its_rows(sail: Engine, tmp_path: Path, monk
 @pytest.mark.engine
 def test_whole_answers_are_given_without_rows_and_with_many(sail: Engine, tmp_path: Path) -> None:
     assert sail.collected(sail.query("SELECT id FROM range(5) WHERE id > 7"))[0].num_rows == 0
-    sail.keep_rows("none", sail.query("SELECT id FROM range(5) WHERE id > 7"), tmp_path / "none")
+    none = sail.query("SELECT id FROM range(5) WHERE id > 7")
+    sail.keep_rows(none, tmp_path / "none")
+    sail.know("none", tmp_path / "none", none.schema)
     assert sail.query("SELECT count(*) FROM none").first()[0] == 0
     many = sail.rows(sail.query("SELECT id, repeat('x', 500) AS x FROM range(20000)"))
     assert sum(1 for _ in many.values()) == 20_000
