@@ -77,7 +77,7 @@ class _Relation:
     """A relation that queries may read.
 
     Attributes:
-        rows: how many it has at most.
+        rows: about how many it has.
         register: registers it in an engine.
         known_by: those that have registered it.
     """
@@ -192,7 +192,8 @@ class _Build:
                 # Otherwise each of its readers would plan its joins again. It is not published: its rows are those of a table.
                 self._keep_for_build(view.name, self._needs.live(view.query))
             else:
-                self._relations[view.name] = _Relation(self._rows_read(self._read_by(view.query)), partial(self._create, view))
+                read = (self._relations[name].rows for name in self._read_by(view.query))
+                self._relations[view.name] = _Relation(max(read, default=0), partial(self._create, view))
         except Exception as e:  # engines' errors have no common base that pyspark promises
             known = explained(e)
             if known.what != ENGINE_FAILED:
@@ -214,16 +215,13 @@ class _Build:
     def _asked(self, query: str) -> tuple[_Reader, DataFrame]:
         """Return a query, in the form that an engine plans fastest, and what runs it."""
         names = self._read_by(query)
-        reader = self._few if self._rows_read(names) < _FEW_ROWS else self._all
+        reader = self._few if sum(self._relations[name].rows for name in names) < _FEW_ROWS else self._all
         reader.learn(names)
         return reader, reader.engine.query(with_values(inlined(query), self._values))
 
     def _read_by(self, query: str) -> set[str]:
         """Return the relations that a query names."""
         return self._relations.keys() & set(re.findall(r"\w+", query.lower()))
-
-    def _rows_read(self, names: Iterable[str]) -> int:
-        return sum(self._relations[name].rows for name in names)
 
     def _create(self, view: View, reader: _Reader) -> None:
         """Register a view that is not stored."""
@@ -281,8 +279,8 @@ def _register_rows(name: str, path: Path, types: StructType, reader: _Reader, *,
     reader.engine.know(name, path, types, sent=reader.few or (is_here and reader.engine.is_far))
 
 
-#: A query that reads fewer rows is planned for few: as for `SMALL_EVENTS` (`forensics/case/views.py`), planning costs more than running it.
-_FEW_ROWS = 200_000
+#: A query that reads fewer rows is planned for few: compiling it and distributing its rows would cost more than that saves.
+_FEW_ROWS = 500_000
 _PARALLEL_QUERIES = 3
 #: With fewer events, a build keeps the rows of `event` and of the other views that are not stored: they fit into the engine's memory.
 _KEPT_EVENTS = 50_000

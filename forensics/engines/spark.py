@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _PATH = re.compile(r"parquet\.`((?:[^`]|``)+)`")
 #: Position of an error in a statement.
 _AT = re.compile(r"(?:; | \()line (?P<line>\d+),? pos (?P<pos>\d+)\)?;?|(?<== SQL) \(line (?P<row>\d+), position (?P<column>\d+)\)")
+#: Rows of a larger file are not kept in the JVM's memory.
+_SENT_BYTES = 4 << 20
 #: With a few thousand rows, compiling, adapting plans, shuffles and broadcasts do not pay off: a build takes less than half the time.
 SMALL = {
     "spark.sql.adaptive.enabled": "false",
@@ -141,10 +143,15 @@ class Spark(Engine):
             return
         import pyarrow.parquet as pq
 
-        table = pq.read_table(path)
-        rows = self.session.createDataFrame(table, schema=types)
-        # The optimiser should know if there are no rows.
-        (self._as_one(rows) if table.num_rows else rows).createOrReplaceTempView(name)
+        if not self.is_far and sum(file.stat().st_size for file in path.iterdir()) > _SENT_BYTES:
+            rows = self.session.read.schema(types).parquet(self.place(str(path)))
+        else:
+            table = pq.read_table(path)
+            rows = self.session.createDataFrame(table, schema=types)
+            if not table.num_rows:  # the optimiser should know
+                rows.createOrReplaceTempView(name)
+                return
+        self._as_one(rows).createOrReplaceTempView(name)
 
     def _reader(self, schema: pa.Schema | None) -> DataFrameReader:
         # Without the schema, a job reads it from the files.
