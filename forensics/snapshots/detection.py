@@ -20,6 +20,7 @@ from forensics.snapshots.json_text import Documents
 from forensics.snapshots.jvm_crash import is_jvm_crash, read_jvm_crash
 from forensics.snapshots.kubernetes import is_kubernetes, read_kubernetes
 from forensics.snapshots.log_segments import is_log_segment, read_log_segments
+from forensics.snapshots.machine import RECORD
 from forensics.snapshots.observation import Line, Reader
 from forensics.snapshots.offsets_dump import read_dump
 from forensics.snapshots.output_times import time_in_line
@@ -100,8 +101,9 @@ def kind_of(sample: bytes, *, fitting: int, lines: int) -> str | None:
         return COLLECTED
     if is_jvm_crash(texts):
         return JVM_CRASH
+    is_log = RECORD.search(sample.decode("utf-8", "replace")) is not None
     # Their lines have times, so they look like records.
-    if is_gc_log(texts):
+    if not is_log and is_gc_log(texts):
         return GC_LOG
     if is_kubernetes(texts):
         return KUBERNETES
@@ -115,7 +117,7 @@ def kind_of(sample: bytes, *, fitting: int, lines: int) -> str | None:
     times = ceil(sum(time_in_line(t) is not None for t in texts) * lines / max(len(texts), 1))
     if (fitting - times) * _RARE > lines:
         return None
-    if is_thread_dump(texts):
+    if not is_log and is_thread_dump(texts):
         return THREAD_DUMP
     if any(_TOPIC_LINE.match(t) for t in texts):
         return TOPICS

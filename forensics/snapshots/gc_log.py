@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from forensics.snapshots.machine import HAPPENED, WATCHED, fact, length_ms, patterns, times
-from forensics.snapshots.observation import Broken, Item, Line, moment_of
+from forensics.snapshots.machine import HAPPENED, RECORD, WATCHED, fact, length_ms, patterns, times
+from forensics.snapshots.observation import Broken, Item, Line, Strange, moment_of
 
 #: Shorter pauses are no rows of their own.
 LEAST_MS = 1_000
@@ -220,6 +220,8 @@ def read_gc_log(lines: Iterable[Line]) -> Iterator[Item]:
         said = found["text"] if found else text
         if found:
             watched.see(line, at_us, said)
+        elif RECORD.match(text):
+            yield Strange(line.number, "(a record of a log)")
         for pattern in patterns(_FORMAT):
             match = pattern.pattern.fullmatch(said)
             if match is None:

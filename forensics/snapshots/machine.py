@@ -19,6 +19,11 @@ WHERE = "parsers/machine.toml"
 #: Exit code of a process that SIGKILL ended.
 SIGKILL = 137
 _FORMATS = ("gc_log", "host_log")
+#: A record of a program's log: a JVM may print its own lines and dumps among them.
+RECORD = re.compile(
+    r"^\W{0,3}\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d[^\n]{0,80}?\b(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b|^\{\"[^\n]{0,400}?\"(?:level|severity|message)\"",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True)

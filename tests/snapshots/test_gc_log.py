@@ -12,7 +12,7 @@ from test_snapshots import read
 from forensics.snapshots.detection import READERS, kind_of, sample_lines
 from forensics.snapshots.gc_log import LEAST_MS
 from forensics.snapshots.machine import all_patterns, patterns
-from forensics.snapshots.observation import Broken, Observation
+from forensics.snapshots.observation import Broken, Observation, Strange
 
 #: 1 s after the beginning of 22 November 2026, UTC.
 AT = 1_795_305_601_000
@@ -135,6 +135,19 @@ def test_pauses_without_a_date_have_no_place_in_time() -> None:
 def test_a_log_with_a_few_lines_of_its_collector_is_a_log() -> None:
     line = "[2026-11-22 00:00:01,000] INFO [Worker clientId=connect-1, groupId=g] Joined group (org.apache.kafka.connect.runtime.distributed.WorkerCoordinator:1)\n"
     assert kind_of((line * 4 + gc(1, 0, SHORT) * 3).encode(), fitting=7, lines=7) is None
+
+
+def test_a_log_with_many_lines_of_its_collector_is_a_log() -> None:
+    """Settings are indented as parts of a collection are, and one collection of JDK 8 has thirty lines."""
+    record = "[2026-11-22 00:00:01,000] INFO ConsumerConfig values: \n"
+    settings = record + "".join(f"\tkey.{n} = value\n" for n in range(100))
+    text = settings * 3 + "".join(gc(n, n, SHORT) for n in range(9))
+    assert kind_of(text.encode(), fitting=12, lines=text.count("\n")) is None
+    collections = "".join(jdk_8(n, PLAIN) + "   [Parallel Time: 7.6 ms, GC Workers: 2]\n" * 29 for n in range(20))
+    assert kind_of(collections.encode(), fitting=20, lines=600) == "gc_log"
+    assert kind_of((collections + record + collections).encode(), fitting=41, lines=1201) is None
+    late = list(READERS["gc_log"](sample_lines((collections + record).encode())))
+    assert [item.line for item in late if isinstance(item, Strange)] == [601]
 
 
 def jdk_8(second: int, what: str) -> str:
