@@ -1032,7 +1032,7 @@ def collect(
 ) -> None:
     """Print a script that collects logs, and what the machine and the platform say about their processes, into one archive for `ingest`.
 
-    This command runs nothing, and the script changes nothing. Read it before you run it where the logs are. The manifest in its archive lists what it asked for, and what it got or was refused.
+    This command runs nothing, and the script changes nothing. Read it before you run it where the logs are. The manifest in its archive lists what was requested, received and refused.
 
     Example: forensics collect --print kubernetes > collect.sh; NAMESPACE=kafka sh collect.sh
     """
