@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from forensics.relations.columns import MISSING, Codebook, Codes, Flags, begins, integers, known, last_before, places, worded
+from forensics.relations.columns import MISSING, Codebook, Codes, Flags, Growing, begins, integers, known, last_before, places, worded
 from forensics.relations.conditions import one_of
 
 if TYPE_CHECKING:
@@ -66,21 +66,14 @@ class _Records:
     def __init__(self, inputs: Inputs) -> None:
         self.groups, self.partitions, self.files = Codebook(), Codebook(), Codebook()
         paths, events = Codebook(), Codebook()
-        found: defaultdict[str, list[Codes]] = defaultdict(list)
-        for part in inputs.parts("event_row", ["group_id", "partition", "file_id", "path", "event", "producer_id", *_NUMBERS], _IS_RECORD):
-            for name, codebook in (
-                ("group_id", self.groups),
-                ("partition", self.partitions),
-                ("file_id", self.files),
-                ("path", paths),
-                ("event", events),
-            ):
-                found[name].append(codebook.codes(part.column(name)))
-            for name in ("producer_id", *_NUMBERS):
-                found[name].append(integers(part.column(name)))
+        texts = {"group_id": self.groups, "partition": self.partitions, "file_id": self.files, "path": paths, "event": events}
+        found = {name: Growing(np.int32) for name in texts} | {name: Growing() for name in ("producer_id", *_NUMBERS)}
+        for part in inputs.parts("event_row", list(found), _IS_RECORD):
+            for name, values in found.items():
+                values.add(texts[name].codes(part.column(name)) if name in texts else integers(part.column(name)))
 
         def column(name: str) -> Codes:
-            return np.concatenate(found.pop(name)) if found else np.zeros(0, np.int64)
+            return found.pop(name).whole()
 
         self.group, self.partition, self.file, event = column("group_id"), column("partition"), column("file_id"), column("event")
         #: Which of two equal records is shown must not depend on which file is read first.
@@ -127,9 +120,14 @@ class _History:
         last[counts] = True
         last[before[counts & (before >= 0)]] = False
         is_removal = records.offset == MISSING
-        self.outcome = np.select([records.is_aborted, records.is_pending, last & is_removal, last], [_ABORTED, _PENDING, _REMOVED, _LAST], _EARLIER)
+        self.outcome = np.select(
+            [records.is_aborted, records.is_pending, last & is_removal, last],
+            [np.int8(o) for o in (_ABORTED, _PENDING, _REMOVED, _LAST)],
+            np.int8(_EARLIER),
+        )
         group = last_before(self._by_group, self._is_first_of_group, ~records.is_commit & self.is_kept)
         self.group_record = np.where(is_commit, group, -1)
+        del self._own, self._place, self._by_group, self._by_place, self._is_first, self._is_first_of_group
 
     def are_joined(self, earlier: Codes, later: Codes) -> Flags:
         """Return whether certainly no record is missing between two records of one group. Gaps are counted in each dump, from its beginning."""
@@ -218,7 +216,7 @@ def _members(inputs: Inputs, records: _Records, held: Codes) -> tuple[Codes, lis
     stored = np.unique(held[held >= 0])
     stored = stored[np.lexsort((records.line[stored], records.file[stored]))]
     size = int(records.line.max(initial=0)) + 2
-    places_of = records.file[stored] * size + records.line[stored]
+    places_of = records.file[stored].astype(np.int64) * size + records.line[stored]
     columns = ["file_id", "line", "group_id", "member_id", "assigned_partitions"]
     for part in inputs.parts("event_row", columns, pc.field("event") == "member_stored") if len(stored) else ():
         lists = part.column("assigned_partitions").combine_chunks()

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from forensics.clocks.offsets import Clocks
-from forensics.relations.columns import MISSING, Codebook, Codes, Flags, integers
+from forensics.relations.columns import MISSING, Codebook, Codes, Flags, Growing, flags, integers
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import first, greatest, least, less, order, plus, there, up_to
 from forensics.relations.ordered import grouped
@@ -116,15 +116,13 @@ class _Dump:
     def __init__(self, inputs: Inputs, groups: Iterable[str]) -> None:
         self._inputs, self._where = inputs, one_of("group_id", groups) & pc.field("kafka_cluster").is_valid()
         texts = {name: Codebook() for name in ("kafka_cluster", "group_id", "partition", "outcome", "made_by")}
-        found: defaultdict[str, list[Codes]] = defaultdict(list)
-        for part in (
-            inputs.parts("offset_commit", [*texts, "offset", "generation", "committed_ts", "log_offset", "is_next"], self._where) if groups else ()
-        ):
-            for name, codebook in texts.items():
-                found[name].append(codebook.codes(part.column(name)))
-            for name in ("offset", "generation", "committed_ts", "log_offset", "is_next"):
-                found[name].append(integers(part.column(name)))
-        columns = {name: np.concatenate(its) for name, its in found.items()} or dict.fromkeys((*texts, "offset"), np.zeros(0, np.int64))
+        numbers = ("offset", "generation", "committed_ts", "log_offset")
+        found = {name: Growing(np.int32) for name in texts} | {name: Growing() for name in numbers} | {"is_next": Growing(np.int8)}
+        for part in inputs.parts("offset_commit", list(found), self._where) if groups else ():
+            for name, values in found.items():
+                column = part.column(name)
+                values.add(texts[name].codes(column) if name in texts else integers(column) if name in numbers else flags(column))
+        columns = {name: found.pop(name).whole() for name in list(found)}
         self._offset, self._columns = columns["offset"], columns
         made_by, is_void = columns["made_by"], texts["outcome"].is_one_of(columns["outcome"], _VOID)
         self._made_by = {number: word for word, number in texts["made_by"].numbers.items()}

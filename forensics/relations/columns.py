@@ -35,9 +35,33 @@ def known(values: Codes) -> pa.Array:
     return pa.array(values, mask=values == MISSING)
 
 
-def worded(words: Sequence[str | None], values: Codes) -> pa.Array:
+def worded(words: Sequence[str | None], values: npt.NDArray[np.signedinteger[Any]]) -> pa.Array:
     """Return a column of text: the word of each number; NULL for a negative number."""
     return pa.array(words, pa.string()).take(pa.array(values, mask=values < 0))
+
+
+class Growing:
+    """A column of numbers that is read in parts. It grows in one place: of many small arrays, memory would remain after their end.
+
+    Args:
+        kind: the type of the numbers.
+    """
+
+    def __init__(self, kind: type[np.generic] = np.int64) -> None:
+        self._values, self._size = np.empty(1 << 16, kind), 0
+
+    def add(self, values: npt.NDArray[Any]) -> None:
+        """Add the values of a part."""
+        end = self._size + len(values)
+        if end > len(self._values):
+            self._values.resize(max(end, 2 * len(self._values)), refcheck=False)
+        self._values[self._size : end] = values
+        self._size = end
+
+    def whole(self) -> npt.NDArray[Any]:
+        """Return all values; nothing can be added afterwards."""
+        self._values.resize(self._size, refcheck=False)
+        return self._values
 
 
 class Codebook:
