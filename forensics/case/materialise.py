@@ -68,6 +68,7 @@ def build(
     target.mkdir(parents=True, exist_ok=True)
     events = sum(rows_in(path).count_rows() for path in tables.get("event_row", ()))
     with engine.watched(), engine.tuned(small=small), PrivateFolder() as parts:
+        _ = engine.session  # two threads that import different parts of pyspark for the first time would wait for each other
         ready = _Build(engine, tables, target, parts, small=small, events=events, overrides=overrides)
         return ready.run(progress or (lambda view, number, of: None))
 
