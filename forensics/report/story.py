@@ -30,7 +30,12 @@ _TWICE = "may be processed twice"
 _COMMITTED_AGAIN = "committed before and read again; what was read but not committed is unknown"
 #: Kinds of damage: two worked, or work is declared twice; two owners or none for a certain time; perhaps; records that were read again.
 _WORKED, _CERTAIN, _PERHAPS, RECORDS = range(4)
-_DID = {"partition": ("was assigned", "still held"), "task": ("started", "was still running"), "connector": ("started", "was still running")}
+#: What the second owner did and what the first still did; what both did, if it is unknown which was first.
+_DID = {
+    "partition": ("was assigned", "still held", "held"),
+    "task": ("started", "was still running", "ran"),
+    "connector": ("started", "was still running", "ran"),
+}
 _PROOF = {
     "work": "both worked during the overlap",
     "thread": "no proof that both were working",
@@ -229,15 +234,17 @@ def _owners(report: Report, pairs: Iterable[Row], names: Names) -> Iterator[Step
     proved = [s for s in pairs if s["verdict"] == "proved"]
     for same in _same_second(proved, lambda s: s["from_lo"] or s["from_hi"]):
         a, b = names.owners(same[0])
-        took, had = _DID[same[0]["resource_kind"]]
+        took, had, shared = _DID[same[0]["resource_kind"]]
         resources = sorted({s["resource"] for s in same})
         what, them = in_words(resources, same), "it" if len(resources) == 1 else "them"
         lo = min((s["from_lo"] for s in same if s["from_lo"]), default=None)
-        yield Step(
-            *_moment(lo, report.owner_starts.get(same[0]["ownership_b"]) or lo),
-            f"{b} {took} {what} while {a} {had} {them}" if a != b else f"{a} {took} {what} a second time",
-            _role(same[0], *_B_STARTS),
-        )
+        if a == b:
+            did = f"{a} {took} {what} a second time"
+        elif all(s["facts"]["b_began_later"] for s in same):
+            did = f"{b} {took} {what} while {a} {had} {them}"
+        else:
+            did = f"{a} and {b} both {shared} {what}"
+        yield Step(*_moment(lo, report.owner_starts.get(same[0]["ownership_b"]) or lo), did, _role(same[0], *_B_STARTS))
     for same in _same_second([s for s in proved if s["to_hi"]], lambda s: s["to_hi"]):
         a, b = names.owners(same[0])
         what = in_words(sorted({s["resource"] for s in same}), same)

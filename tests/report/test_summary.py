@@ -489,3 +489,14 @@ def test_a_warning_without_an_incident_is_the_title_even_if_no_ownership_is_know
     written = flat(screen(views | {"finding": [died]}))
     assert written.startswith("WARNING: 1 error killed stream threads of app")
     assert "Split brain: NOT EXAMINED" in written
+
+
+@pytest.mark.parametrize(
+    ("is_known", "step"), [(True, r"\S+ started task orders-2 while \S+ was still running it"), (False, r"\S+ and \S+ both ran task orders-2")]
+)
+def test_which_owner_was_first_is_a_step_only_if_it_is_known(*, is_known: bool, step: str) -> None:
+    report = made()
+    (cause,) = report.incidents
+    pairs = [pair | {"incident_id": cause["incident_id"], "facts": {"b_began_later": is_known}} for pair in report.split_brain]
+    (found,) = story.stories(replace(report, split_brain=pairs), Names(report))
+    assert [s for s in found.steps if re.fullmatch(step, s.text)]

@@ -119,6 +119,7 @@ def split(resource: str, verdict: str = "proved", **more: Any) -> dict[str, Any]
         "records_at_risk": None,
         "ownership_a": f"o-{resource}-w2",
         "ownership_b": f"o-{resource}-w1",
+        "facts": {"b_began_later": True},
         "witness": ["e1", "e2"],
     } | more
 

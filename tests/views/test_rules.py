@@ -161,7 +161,7 @@ def test_work_that_is_assigned_and_not_done(findings, explained):
     )
     assert explanation.startswith("The innermost exception is “java.lang.IllegalStateException: no such table”, logged as the cause of")
     assert (
-        "Before the failure, within 2.00 s, the worker logged a warning or an error: “org.apache.kafka.common.errors.TimeoutException: too late”."
+        "Within 2.00 s before the failure, the worker logged a warning or an error: “org.apache.kafka.common.errors.TimeoutException: too late”."
         in explanation
     )
     assert (
