@@ -522,9 +522,9 @@ def _have_one_type(given: Sequence[Columns | None]) -> bool:
 
 def derived() -> tuple[dict[str, dict[str, str]], dict[str, list[Union]]]:
     """Return the SQL types of each stored view's columns, as the default engine gives them for a case without rows, and the UNION ALLs of each view."""
-    known, by_query = relations(), {view.query: view.name for view in views().values() if view.query}
+    known = relations()
     found: dict[str, list[Union]] = {}
-    runs = engine()
+    runs, compute = engine(), materialise._Build._compute
 
     def columns(query: str) -> Columns | None:
         try:
@@ -532,12 +532,13 @@ def derived() -> tuple[dict[str, dict[str, str]], dict[str, list[Union]]]:
         except Exception:  # noqa: BLE001  (a SELECT that reads the one around it)
             return None
 
-    def at_its_turn(_: needs.Needs, query: str) -> str:
-        if query in by_query:
-            found[by_query[query]] = unions(query, known, columns)
-        return query
+    def at_its_turn(build: materialise._Build, view: View) -> None:
+        if view.query:
+            build.know_inputs(view)
+            found[view.name] = unions(view.query, known, columns)
+        compute(build, view)
 
-    with tempfile.TemporaryDirectory() as folder, patch.object(needs, "_stored", dict), patch.object(needs.Needs, "live", at_its_turn):
+    with tempfile.TemporaryDirectory() as folder, patch.object(needs, "_stored", dict), patch.object(materialise._Build, "_compute", at_its_turn):
         tables = {}
         for name in TABLES:
             path = Path(folder) / name

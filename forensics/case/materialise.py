@@ -66,10 +66,9 @@ def build(
         CaseError: a view could not be computed; the error names it and the reason.
     """
     target.mkdir(parents=True, exist_ok=True)
-    events = sum(rows_in(path).count_rows() for path in tables.get("event_row", ()))
     with engine.watched(), engine.tuned(small=small), PrivateFolder() as parts:
         _ = engine.session  # two threads that import different parts of pyspark for the first time would wait for each other
-        ready = _Build(engine, tables, target, parts, small=small, events=events, overrides=overrides)
+        ready = _Build(engine, tables, target, parts, small=small, overrides=overrides)
         return ready.run(progress or (lambda view, number, of: None))
 
 
@@ -120,7 +119,6 @@ class _Build:
         target: folder for the views' rows.
         parts: folder for the rows of parts of views.
         small: as for `build`.
-        events: number of rows of `event_row`.
         overrides: the user's thresholds.
     """
 
@@ -132,18 +130,18 @@ class _Build:
         parts: Path,
         *,
         small: bool,
-        events: int,
         overrides: Mapping[str, int] | None,
     ) -> None:
         self._engine, self._target, self._parts, self._small = engine, target, parts, small
-        self._keeps_all = small and events < _KEPT_EVENTS
         self._views = views()
-        self._relations: dict[str, _Relation] = {}
+        self._relations = {
+            name: _Relation(sum(rows_in(path).count_rows() for path in paths), partial(_register_table, name, paths))
+            for name, paths in tables.items()
+        }
+        self._keeps_all = small and ("event_row" not in tables or self._relations["event_row"].rows < _KEPT_EVENTS)
         self._all = _Reader(engine, self._relations, few=small)
         few = engine if small or engine.is_far else engine.for_few_rows()
         self._few = self._all if few is engine else _Reader(few, self._relations, few=True)
-        for name, paths in tables.items():
-            self._relations[name] = _Relation(sum(rows_in(path).count_rows() for path in paths), partial(_register_table, name, paths))
 
         def so_far(name: str) -> list[pyarrow.dataset.Dataset]:
             return [rows_in(path) for path in tables.get(name, (target / name,))]
@@ -181,7 +179,7 @@ class _Build:
     def _compute(self, view: View) -> None:
         """Compute one view, so that later views can read it."""
         try:
-            if view.computed and not (self._small or self._engine.is_far) and (parts := computed_parts(view, self._inputs)) is not None:
+            if view.computed and (parts := computed_parts(view, self._inputs)) is not None:
                 self._write(view.name, parts, arrow_schema(view), self._target / view.name)
             elif view.computed:
                 self._keep_here(view, computed(view, self._inputs))
@@ -219,6 +217,10 @@ class _Build:
         reader = self._few if sum(self._relations[name].rows for name in names) < _FEW_ROWS else self._all
         reader.learn(names)
         return reader, reader.engine.query(with_values(inlined(query), self._values))
+
+    def know_inputs(self, view: View) -> None:
+        """Register what a view reads, as its query would."""
+        self._all.learn(self._read_by(view.query))
 
     def _read_by(self, query: str) -> set[str]:
         """Return the relations that a query names."""
@@ -323,10 +325,8 @@ def _column(values: list[Any], kind: pa.DataType) -> pa.Array:
 
 def _stored(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return rows, whose times are milliseconds since 1970, with their columns in order and of the stored types."""
-    columns = [
-        table.column(field.name).cast(pa.timestamp("ms", "UTC")).cast(field.type) if pa.types.is_timestamp(field.type) else table.column(field.name).cast(field.type)
-        for field in schema
-    ]  # fmt: skip
+    named = ((field.type, table.column(field.name)) for field in schema)
+    columns = [(column.cast(pa.timestamp("ms", "UTC")) if pa.types.is_timestamp(kind) else column).cast(kind) for kind, column in named]
     return pa.table(columns, schema=schema)
 
 

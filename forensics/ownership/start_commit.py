@@ -28,7 +28,8 @@ def rows(inputs: Inputs) -> list[Row]:
     """Return the rows of the step `start_commit`."""
     starts = list(_starts(inputs))
     dump = _Dump(inputs, {start["group_id"] for start in starts})
-    groups, clocks = _groups(inputs, dump, Clocks(inputs)), Clocks(inputs)
+    clocks = Clocks(inputs)
+    groups = _groups(inputs, dump, clocks)
     found = [_row(start, group, dump, clocks) for start in starts if (group := groups.get((start["kafka_cluster"], start["group_id"])))]
     ids = dump.event_ids(row["before"] for row in found)
     return [row | {"before": None if row["before"] is None else dump.record(row["before"], ids)} for row in found]

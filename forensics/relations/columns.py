@@ -73,10 +73,9 @@ class Codebook:
 
     def codes(self, column: pa.ChunkedArray) -> Codes:
         """Return a number for each value of a part of the column."""
-        encoded = column.combine_chunks().dictionary_encode()
-        array = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+        array = _encoded(column)
         found = [-1 if value is None else self.numbers.setdefault(value, len(self.numbers)) for value in array.dictionary.to_pylist()]
-        return np.asarray(np.array([*found, -1], np.int64)[array.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
+        return np.asarray(np.array([*found, -1], np.int64)[_indices(array)])
 
     def ranks(self) -> Codes:
         """Return the place of each number's value in their order, and -1 for a missing one."""
@@ -91,8 +90,17 @@ class Codebook:
 
 def codes(column: pa.ChunkedArray) -> Codes:
     """Return a number for each value of a column: the same for equal ones, -1 for a missing one."""
+    return _indices(_encoded(column))
+
+
+def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """Return a column as its different values, and for each row the place of its value."""
     encoded = column.combine_chunks().dictionary_encode()
-    array = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+    return encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+
+
+def _indices(array: pa.DictionaryArray) -> Codes:
+    """Return the place of each row's value; -1 for a missing one."""
     return np.asarray(array.indices.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
 
 
@@ -128,8 +136,7 @@ class InOrder:
     def __init__(self, place: Codes, position: npt.NDArray[np.generic]) -> None:
         #: The numbers of the lines, ordered by place and position.
         self.order = np.lexsort((position, place))
-        ordered = place[self.order]
-        self._begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if len(place) else np.array([], np.int64)
+        self._begins = np.flatnonzero(begins(place[self.order]))
         #: How many lines precede each in its place, and follow it, in this order.
         sizes = np.diff(np.append(self._begins, len(place)))
         self.before_it = np.arange(len(place)) - np.repeat(self._begins, sizes)
