@@ -106,10 +106,12 @@ def rows(inputs: Inputs) -> list[Row]:
     reference = Reference(inputs.rows("clock_offset"), of["process"])
     everything = Selection(of["ownership"], of["split_brain"], of["coverage"], of["generation"], of["process"])
     found = decide(of, everything, reference)
-    others, code, kinds = {"elsewhere", "resources", "why"}, found["why"], found["resources"]
+    others, code, kinds = {"elsewhere", "resources", "why", "gap_ms"}, found["why"], found["resources"]
     times = {name: None if found[name] is None else (found[name] - _EPOCH) // _MS for name in ("from_ts", "to_ts")}
     counted = {f"{kind}s": kinds.get(kind, 0) for kind in ("task", "connector", "partition")}
-    return [{name: value for name, value in found.items() if name not in others} | times | counted | {"code": code, "note": None}]
+    # `gap_ms` is also a threshold, and an engine without variables would put its value in the column's place.
+    named = {"code": code, "note": None, "silent_ms": found["gap_ms"]}
+    return [{name: value for name, value in found.items() if name not in others} | times | counted | named]
 
 
 def _dated(rows: Iterable[Row], *columns: str) -> list[Row]:

@@ -28,7 +28,7 @@ CREATE OR REPLACE TEMPORARY VIEW examined (
   from_ts             TIMESTAMP COMMENT 'First line of an owner''s log, on the reference clock',
   to_ts               TIMESTAMP COMMENT 'Last line of an owner''s log, on the reference clock',
   gaps                BIGINT COMMENT 'Number of silences in the owners'' logs',
-  gap_ms              BIGINT COMMENT 'Time during which at least one of these logs is silent, milliseconds',
+  silent_ms           BIGINT COMMENT 'Time during which at least one of these logs is silent, milliseconds',
   groups_not_counted  ARRAY<STRING> COMMENT 'Groups whose number of members is not in the logs',
   groups_not_examined ARRAY<STRING> COMMENT 'Groups in the logs without any known owner',
   facts               STRUCT<read_paths: ARRAY<STRING>, file_notes: ARRAY<STRING>, is_forbidden: BOOLEAN, selected_groups: ARRAY<STRING>,
