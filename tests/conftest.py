@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from filelock import FileLock
+from hypothesis import settings
 
 from forensics.engines import SAIL, SPARK, VARIABLE, engine
 from forensics.extract.reading_processes import collect_seldom
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 GIVEN = os.environ.get(VARIABLE)
 ANY = GIVEN or (SAIL if find_spec("pysail") else SPARK)
 
+
+# Tests share two cores: how long one input takes says nothing.
+settings.register_profile("unhurried", settings.default, deadline=None)
+settings.load_profile("unhurried")
 
 #: Files that take half a minute without an engine.
 LONG = {

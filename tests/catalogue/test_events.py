@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import regex
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from forensics.catalogue import converters as values
@@ -182,7 +182,6 @@ def test_a_hostile_file_costs_less_and_less(tmp_path):
     assert time.process_time() - start < 4, "nine times the limit of one would be nine seconds"
 
 
-@settings(deadline=None)
 @given(st.text(max_size=300), st.sampled_from([None, COORDINATOR, "x.WorkerCoordinator", "x.NetworkClient"]))
 def test_any_text_is_taken(text, logger):
     RECOGNISER.recognise(logger, text)

@@ -125,7 +125,7 @@ def state(**given: list[Row]) -> IncidentState:
     return state_of(conditions(rows, ends, Doubt(rows))["i1"], ends.last_ms)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(histories())
 def test_a_member_that_left_at_its_poll_timeout_is_away_until_a_line_says_that_it_is_back(history: History) -> None:
     cause = {
@@ -158,7 +158,7 @@ def test_a_coordinator_that_was_lost_again_before_is_back_only_if_the_log_shows_
     assert (state(occurrence=[lost], **history.views()).state == "over") is expected
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(histories(), st.booleans())
 def test_a_fenced_producer_is_fenced_until_a_line_says_that_its_process_has_another(history: History, is_abortable: bool) -> None:
     facts = json.dumps({"process_id": "c1", "client_id": "p", "is_abortable": is_abortable})
@@ -175,7 +175,7 @@ def test_a_fenced_producer_is_fenced_until_a_line_says_that_its_process_has_anot
     assert found.still == ([] if found.state == "over" else ["fenced"])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(histories(), st.sampled_from([("partition", "no_owner"), ("task", "no_owner"), ("group", "group_empty")]), st.booleans())
 def test_work_has_no_owner_and_a_group_no_members_until_a_line_says_who_has_it(history: History, kind: tuple[str, str], is_certain: bool) -> None:
     resource_kind, name = kind
@@ -190,7 +190,7 @@ def test_work_has_no_owner_and_a_group_no_members_until_a_line_says_who_has_it(h
     assert found.still == ([] if found.state == "over" else [name])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(histories(), st.booleans()), min_size=1, max_size=4))
 def test_an_incident_is_over_when_the_last_of_its_troubles_is(all_of: list[tuple[History, bool]]) -> None:
     gaps = [

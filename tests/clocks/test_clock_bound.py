@@ -7,7 +7,7 @@ from itertools import pairwise, product
 from unittest.mock import patch
 
 from examples import Given
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from forensics.case import view_files
@@ -31,7 +31,6 @@ def bounds(edges: list[tuple[str, str, int]], brokers: str = "", most: int = 32)
         return {(row["from_process_id"], row["to_process_id"]): row for row in clock_bound.rows(inputs)}
 
 
-@settings(deadline=None)
 @given(
     st.fixed_dictionaries({process: st.integers(-5000, 5000) for process in PROCESSES}),
     st.lists(st.tuples(st.sampled_from(PROCESSES), st.sampled_from(PROCESSES), st.integers(0, 300)).filter(lambda e: e[0] != e[1]), max_size=12),

@@ -114,7 +114,7 @@ def test_the_examples_of_every_pattern_are_read_together_as_one_by_one():
 _PRINTABLE = "".join(map(chr, range(32, 127)))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data())
 def test_generated_messages_are_read_together_as_one_by_one(data: st.DataObject) -> None:
     event = data.draw(st.sampled_from([event for event in _EVENTS if facts_of(event.pattern).ignores_numbers]))

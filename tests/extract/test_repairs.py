@@ -323,7 +323,7 @@ def test_a_part_that_names_nobody_is_of_the_process_that_printed_before_and_behi
 
 
 @given(st.permutations(range(6)), st.integers(0, 5), st.integers(0, 5))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_parts_in_any_order_give_the_rows_of_the_whole(order: list[int], begin: int, other: int) -> None:
     """A worker that started once or twice while its log was written."""
     times = [f"{hour:02}:17:00" for hour in range(1, 8)]

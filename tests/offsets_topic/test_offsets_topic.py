@@ -45,7 +45,7 @@ def topics(draw: st.DrawFn) -> tuple[list[Placement], dict[int, str | None], int
     return placements, brokers, factor
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(topics())
 def test_a_reassignment_is_sound(topic: tuple[list[Placement], dict[int, str | None], int]) -> None:
     placements, brokers, factor = topic
@@ -62,7 +62,7 @@ def test_a_reassignment_is_sound(topic: tuple[list[Placement], dict[int, str | N
     assert spread(placements, brokers, factor) == target, "the same every time"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(topics())
 def test_loads_differ_by_at_most_one_where_leaders_and_racks_allow_it(topic: tuple[list[Placement], dict[int, str | None], int]) -> None:
     """No replica can be moved from a broker to one that has two less: leaders and racks aside, nothing better is left."""
@@ -81,7 +81,7 @@ def test_loads_differ_by_at_most_one_where_leaders_and_racks_allow_it(topic: tup
 
 
 @given(st.integers(1, 60), st.integers(1, 12), st.integers(1, 3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_even_leaders_give_even_loads(partitions: int, brokers: int, factor: int) -> None:
     if brokers < factor:
         return
@@ -92,7 +92,7 @@ def test_even_leaders_give_even_loads(partitions: int, brokers: int, factor: int
 
 
 @given(topics())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_what_lies_well_stays(topic: tuple[list[Placement], dict[int, str | None], int]) -> None:
     placements, brokers, factor = topic
     target = spread(placements, brokers, factor)

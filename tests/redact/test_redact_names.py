@@ -78,7 +78,7 @@ def test_a_member_and_a_folder_of_one_name_are_both_copied(tmp_path: Path) -> No
     assert len(files_of(tmp_path / "out")) == 8
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.text("aA b:_/.!\u00e9e\u0301\n\\~2", min_size=1, max_size=8), max_size=20))
 def test_every_path_of_a_copy_is_its_own(names: list[str]) -> None:
     known = {"/".join(part for part in name.split("/") if part not in ("", ".", "..")) or "x" for name in names}

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import made_case
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from test_cli import run, run_here
@@ -57,7 +57,6 @@ def at_terminal(*args: str, columns: int = 80, lines: int = 24, **env: str) -> s
 CELL = st.text(st.sampled_from("ab/-. \n日"), max_size=40)
 
 
-@settings(deadline=None)
 @given(st.data(), st.integers(12, 90))
 def test_a_table_fits_and_keeps_every_sign(data: st.DataObject, width: int) -> None:
     columns = [Column(f"name {n}", right=n % 2 == 0, fixed=n % 3 == 0) for n in range(data.draw(st.integers(1, 6)))]

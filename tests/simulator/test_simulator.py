@@ -74,7 +74,7 @@ def test_a_task_that_does_not_hear_outlives_its_herders_patience():
     assert any(shared(f"3.9 tasks=b:4 slow=0.7 seed={seed} | w1+ 8s w2+ 40s", "possible") > 10 for seed in range(6))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 100_000))
 def test_every_simulated_line_is_of_the_catalogue(recogniser, seed):
     for process in simulate(parse(random_history(seed))).logs.values():
@@ -87,7 +87,7 @@ def recogniser():
     return Recogniser(patterns.load())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 100_000))
 def test_runs_lie_in_order_and_inside_the_history(seed):
     played = simulate(parse(random_history(seed)))
