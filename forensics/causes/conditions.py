@@ -187,6 +187,8 @@ class _Causes:
 
     def _after_poll_timeout(self, row: Row) -> Condition:
         """Return the trouble of a member that left because of its poll timeout: it is back when its process is a member again."""
+        if row["subject"] == "":
+            return self._away(row)
         process_ids = row["process_ids"] or []
         again = self._joined_after(process_ids, row["group_ids"], row["to_hi_ms"])
         if again is not None:

@@ -137,7 +137,7 @@ def _effect(alike: Sequence[Row]) -> _Effects:
         to_ms=greatest(*(first(it["to_ts"], it["from_ts"]) for it in alike)),
         is_taken_over=any(facts.get("new_broker_id") is not None and it["code"] in ("broker_down", "moved") for it, facts in outages),
         served_ms=greatest(*(facts.get("served_at_ms") for _, facts in outages)),
-        is_worker={code for code, _ in polls} == {"worker"},
+        is_worker=bool(polls) and all(code == "worker" or code == "of_broker" and facts.get("is_worker") for code, facts in polls),
         is_librdkafka=bool(polls) and all(facts.get("is_librdkafka") for _, facts in polls),
         limit_ms=limits.pop() if len(limits) == 1 else None,
         is_unanswered={it["code"] for it, _ in outages} == {"worker_without_broker"},

@@ -36,6 +36,7 @@ class _Leave:
     instance: int | None
     member_id: str | None
     limit_ms: int | None
+    session_ms: int | None
     left_ms: int | None
     from_ms: int | None
     to_ms: int | None
@@ -59,6 +60,7 @@ def poll_timeouts(inputs: Inputs) -> Iterator[Trouble]:
             kafka_cluster=leave.kafka_cluster,
             group_ids=there([leave.group_id]),
             subject=leave.process_id,
+            of_group_id=leave.group_id if leave.process_id is None else None,
             process_id=leave.process_id,
             instance=leave.instance,
             member_ids=there([leave.member_id]),
@@ -79,6 +81,7 @@ def _leave(row: Row) -> _Leave:
         instance=facts["instance"],
         member_id=facts["member_id"],
         limit_ms=facts["limit_ms"],
+        session_ms=facts["session_ms"],
         left_ms=facts["left_at_ms"],
         from_ms=row["from_ms"],
         to_ms=row["to_ms"],
@@ -96,7 +99,7 @@ def _running(inputs: Inputs, leaves: list[_Leave]) -> Callable[[_Leave], bool]:
         group = (leave.kafka_cluster, leave.group_id)
         if None not in group and group in seen_by_broker:
             return seen_by_broker[group]
-        session_ms, over_ms = sessions.get(leave.process_id), exceeded.get(leave.event_id)
+        session_ms, over_ms = first(sessions.get(leave.process_id), leave.session_ms), exceeded.get(leave.event_id)
         is_session_shorter = session_ms is None or leave.limit_ms is None or session_ms < leave.limit_ms
         return is_session_shorter and (over_ms is None or over_ms <= inputs.knobs.heartbeat_late_ms)
 

@@ -13,7 +13,7 @@ CREATE OR REPLACE TEMPORARY VIEW member (
   first_ts          COMMENT 'First line about it, by that line''s clock',
   last_ts           COMMENT 'Last line about it, by that line''s clock',
   left_client       COMMENT 'How it left according to its own lines: left, poll_timeout, expired, fenced, unknown',
-  left_broker       COMMENT 'How it left according to the broker''s lines: left, expired, fenced, unknown'
+  left_broker       COMMENT 'How it left according to the broker''s lines: left, poll_timeout, expired, fenced, unknown'
 )
 AS
 WITH own_identity AS (
@@ -66,6 +66,7 @@ WITH own_identity AS (
       WHEN bool_or(e.client_kind IS NOT NULL) THEN 'unknown' END AS left_client,
     CASE WHEN bool_or(e.event = 'member_fenced_by_broker') THEN 'fenced'
       WHEN bool_or(e.event = 'member_expired') THEN 'expired'
+      WHEN bool_or(e.event IN ('member_left', 'rebalance_preparing') AND e.client_reason LIKE '%poll timeout%') THEN 'poll_timeout'
       WHEN bool_or(e.event = 'member_left') THEN 'left'
       WHEN bool_or(e.broker_id IS NOT NULL) THEN 'unknown' END AS left_broker
   FROM (

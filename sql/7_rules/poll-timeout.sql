@@ -1,15 +1,23 @@
--- One row for each time that a member exceeded its poll timeout and left.
+-- One row for each time that a member exceeded its poll timeout and left, according to its own log or, without a line there, its coordinator's.
 -- Reads: client_event, event, placed_event, clock_offset, config_value, coordinator_outage, process_pause, ownership
 WITH member_line AS (
   SELECT c.kafka_cluster, c.group_id, c.process_id, c.instance, c.client, c.client_id, c.task, c.member_id, c.is_worker, c.stream_pos, c.at_ms,
-    c.event, c.reason, c.event_id, t.timeout_ms
+    c.event, c.reason, c.event_id, t.timeout_ms, NULL AS broker, NULL AS printed
   FROM client_event c LEFT JOIN event t ON t.event_id = c.event_id AND t.event IN ('poll_timeout', 'leaving')
   UNION ALL
   -- Without debugging, librdkafka never prints the group.
   SELECT e.kafka_cluster, NULL, e.process_id, e.instance, coalesce(e.client_id, e.thread, '-'), e.client_id, e.task, e.member_id, false, e.stream_pos,
-    unix_millis(e.ts), e.event, e.reason, e.event_id, e.timeout_ms
+    unix_millis(e.ts), e.event, e.reason, e.event_id, e.timeout_ms, NULL, NULL
   FROM placed_event e LEFT ANTI JOIN client_event g ON g.event_id = e.event_id
   WHERE e.group_id IS NULL AND e.event IN ('poll_timeout', 'leaving')
+  UNION ALL
+  -- From 3.2 on a member says why it leaves (KIP-800): its coordinator prints that with the rebalance and with the leave. Its own line shows more.
+  SELECT e.kafka_cluster, e.group_id, e.process_id, e.instance, e.member_id, e.client_id, NULL, e.member_id,
+    e.client_reason LIKE 'worker%' OR e.member_id RLIKE '^connect-([0-9]+|.+:[0-9]+)-[0-9a-f]{8}-', e.stream_pos, unix_millis(e.ts), 'leaving',
+    e.client_reason, e.event_id, NULL, e.process_id,
+    struct(e.rebalance_timeout_ms AS limit_ms, e.session_timeout_ms AS session_ms)
+  FROM placed_event e LEFT ANTI JOIN client_event g ON g.group_id = e.group_id AND g.member_id = e.member_id AND g.event = 'leaving'
+  WHERE e.event IN ('rebalance_preparing', 'member_left') AND e.client_reason LIKE '%poll timeout%'
 ), poll_timeout_leave AS (
   -- From 3.0 on a client prints a warning and the leave; both are one case, even if the host stalls in between. librdkafka's warning comes first,
   -- and its application prints the error that the next poll() returned, without a group and by its own logger: that can be long after.
@@ -17,7 +25,7 @@ WITH member_line AS (
     ELSE at_ms END AS left_ms
   FROM (
     SELECT *, coalesce(member_id, lag(member_id) IGNORE NULLS OVER w) AS who, lag(struct(at_ms, event)) OVER such AS last_such,
-      lead(struct(at_ms, event, reason)) OVER such AS next_such
+      lead(struct(at_ms, event, reason, printed)) OVER such AS next_such
     FROM member_line
     WINDOW w AS (PARTITION BY process_id, group_id, client ORDER BY stream_pos),
       such AS (PARTITION BY process_id, group_id, CASE WHEN group_id IS NOT NULL THEN client END, event IN ('poll_timeout', 'leaving')
@@ -60,10 +68,12 @@ WITH member_line AS (
 )
 SELECT 'warning' AS severity, 'proved' AS verdict, p.kafka_cluster, p.group_id, coalesce(p.who, p.client) AS subject, p.at_ms - o.hi_ms AS from_ms,
   p.left_ms - o.lo_ms AS to_ms,
-  CASE WHEN z.event_id IS NOT NULL THEN 'paused' WHEN w.event_id IS NOT NULL THEN 'without_coordinator' WHEN p.is_worker THEN 'worker'
-    ELSE 'consumer' END AS code,
-  struct(coalesce(p.task, p.client) AS name, p.process_id, p.instance, p.who AS member_id, p.task, p.left_ms AS left_at_ms,
-    coalesce(p.timeout_ms, l.limit_ms) AS limit_ms, p.is_worker,
+  CASE WHEN p.broker IS NOT NULL THEN 'of_broker' WHEN z.event_id IS NOT NULL THEN 'paused' WHEN w.event_id IS NOT NULL THEN 'without_coordinator'
+    WHEN p.is_worker THEN 'worker' ELSE 'consumer' END AS code,
+  struct(coalesce(p.task, p.client) AS name, CASE WHEN p.broker IS NULL THEN p.process_id END AS process_id, p.broker,
+    CASE WHEN p.broker IS NULL THEN p.instance END AS instance, p.who AS member_id, p.task, p.left_ms AS left_at_ms,
+    coalesce(p.timeout_ms, l.limit_ms, p.printed.limit_ms, p.next_such.printed.limit_ms) AS limit_ms,
+    coalesce(p.printed.session_ms, p.next_such.printed.session_ms) AS session_ms, p.is_worker,
     -- Only librdkafka prints the limit.
     p.timeout_ms IS NOT NULL AS is_librdkafka,
     w.lost_ms AS lost_at_ms, z.paused_ms, CASE WHEN t.event_id IS NULL THEN b.lost END AS lost,
