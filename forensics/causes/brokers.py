@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
+from forensics.causes.joins import joins_of
 from forensics.causes.trouble import Trouble
 from forensics.clocks.offsets import Clocks
 from forensics.relations.by_key import ByKey
@@ -53,12 +54,17 @@ class _Outage:
 
 @dataclass(frozen=True)
 class _Ending:
-    """The end of a broker's run, until a later run has started; `last_instance` is the run before that."""
+    """The end of a broker's run, until a later run has started; `last_instance` is the run before that.
+
+    Attributes:
+        first_how: how that run ended; `row` has how the last one did.
+    """
 
     row: Row
     kafka_cluster: str | None
     broker_id: int | None
     last_instance: int | None
+    first_how: str | None
 
 
 @dataclass
@@ -104,7 +110,12 @@ def broker_troubles(inputs: Inputs) -> Iterator[Trouble]:
     endings = _endings(inputs)
     # Members that lost a coordinator, including those that found it again before they lost their membership.
     lost = [row for row in inputs.rows("coordinator_outage", columns=_LOST) if row["was_member"] and row["found_hi_ms"] is not None]
+    failed = ByKey(inputs.rows("rule_start_failed", columns=["subject", "from_ms"]), "subject")
     for ending, effect in _effects(inputs, endings, outages, lost):
+        # A broker that was stopped in order and could not start again, without an effect on groups: its failed start is the trouble, not the stop.
+        is_start_failed = any(between(ending.row["from_lo_ms"], row["from_ms"], ending.row["to_hi_ms"]) for row in failed[ending.row["process_id"]])
+        if ending.first_how == "stopped" and is_start_failed and not effect.is_affected:
+            continue
         if (trouble := _broker_down(ending, effect)) is not None:
             yield trouble
     unexplained = list(_unexplained(inputs, outages, endings))
@@ -120,7 +131,9 @@ def _outages(inputs: Inputs) -> list[_Outage]:
     for row in inputs.rows("group_outage", columns=["kafka_cluster", "group_id", "from_ms", "first_lost_ms", "reference_process_id"]):
         of_group[row["kafka_cluster"], row["group_id"], row["from_ms"]].append(row)
     found = []
-    for row in inputs.rows("rule_coordinator_unavailable"):
+    rows = inputs.rows("rule_coordinator_unavailable")
+    joined = joins_of(inputs, {process for row in rows if row["to_ms"] is None for process in row["facts"]["processes"] or ()})
+    for row in rows:
         if row["from_ms"] is None:
             continue  # a loss without a time, in a log without times
         key = (row["kafka_cluster"], row["group_id"], row["from_ms"])
@@ -133,7 +146,7 @@ def _outages(inputs: Inputs) -> list[_Outage]:
                 code=row["code"],
                 from_ms=row["from_ms"],
                 from_hi_ms=first(greatest(*(other["first_lost_ms"] for other in alike)), row["from_ms"]),
-                to_ms=row["to_ms"],
+                to_ms=row["to_ms"] if row["to_ms"] is not None else _back_ms(row, joined),
                 reference_process_id=max(there(other["reference_process_id"] for other in alike), default=None),
                 processes=facts["processes"] or (),
                 broker_id=facts["broker_id"],
@@ -143,6 +156,15 @@ def _outages(inputs: Inputs) -> list[_Outage]:
             )
         )
     return found
+
+
+def _back_ms(row: Row, joined: ByKey) -> int | None:
+    """Return when each process that had no coordinator until its run ended was a member again, in a later run; None: not each was."""
+    back = [
+        least(*(line["hi_ms"] for line in joined[process, row["group_id"]] if up_to(row["from_ms"], line["hi_ms"])))
+        for process in row["facts"]["processes"] or ()
+    ]
+    return greatest(*back) if back and None not in back else None
 
 
 def _endings(inputs: Inputs) -> list[_Ending]:
@@ -168,7 +190,7 @@ def _endings(inputs: Inputs) -> list[_Ending]:
             found[-1] = replace(found[-1], row=away, last_instance=row["instance"])
             continue
         cluster = max(there(broker["kafka_cluster"] for broker in known), default=None)
-        found.append(_Ending(row, cluster, greatest(*(broker["broker_id"] for broker in known)), row["instance"]))
+        found.append(_Ending(row, cluster, greatest(*(broker["broker_id"] for broker in known)), row["instance"], row["how"]))
     return found
 
 

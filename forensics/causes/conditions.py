@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 
 from forensics.causes.doubt import Doubt
 from forensics.causes.gaps import rows as incident_gap
+from forensics.causes.joins import joins_of
 from forensics.causes.occurrences import rows as occurrence
 from forensics.causes.states import Condition, End
 from forensics.clocks.offsets import Clocks
 from forensics.relations.by_key import ByKey, InTime
-from forensics.relations.conditions import one_of
 from forensics.relations.missing import between, first, greatest, least, minus, plus, there, up_to
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class _Causes:
         self._silent = {row["process_id"] for row in inputs.rows("silent_member", columns=["process_id", "how"]) if row["how"] not in (None, "gone")}
         self._losses = ByKey(inputs.rows("lost_membership", columns=["process_id", "group_id", "back_ms"]), "process_id", "group_id")
         left = {p for row in self._causes if row["cause"] in ("poll_too_slow", "static_id_shared") for p in row["process_ids"] or ()}
-        self._joined = _joins_of(inputs, left)
+        self._joined = joins_of(inputs, left)
 
     def conditions(self) -> Found:
         """Yield the troubles of each root cause."""
@@ -115,7 +115,8 @@ class _Causes:
         if cause == "broker_down" or "broker_down" in alternatives:
             is_seen = cause == "broker_down" and not self._is_doubtful(row)
             how = End.STARTED if cause == "broker_down" and process_ids else End.FOUND
-            return Condition("broker_away", self._known_end(row, how), goes_on=is_seen, targets=[row["subject"]] if row["to_hi_ms"] is None else ())
+            found = self._known_end(row, how)
+            return Condition("broker_away", found, goes_on=is_seen, targets=() if found else [row["subject"]])
         if row["subject"] == "" and (completed_ms := self._completed_ms(row)) is not None:
             return Condition("rebalance", [(End.COMPLETED, completed_ms)])
         if len(process_ids) != 1 or cause == "coordinator_moved":
@@ -243,17 +244,6 @@ class _Causes:
         )
 
 
-def _joins_of(inputs: Inputs, process_ids: Collection[str]) -> ByKey:
-    """Return the lines with which members of these processes joined or got an assignment, by process and group, with their latest time as `hi_ms`."""
-    if not process_ids:
-        return ByKey((), "process_id", "group_id")
-    clocks, columns = Clocks(inputs), ["process_id", "group_id", "at_ms"]
-    is_joined = one_of("event", ("joined", "synced", "worker_assigned", "partitions_assigned"))
-    lines = inputs.rows("client_event", columns=columns, where=is_joined & one_of("process_id", process_ids))
-    placed = ({**line, "hi_ms": hi_ms} for line in lines for _, hi_ms in clocks.bounds(line["process_id"], line["at_ms"]))
-    return ByKey(placed, "process_id", "group_id")
-
-
 def _deletions_of(inputs: Inputs) -> ByKey:
     """Return the lines about deleted connectors by connector, with their earliest time on the reference clock as `lo_ms`."""
     clocks = Clocks(inputs)
@@ -366,6 +356,11 @@ class _Occurrences:
         if has_flapped and facts.get("is_settled") is False:
             return Condition(state)  # the log ends before it shows whether it lost it again
         if is_open if is_open is not None else it["to_ts"] is None:
+            # Without a coordinator nothing joins: it was a later run of each process that did.
+            processes = facts.get("processes") or ()
+            again = [self._first_join(it, [process], it["from_ts"]) for process in processes]
+            if processes and None not in again:
+                return Condition(state, [(End.FOUND, greatest(*again))])
             return Condition(state, goes_on=self._ends.go_on(facts.get("processes") or (), it["from_ts"]))
         if _is_thrown_out(facts):
             return self._thrown_out(it, facts.get("processes") or (), end_ms)
@@ -374,15 +369,20 @@ class _Occurrences:
 
     def _thrown_out(self, it: Row, processes: Sequence[str], end_ms: int | None) -> Condition:
         """Return the trouble of members that the coordinator no longer knew when they found it again: they are away until they join."""
+        again_ms = self._first_join(it, processes, end_ms)
+        is_back = again_ms is not None
+        return Condition("process_away", [(End.JOINED, again_ms)] if is_back else (), targets=() if is_back else processes)
+
+    def _first_join(self, it: Row, processes: Sequence[str], since_ms: int | None) -> int | None:
+        """Return when a member of one of these processes first joined the group of an occurrence after a time."""
         joined = (line["hi_ms"] for process in processes for line in self._joined[process, it["group_id"]])
-        again = [at_ms for at_ms in there(joined) if up_to(end_ms, at_ms)]
-        return Condition("process_away", [(End.JOINED, min(again))] if again else (), targets=() if again else processes)
+        return least(*(at_ms for at_ms in there(joined) if up_to(since_ms, at_ms)))
 
     @cached_property
     def _joined(self) -> ByKey:
-        """The lines with which members joined that a coordinator no longer knew."""
+        """The lines with which members joined that had lost their coordinator."""
         lost = (_facts(it) for it in occurrence(self._inputs) if it["rule"] == "coordinator-unavailable")
-        return _joins_of(self._inputs, {process for facts in lost if _is_thrown_out(facts) for process in facts.get("processes") or ()})
+        return joins_of(self._inputs, {process for facts in lost for process in facts.get("processes") or ()})
 
     def _not_started(self, it: Row) -> Condition:
         """Return the trouble of a process that gave up while it started. A later start that the log does not show complete leaves its end unknown."""

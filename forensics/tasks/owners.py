@@ -94,6 +94,8 @@ class Owners:
                 self._islands[place].add(row["reference_process_id"])
             if owner.line_hi_ms is not None:
                 started[place, row["reference_process_id"]].append(owner)
+                if row["group_id"] is None:
+                    started[(row["process_id"], *place[1:]), row["reference_process_id"]].append(owner)
             if owner.failure_id is not None:
                 known = self._own.get(owner.failure_id, owner)
                 self._own[owner.failure_id] = max(owner, known, key=lambda one: str(one.row["ownership_id"]))
@@ -109,7 +111,11 @@ class Owners:
 
     def around(self, failure: Failure, reference_process_id: str, failed_hi_ms: int | None) -> Around:
         """Return the owners around a failure, which was at this time at the latest. A start must have its line after the failure."""
-        started = self._started.get((_place(failure), reference_process_id))
+        place = _place(failure)
+        started = self._started.get((place, reference_process_id))
+        if failure.group_id is None and (started is None or failed_hi_ms is None or started.around(failed_hi_ms).next is None):
+            # A worker without a group runs the same connectors again when it is started, perhaps on another cluster.
+            started = self._started.get(((failure.of.process_id, *place[1:]), reference_process_id))
         return Around() if started is None or failed_hi_ms is None else started.around(failed_hi_ms)
 
 

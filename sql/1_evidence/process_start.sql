@@ -49,13 +49,14 @@ WITH start_or_work_line AS (
   FROM (
     SELECT process_id, stream_pos, CAST(NULL AS STRING) AS what FROM any_start_line
     UNION ALL
-    SELECT process_id, stream_pos, CASE event WHEN 'herder_started' THEN 'runs' WHEN 'connect_start_failed' THEN 'in use' ELSE 'stops' END
+    SELECT process_id, stream_pos, CASE WHEN event LIKE '%_started' THEN 'runs' WHEN event LIKE '%_failed' THEN 'in use' ELSE 'stops' END
     FROM event_row
-    WHERE event IN ('herder_started', 'process_stopping', 'herder_stopping')
-      OR event = 'connect_start_failed' AND root_error LIKE '%BindException%'
+    WHERE event IN ('herder_started', 'broker_started', 'process_stopping', 'herder_stopping')
+      -- A broker that shuts down after it prints the failure ends with the lines of an orderly stop, which would be those of the run before.
+      OR event IN ('connect_start_failed', 'broker_failed') AND root_error LIKE '%BindException%' AND message NOT LIKE '%Prepare to shutdown%'
   )
 ), process_start_line AS (
-  -- A worker that finds its address in use was started beside the run before it, which goes on in the same log.
+  -- A worker or broker that finds its address in use was started beside the run before it, which goes on in the same log.
   SELECT a.* FROM any_start_line a
   LEFT ANTI JOIN progress p ON p.process_id = a.process_id AND p.stream_pos = a.stream_pos AND p.what IS NULL AND p.next_what = 'in use'
     AND p.last_what = 'runs'

@@ -11,6 +11,9 @@ WITH clock_lead AS (
   FROM fact_line f JOIN clock_lead k ON k.process_id = f.process_id
   LEFT JOIN (SELECT DISTINCT process_id, instance FROM join_round WHERE is_worker AND worker_assigned_ms IS NOT NULL) a ON a.process_id = f.process_id
     AND a.instance = f.instance
+  -- A herder that dies while its worker is stopped had nothing left to do.
+  LEFT ANTI JOIN fact_line s ON s.process_id = f.process_id AND s.instance = f.instance AND s.event = 'process_stopping'
+    AND s.stream_pos < f.stream_pos
   WHERE f.event = 'herder_failed'
 ), resource_failure AS (
   SELECT f.*, unix_millis(f.failed_ts) - k.ahead_ms AS reference_ms,

@@ -1,24 +1,26 @@
 -- One row per series of failed starts of one process, until a start that worked: a Connect worker, MirrorMaker, a broker
 -- or an application of Spring Boot.
 -- Reads: fact_line, process_life, process_cluster, clock_offset
-WITH failure AS (
+WITH printed_failure AS (
   SELECT f.process_id, f.instance, CASE f.event WHEN 'log_dir_failed' THEN 'broker_failed' ELSE f.event END AS event,
     min_by(struct(f.stream_pos, f.at_ms, f.event_id), struct(f.event = 'log_dir_failed', f.stream_pos)) AS line,
-    max_by(f.said, struct(f.said IS NOT NULL, -f.stream_pos)) AS said,
-    max_by(f.root_error, struct(f.root_error IS NOT NULL, -f.stream_pos)) AS root_error
+    -- What a broker waits for is cancelled because it has given up. Another line says why.
+    max_by(f.said, struct(f.said IS NOT NULL, f.said NOT LIKE '%CancellationException%', -f.stream_pos)) AS said,
+    min_by(f.root_error, f.stream_pos) FILTER (WHERE f.root_error NOT LIKE '%CancellationException%') AS root_error, max(f.stream_pos) AS last_pos
   FROM fact_line f
   -- A line of the same name reports a failure while it shuts down. A start that fails shuts down, too, before its last line.
   LEFT ANTI JOIN fact_line s ON s.process_id = f.process_id AND s.instance = f.instance AND f.event = 'broker_failed'
-    AND (s.event = 'broker_started' OR s.event = 'process_stopping' AND NOT f.message LIKE '%startup%'
-      AND NOT f.message LIKE 'Exiting Kafka.%') AND s.stream_pos < f.stream_pos
-  -- A second start of a worker that runs finds its address in use.
-  LEFT ANTI JOIN fact_line h ON h.process_id = f.process_id AND h.instance = f.instance AND h.event = 'herder_started'
-    AND h.stream_pos < f.stream_pos AND f.event = 'connect_start_failed' AND f.root_error LIKE '%BindException%'
+    AND (s.event = 'broker_started' OR s.event = 'process_stopping' AND NOT f.message LIKE 'Exiting Kafka.%')
+    AND NOT f.message LIKE '%startup%' AND s.stream_pos < f.stream_pos
   -- A broker that can use none of its directories says why only for each directory.
   WHERE f.event IN ('connect_start_failed', 'application_failed', 'log_dir_failed')
     OR f.event = 'broker_failed' AND NOT f.message RLIKE 'during \\w* ?shutdown' AND NOT f.message LIKE 'Halting%'
   GROUP BY f.process_id, f.instance, CASE f.event WHEN 'log_dir_failed' THEN 'broker_failed' ELSE f.event END
   HAVING bool_or(f.event <> 'log_dir_failed')
+), failure AS (
+  -- Without the names of packages, and what Connect prints before the reason.
+  SELECT process_id, instance, event, line, last_pos, regexp_replace(said, noise, '') AS said, regexp_replace(root_error, noise, '') AS root_error
+  FROM (SELECT *, '^([a-z0-9_]+[.])+(BadRequestException: Connector configuration is invalid [^:]*:\\s*)?' AS noise FROM printed_failure)
 ), without_broker AS (
   -- A worker that no broker answered: see coordinator-unavailable.
   SELECT process_id, instance FROM fact_line
@@ -29,15 +31,18 @@ WITH failure AS (
 ), next_start AS (
   SELECT f.process_id, f.instance, f.event, min(s.at_ms) AS started_ms, min_by(s.event_id, s.stream_pos) AS started_id
   FROM failure f
-  JOIN fact_line s ON s.process_id = f.process_id AND s.stream_pos > f.line.stream_pos
+  JOIN fact_line s ON s.process_id = f.process_id AND s.stream_pos > f.last_pos
     AND (f.event = 'application_failed' AND s.event IN ('application_started', 'position_set')
       OR s.event = CASE f.event WHEN 'broker_failed' THEN 'broker_started' WHEN 'connect_start_failed' THEN 'herder_started' END)
+  -- A standalone worker starts before the connector's file ends it.
+  LEFT ANTI JOIN failure g ON g.process_id = s.process_id AND g.instance = s.instance AND g.last_pos > s.stream_pos
   GROUP BY f.process_id, f.instance, f.event
 ), last_run AS (
   SELECT process_id, max(instance) AS instance FROM process_life GROUP BY process_id
 ), series AS (
   SELECT f.process_id, f.event, n.started_ms, min(n.started_id) AS started_id, count(*) AS starts, min(f.line.at_ms) AS first_ms,
     max(f.line.at_ms) AS last_ms, max(f.instance) AS instance, max_by(f.said, f.instance) AS said, max_by(f.root_error, f.instance) AS root_error,
+    min_by(coalesce(f.root_error, f.said), f.instance) AS first_error,
     count(DISTINCT coalesce(f.root_error, f.said)) AS reasons,
     transform(sort_array(collect_list(f.line)), x -> x.event_id) AS event_ids
   FROM failure f LEFT JOIN next_start n ON n.process_id = f.process_id AND n.instance = f.instance AND n.event = f.event
@@ -48,10 +53,9 @@ SELECT CASE WHEN s.started_ms IS NULL THEN 'critical' ELSE 'warning' END AS seve
   c.worker_group_id AS group_id, s.process_id AS subject, s.first_ms - (o.lo_ms + o.hi_ms) DIV 2 AS from_ms,
   s.started_ms - (o.lo_ms + o.hi_ms) DIV 2 AS to_ms,
   CASE WHEN coalesce(s.root_error, s.said, '') LIKE '%ConfigException%' THEN 'configuration' ELSE 'failed' END AS code,
-  struct(s.process_id, s.instance, s.event = 'broker_failed' AS is_broker, s.event = 'application_failed' AS is_application, s.starts,
-    regexp_replace(s.said, '^([a-z0-9_]+[.])+', '') AS said,
-    regexp_replace(s.root_error, '^([a-z0-9_]+[.])+', '') AS root_error, s.reasons, s.first_ms AS failed_at_ms, s.last_ms AS last_failed_at_ms,
-    s.started_ms AS started_at_ms, s.instance = l.instance AS is_last) AS facts,
+  struct(s.process_id, s.instance, s.event = 'broker_failed' AS is_broker, s.event = 'application_failed' AS is_application, s.starts, s.said,
+    s.root_error, s.reasons, CASE WHEN s.reasons > 1 THEN s.first_error END AS first_error, s.first_ms AS failed_at_ms,
+    s.last_ms AS last_failed_at_ms, s.started_ms AS started_at_ms, s.instance = l.instance AS is_last) AS facts,
   concat(transform(slice(s.event_ids, 1, 8), x -> named_struct('role', 'the start fails', 'event_id', x)),
     array(named_struct('role', 'a later start works', 'event_id', s.started_id))) AS proof
 FROM series s JOIN clock_offset o ON o.process_id = s.process_id AND o.is_island_reference

@@ -3,7 +3,7 @@
 -- Reads: generation, join_round, cluster_broker, process_life, clock_offset, filtered_log, rule_coordinator_unavailable, rule_poll_timeout
 -- Reads: rule_offsets_topic_unsatisfiable, rule_generation_reset, rule_rebalance_storm, rule_duplicate_declaration, rule_sink_group_shared
 -- Reads: rule_group_id_collision, rule_static_member_fenced, rule_clock_skew, fact_line, process_pause, lost_membership
--- Reads: machine_event, counted_row, evidence_file, client_event, lost_range
+-- Reads: machine_event, counted_row, evidence_file, client_event, lost_range, rule_start_failed
 -- Computed: forensics.causes.root_causes
 -- Grain: incident_id
 -- A cause follows from views, even if no rule reports its effects. A configuration that a rule reports is a cause by itself.
