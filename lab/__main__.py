@@ -15,7 +15,7 @@ import time
 import traceback
 from pathlib import Path
 
-from lab import clients, machine  # noqa: F401  (its scenarios enter themselves)
+from lab import clients, commits, machine  # noqa: F401  (their scenarios enter themselves)
 from lab.cluster import RECORDING, Run
 from lab.hosts import furnish, inside, missing
 from lab.releases import Release, compile_apps, fetch

@@ -441,6 +441,19 @@ class Run:
         self.did("task restarted", task=f"{connector}-{number}", connector=connector, via="w1")
 
     # the end
+    def save(self, name: str, main: str, *arguments: object) -> None:
+        """Save what one of Kafka's command line tools prints to `witness/`, as an operator pastes it: after the command itself."""
+        script = {"TransactionsCommand": "kafka-transactions.sh", "DumpLogSegments": "kafka-dump-log.sh"}.get(main)
+        line = f"$ bin/{script} {' '.join(map(str, arguments))}\n" if script else ""
+        stamp = time.strftime("# %Y-%m-%dT%H:%M:%SZ\n", time.gmtime()) if main == "TransactionsCommand" else ""
+        (self.folder / "witness" / name).write_text(stamp + line + self.tool(main, *arguments), encoding="utf-8")
+
+    def save_segments(self, topic: str, *arguments: object) -> None:
+        """Save a dump of the segments of each partition of a topic to `witness/`."""
+        for log in sorted((KAFKA / "data").glob(f"b*/{topic}-[0-9]*/*.log")):
+            number = log.parent.name.rsplit("-", 1)[1]
+            self.save(f"dump-{topic}-{number}.txt", "DumpLogSegments", *arguments, "--files", str(log))
+
     def snapshots(self) -> None:
         """Save what a careful operator saves from the live cluster, to `witness/`."""
         folder = self.folder / "witness"

@@ -13,7 +13,7 @@ import pyarrow.dataset as ds
 from forensics.causes.thread_dumps import ThreadDumps
 from forensics.causes.trouble import THREAD, UNSURE, Trouble
 from forensics.clocks.offsets import Clocks
-from forensics.logs.time_zones import unsure_zones
+from forensics.logs.time_zones import Owners, unsure_zones
 from forensics.relations.by_key import ByKey
 from forensics.relations.conditions import one_of
 from forensics.relations.missing import first, greatest, minus, there
@@ -87,12 +87,10 @@ class Witnesses:
     def __init__(self, inputs: Inputs) -> None:
         self._inputs = inputs
         rows = [row for row in inputs.rows("machine_event") if row["from_ts"] is not None and row["to_by_ts"] is not None]
-        known = self._processes({process_id for row in rows for process_id in row["process_ids"] or () if len(row["process_ids"]) > 1})
+        owners = Owners(inputs, {row["process_id"] for row in inputs.rows("process_life") if row["is_main"]})
         sure = []
         for row in rows:
-            process_ids: list[str] = row["process_ids"] or []
-            # A broker prints several logs, of which one is about groups.
-            only = process_ids if len(process_ids) == 1 else [process_id for process_id in process_ids if process_id in known]
+            only = owners.of(row)
             # All processes of a host have its clock.
             if len(only) == 1 or (row["what"] == _STEP and row["tied_by"] == "name"):
                 sure += [row | {"process_id": process_id} for process_id in only]
@@ -110,8 +108,7 @@ class Witnesses:
         #: The paths of their logs.
         self._unsure_paths: set[str] = set()
         if self._clocks is not None:
-            collected = {row["process_id"] for row in of_process if row["what"] in ("pause", "watched")}
-            self._unsure_zone = self._not_tied(unsure_zones(inputs, collected), self._clocks)
+            self._unsure_zone = self._not_tied(unsure_zones(inputs, owners), self._clocks)
             files = inputs.rows("evidence_file", columns=["path", "process_id"])
             self._unsure_paths = {row["path"] for row in files if row["process_id"] in self._unsure_zone}
 
@@ -129,15 +126,6 @@ class Witnesses:
             return mine is not None and any(it is not None and mine.is_within(it, within_ms) for it in known)
 
         return {process_id for process_id in unsure - tied if not is_near(process_id)}
-
-    def _processes(self, process_ids: set[str]) -> set[str]:
-        """Return those that are brokers, workers or clients."""
-        if not process_ids:
-            return set()
-        brokers = {row["process_id"] for row in self._inputs.rows("cluster_broker")}
-        workers = {row["process_id"] for row in self._inputs.rows("process_life") if row["is_worker"]}
-        clients = self._inputs.rows("client_event", columns=["process_id"], where=one_of("process_id", process_ids))
-        return process_ids & (brokers | workers | {row["process_id"] for row in clients})
 
     def explained(self, troubles: Sequence[Trouble]) -> Iterator[Trouble]:
         """Yield troubles with what the witnesses show, and with their causes if they decide them."""

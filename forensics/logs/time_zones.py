@@ -1,4 +1,4 @@
-"""Find the logs whose time zone is only assumed: then times of other files are not comparable with theirs."""
+"""Find the processes that the machine's witnesses are about, and the logs whose time zone is only assumed: then times of other files are not comparable with theirs."""
 
 from __future__ import annotations
 
@@ -8,22 +8,42 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from forensics.relations.inputs import Inputs
+    from forensics.relations.inputs import Inputs, Row
 
 #: A client prints when it started, in milliseconds since 1970. In its zone, the time of that line is at most this much earlier or later.
 _EARLY_MS, _LATE_MS = 1_000, 60_000
 
 
-def unsure_zones(inputs: Inputs, collected: Collection[str]) -> set[str]:
+class Owners:
+    """The processes that rows of `machine_event` are about. A broker prints several logs, of which one is about groups.
+
+    Args:
+        inputs: rows of `machine_event`.
+        main: the processes that are workers or clients, or main logs of brokers (`process_life.is_main`).
+    """
+
+    def __init__(self, inputs: Inputs, main: Collection[str]) -> None:
+        self._main = frozenset(main)
+        its = [self.of(row) for row in inputs.rows("machine_event", ["what", "process_ids", "event_id"]) if row["what"] in ("pause", "watched")]
+        #: Those of which a GC log is certainly theirs.
+        self.of_gc_logs = {process_ids[0] for process_ids in its if len(process_ids) == 1}
+
+    def of(self, row: Row) -> list[str]:
+        """Return the process that a row is about; of several, the main ones."""
+        process_ids: list[str] = row["process_ids"] or []
+        return process_ids if len(process_ids) == 1 else [process_id for process_id in process_ids if process_id in self._main]
+
+
+def unsure_zones(inputs: Inputs, owners: Owners) -> set[str]:
     """Return the processes whose logs are read in a time zone that nothing shows.
 
     Args:
         inputs: rows of `evidence_file` and `event_row`.
-        collected: processes of which a GC log is certainly theirs; that of another one in their folder shows nothing of their zone.
+        owners: a GC log that is certainly a process's own shows its zone; that of another one in its folder shows nothing.
     """
     files = inputs.rows("evidence_file", columns=["process_id", "time_zone_how"])
     unsure = {row["process_id"] for row in files if row["time_zone_how"] == "assumed"}
-    unsure |= {row["process_id"] for row in files if row["time_zone_how"] == "gc_log"} - set(collected)
+    unsure |= {row["process_id"] for row in files if row["time_zone_how"] == "gc_log"} - owners.of_gc_logs
     return unsure - _shown_by_starts(inputs) if unsure else unsure
 
 

@@ -279,6 +279,7 @@ def _damage(report: Report, incident: Row, tree: Sequence[Row], pairs: Sequence[
         *_unowned([g for g in gaps if g["unowned_ms"] or g["resource_kind"] == "group" and g["to_ts"] is None], names),
         *_perhaps(undecided, [g for g in gaps if not g["unowned_ms"] and g["unowned_hi_ms"]], names),
         *(hit for hit in _stated(incident, tree) if not _is_covered(hit, in_ledger)),
+        *_skipped_alone(report, incident, ledger, names),
         *_read_again(report, ledger, names),
     ]
     return sorted(hits, key=lambda h: (h.certainty, -h.longest_ms))
@@ -290,7 +291,7 @@ def _twice(pairs: Iterable[Row], names: Names) -> Iterator[Hit]:
     of: dict[tuple[str, tuple[object, ...], str, str], list[Row]] = {}
     for s in pairs:
         a, b = names.owners(s)
-        alike = (not s["work_certain_ms"], s["resource_kind"], _in_transactions(s))
+        alike = (not s["work_certain_ms"], not s["records_written"], s["resource_kind"], _in_transactions(s))
         of.setdefault((s["kind"] or "", alike, a, b), []).append(s)
     for (kind, _, a, b), same in of.items():
         who = f"{a} and {b}" if a != b else f"{a}, twice"
@@ -300,7 +301,11 @@ def _twice(pairs: Iterable[Row], names: Names) -> Iterator[Hit]:
         written = (
             "in transactions: no record is read twice with read_committed" if _in_transactions(same[0]) else "records may have been written twice"
         )
+        # A broker's order shows that both wrote, also where no line of the logs shows both at work.
+        beside = sum(s["records_written"] or 0 for s in same)
         follows = f"at least {count(risk, 'record')} read by both" if risk else written * (kind == "work")
+        if beside:
+            proof, follows = proof if working else "both wrote", f"{a} wrote {count(beside, 'record')} after {b} had begun to write"
         times = {s["resource"]: s["there_certain_ms"] or 0 for s in sorted(same, key=lambda s: s["there_certain_ms"] or 0)}
         certainty = _WORKED if kind == "work" else _CERTAIN
         yield Hit(in_words(sorted(times), same), who, _at_least(times), "; ".join(x for x in (proof, follows) if x), certainty, max(times.values()))
@@ -424,18 +429,47 @@ def _is_covered(hit: Hit, in_ledger: Collection[str]) -> bool:
 
 def _ledger(report: Report, incident: Row) -> list[Row]:
     """Return the rows of `duplicate_ledger` of partitions that the incident hit, while it lasted."""
-    if not incident["from_lo"]:
-        return []
     ledger = [
         d
         for n in sorted({n for group_id in incident["group_ids"] for n in report.group_numbers.get(group_id, ())})
         if incident["kafka_cluster"] in (None, report.groups[n]["kafka_cluster"])
         for d in report.groups[n]["duplicate_ledger"]
-        if d["restarted_hi"] and d["restarted_hi"] >= incident["from_lo"] and (incident["to_hi"] is None or d["restarted_lo"] <= incident["to_hi"])
+        if _is_during(incident, d["restarted_lo"], d["restarted_hi"])
     ]  # fmt: skip
     if incident["subject"] in {p["process_id"] for p in report.case["processes"] if p["role"] != "broker"}:
         ledger = [d for d in ledger if d["old_process_id"] == incident["subject"]]
     return ledger
+
+
+def _skipped_alone(report: Report, incident: Row, ledger: Sequence[Row], names: Names) -> Iterator[Hit]:
+    """Yield offsets that nobody had committed before a start of which the ledger says nothing else."""
+    told = {(d["kafka_cluster"], d["group_id"], d["resource"], d.get("event_id")) for d in ledger}
+    rows = [
+        s
+        for key, s in report.skipped_at.items()
+        if s["records_lo"] and s["group_id"] in incident["group_ids"] and incident["kafka_cluster"] in (None, s["kafka_cluster"])
+        if key not in told and _is_during(incident, s["started_lo"], s["started_hi"])
+    ]
+    rows.sort(key=lambda s: (-s["records_lo"], s["resource"], s["event_id"]))
+    for s in rows[:_MAX_LEDGER]:
+        offsets = f"offsets {max(s['committed_to'] or 0, 0)}-{s['started_at'] - 1}"
+        yield Hit(
+            f"{s['resource']} ({names.group(s['kafka_cluster'], s['group_id'])})", offsets, _number_of([s]), "skipped", RECORDS, s["records_lo"]
+        )
+    if more := rows[_MAX_LEDGER:]:
+        yield Hit(count(len(more), "more partition"), "", _number_of(more), "skipped", RECORDS)
+
+
+def _number_of(rows: Sequence[Row]) -> str:
+    """Return how many records were skipped; if that is not exact, `at least` this many."""
+    number = count(sum(s["records_lo"] for s in rows), "record")
+    return number if all(s["records_lo"] == s["records_hi"] for s in rows) else f"at least {number}"
+
+
+def _is_during(incident: Row, lo: datetime | None, hi: datetime | None) -> bool:
+    """Return True if a moment with these bounds may be in the time of an incident."""
+    begins, ends = incident["from_lo"], incident["to_hi"]
+    return bool(begins and hi and hi >= begins and (ends is None or lo is None or lo <= ends))
 
 
 def _read_again(report: Report, ledger: Sequence[Row], names: Names) -> Iterator[Hit]:

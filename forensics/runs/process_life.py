@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
 from forensics.logs.instances import Instances
 from forensics.logs.lines import line_table
-from forensics.logs.time_zones import unsure_zones
+from forensics.logs.time_zones import Owners, unsure_zones
 from forensics.relations.missing import between, first, greatest, least, minus, order, up_to
 from forensics.runs.run_facts import Run, RunFacts, run_facts
 from forensics.runs.setbacks import setbacks
@@ -26,9 +27,10 @@ _NONE = RunFacts()
 def rows(inputs: Inputs) -> list[Row]:
     """Return the rows of the view `process_life`."""
     spans, facts, starts = _spans(inputs), run_facts(inputs), _Starts(inputs)
-    ranges, set_back, ends = _ranges(inputs), setbacks(inputs), _ContainerEnds(inputs)
     brokers = {process_id for (process_id, _), its in facts.items() if its.is_broker}
     workers = {process_id for (process_id, _), its in facts.items() if its.is_worker}
+    main = {process_id for (process_id, _), its in facts.items() if its.is_main}
+    ranges, set_back, ends = _ranges(inputs), setbacks(inputs), _ContainerEnds(inputs, main)
     begun: set[str] = set()
     found: list[Row] = []
     for run in sorted(spans):
@@ -62,6 +64,7 @@ def rows(inputs: Inputs) -> list[Row]:
                 "next_start_pos": following["stream_pos"] if following is not None else None,
                 "is_broker": process_id in brokers,
                 "is_worker": process_id in workers,
+                "is_main": process_id in main,
                 "has_started": own.has_started,
                 "setbacks": set_back.get(run),
                 "end_ms": None,
@@ -130,25 +133,21 @@ class _ContainerEnds:
 
     Args:
         inputs: rows of `machine_event`, `evidence_file` and `event_row`.
+        main: the processes that are workers or clients, or main logs of brokers.
     """
 
-    def __init__(self, inputs: Inputs) -> None:
+    def __init__(self, inputs: Inputs, main: Collection[str]) -> None:
         self._step_ms = inputs.knobs.zone_step_ms
         self._start_ms = inputs.knobs.container_start_ms
         self._ends: defaultdict[str, list[Row]] = defaultdict(list)
         is_end = (pc.field("of_what") == "container") & (pc.field("clock") == "host") & pc.field("to_by_ts").is_valid()
         columns = ["what", "process_ids", "to_ts", "to_by_ts", "started_ts", "restarted_ts", "event_id"]
+        owners = Owners(inputs, main)
         for row in inputs.rows("machine_event", columns, is_end):
-            if row["what"] in _KILLS and len(row["process_ids"]) == 1:
-                self._ends[row["process_ids"][0]].append(row)
-        self._unsure_zone = unsure_zones(inputs, self._collected(inputs)) if self._ends else set()
+            if row["what"] in _KILLS and len(its := owners.of(row)) == 1:
+                self._ends[its[0]].append(row)
+        self._unsure_zone = unsure_zones(inputs, owners) if self._ends else set()
         self._runs: defaultdict[str, list[tuple[Row, int | None]]] = defaultdict(list)
-
-    @staticmethod
-    def _collected(inputs: Inputs) -> set[str]:
-        """Return the processes whose GC log is here."""
-        shown = inputs.rows("machine_event", ["what", "process_ids", "event_id"], pc.field("what").isin(["pause", "watched"]))
-        return {row["process_ids"][0] for row in shown if len(row["process_ids"]) == 1}
 
     def see(self, run: Row, printed_ms: int | None) -> None:
         """Note a run of a process, and the time of the last line before the next one."""

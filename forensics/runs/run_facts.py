@@ -45,6 +45,7 @@ class RunFacts:
         ending_id: its event.
         ending_lo_ms: it was not yet stopping before this.
         has_started: True if a line shows that it completed its start.
+        is_main: True for a worker, a client, or the log of a broker that has the lines of groups, replica fetchers or its configuration, unlike its others.
     """
 
     last_work_ms: int | None = None
@@ -55,6 +56,7 @@ class RunFacts:
     is_broker: bool = False
     is_worker: bool = False
     has_started: bool = False
+    is_main: bool = False
 
 
 def run_facts(inputs: Inputs) -> dict[Run, RunFacts]:
@@ -72,11 +74,14 @@ def run_facts(inputs: Inputs) -> dict[Run, RunFacts]:
     work = lines.filter(pa.array(is_work)).group_by(["process_id", "instance"]).aggregate([("ts", "max")])
     for process_id, instance, at_ms in zip(*(work.column(name).to_pylist() for name in ("process_id", "instance", "ts_max")), strict=True):
         found[process_id, instance].last_work_ms = at_ms
-    for run in _runs(lines, _is_brokers(lines)):
+    is_main_of_broker = _is_main_of_broker(lines)
+    for run in _runs(lines, is_main_of_broker | _of_classes(lines, _BROKER_CLASSES)):
         found[run].is_broker = True
     is_worker = is_one_of(lines["client_kind"], ["Worker"]) | is_herder | _of_classes(lines, _WORKER_CLASSES)
     for run in _runs(lines, is_worker):
         found[run].is_worker = True
+    for run in _runs(lines, is_main_of_broker | is_worker | is_work | is_one_of(lines["event"], _STARTED)):
+        found[run].is_main = True
     for run in _runs(lines, is_one_of(lines["event"], _STARTED)):
         found[run].has_started = True
     _add_endings(lines, found)
@@ -93,13 +98,13 @@ def _of_classes(lines: pa.Table, pattern: re.Pattern[str]) -> Flags:
     return is_one_of(lines["logger"], [name for name in pc.unique(lines["logger"]).to_pylist() if name is not None and pattern.search(name)])
 
 
-def _is_brokers(lines: pa.Table) -> Flags:
-    """Return which lines only a broker prints. Schema Registry prints `leader_changed`."""
+def _is_main_of_broker(lines: pa.Table) -> Flags:
+    """Return which lines only the main log of a broker has. Schema Registry prints `leader_changed`."""
     event = lines["event"]
     of_groups = is_one_of(lines["category"], ["broker_group"]) & ~is_one_of(event, ["leader_changed"])
     of_config = is_one_of(event, ["config_dumped"]) & is_one_of(lines["component"], ["KafkaConfig"])
     is_fetcher = is_one_of(lines["component"], ["ReplicaFetcher"])
-    return is_one_of(event, ["coordinator_elected"]) | of_groups | of_config | is_fetcher | _of_classes(lines, _BROKER_CLASSES)
+    return is_one_of(event, ["coordinator_elected"]) | of_groups | of_config | is_fetcher
 
 
 def _add_endings(lines: pa.Table, found: defaultdict[Run, RunFacts]) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from forensics.snapshots.observation import Item, Line, Observation
@@ -31,6 +32,8 @@ _PRODUCER = re.compile(
     r"currentTxnFirstOffset: (?:(?:Some\(|OptionalLong\[)(?P<open>\d{1,18})[)\]]|None|OptionalLong\.empty) .*?"
     r"(?:lastTimestamp|timestamp): (?P<at>-?\d{1,18})\b.*"
 )
+#: Of so many producers that wrote last before another one began, the number of records that they wrote after that is counted.
+_MAX_BESIDE = 64
 
 
 def is_log_segment(text: str) -> bool:
@@ -55,6 +58,8 @@ class _Writer:
     committed: int = 0
     aborted: int = 0
     ended: int = 0
+    #: How many records it had written when each of the producers that came later began.
+    before: dict[int, int | None] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -80,6 +85,8 @@ class _Partition:
         self.captures, self.is_whole = captures, is_whole
         self.last_ms, self.last_offset = -1, -1
         self.writers: dict[tuple[int, int], _Writer] = {}
+        #: By producer, the one that wrote last at the end.
+        self.latest: dict[int, _Writer] = {}
         self.open: dict[int, _Open] = {}
         self.producers: list[tuple[Line, re.Match[str]]] = []
         self.ending: _Writer | None = None
@@ -100,6 +107,12 @@ class _Partition:
                 self.open.pop(producer, None)
                 return
             writer = self.writers[producer, epoch] = _Writer(line, base, at, int(found["first_seq"]))
+            if producer >= 0 and producer not in self.latest:
+                for other in islice(reversed(self.latest.values()), _MAX_BESIDE):
+                    other.before[producer] = other.records
+        if producer >= 0:
+            self.latest.pop(producer, None)
+            self.latest[producer] = writer
         if is_control:
             writer.ended += 1
             self.ending = writer
@@ -128,7 +141,8 @@ class _Partition:
             }  # fmt: skip
             captures = {
                 **self.captures, **_of(producer, epoch), "offset": it.first_offset, "record_count": it.records,
-                "columns": {name: str(value) for name, value in numbers.items()} | ({"Transactional": "true"} if it.is_transactional else {}),
+                "columns": {name: str(value) for name, value in numbers.items()} | ({"Transactional": "true"} if it.is_transactional else {})
+                | {f"After {other}": str(it.records - n) for other, n in it.before.items() if it.records and n is not None and it.records > n},
             }  # fmt: skip
             yield Observation.of(
                 it.line, "producer_wrote", captures, _micros(it.first_ms), f"producer {producer} wrote {self.captures.get('partition')}"

@@ -7,18 +7,26 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeMap;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.RecordDeserializationException;
 import org.apache.kafka.common.errors.SerializationException;
 import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.serialization.Deserializer;
+import org.apache.kafka.common.serialization.StringSerializer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,13 +36,23 @@ import org.slf4j.LoggerFactory;
  * {@code FAULT.skip} exists; {@code FAULT.blocked} keeps the thread that polls from going on. Its truth is in the form of
  * VerifiableConsumer, with a line for each time that such a state begins or ends.
  *
- * <p>Arguments: a properties file (settings of the consumer, and {@code topic}, {@code fault}), the file of truth.
+ * <p>With {@code commit.every.ms} it commits itself, that long after its last commit and when partitions are revoked; with
+ * {@code transactional.id} it writes what it reads to a second topic and commits in the transactions of that producer.
+ *
+ * <p>Arguments: a properties file (settings of the consumer, and {@code topic}, {@code fault}, {@code commit.every.ms},
+ * {@code transactional.id}), the file of truth.
  */
 public class PartitionReader {
     private static final Logger LOG = LoggerFactory.getLogger(PartitionReader.class);
     private static String fault;
     private static volatile boolean ending = false;
     private static Json truth;
+    private static String topic;
+    private static KafkaProducer<String, String> producer;
+    private static long commitEvery;
+    private static long committedAt = System.currentTimeMillis();
+    /** What is read and not committed: next offset by partition. */
+    private static final Map<TopicPartition, OffsetAndMetadata> read = new HashMap<>();
 
     public static void main(String[] args) throws Exception {
         Properties settings = new Properties();
@@ -43,8 +61,21 @@ public class PartitionReader {
         }
         truth = new Json(args[1]);
         Hoard.start();
-        String topic = (String) settings.remove("topic");
+        topic = (String) settings.remove("topic");
         fault = (String) settings.remove("fault");
+        commitEvery = Long.parseLong((String) Objects.requireNonNullElse(settings.remove("commit.every.ms"), "0"));
+        String transactionalId = (String) settings.remove("transactional.id");
+        if (commitEvery > 0) {
+            settings.put("enable.auto.commit", "false");
+        }
+        if (transactionalId != null) {
+            Properties own = new Properties();
+            own.put("bootstrap.servers", settings.get("bootstrap.servers"));
+            own.put("transactional.id", transactionalId);
+            own.put("transaction.timeout.ms", "15000");
+            producer = new KafkaProducer<>(own, new StringSerializer(), new StringSerializer());
+            producer.initTransactions();
+        }
         KafkaConsumer<String, String> consumer = new KafkaConsumer<>(settings, new Text(false), new Text(true));
         Thread main = Thread.currentThread();
         Runtime.getRuntime().addShutdownHook(new Thread(() -> {
@@ -64,6 +95,7 @@ public class PartitionReader {
 
             @Override
             public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
+                commit(consumer);
                 say("partitions_revoked", list(partitions));
             }
         });
@@ -74,7 +106,39 @@ public class PartitionReader {
         } catch (WakeupException e) {
             LOG.info("Asked to end");
         }
+        commit(consumer);
         consumer.close();
+    }
+
+    /** Commits what was read, as an application does that only logs a failure and goes on. */
+    private static void commit(KafkaConsumer<String, String> consumer) {
+        committedAt = System.currentTimeMillis();
+        if (commitEvery == 0 || read.isEmpty()) {
+            return;
+        }
+        Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>(read);
+        String failure = null;
+        try {
+            if (producer == null) {
+                consumer.commitSync(offsets);
+            } else {
+                producer.sendOffsetsToTransaction(offsets, consumer.groupMetadata());
+                producer.commitTransaction();
+            }
+        } catch (WakeupException e) {
+            return;
+        } catch (KafkaException e) {
+            LOG.error("Cannot commit", e);
+            failure = e.getClass().getName();
+            if (producer != null) {
+                producer.abortTransaction();
+            }
+        }
+        read.clear();
+        List<String> parts = new ArrayList<>();
+        offsets.forEach((p, to) -> parts.add("{\"topic\":" + Json.text(p.topic()) + ",\"partition\":" + p.partition() + ",\"offset\":" + to.offset() + "}"));
+        parts.sort(null);
+        say("offsets_committed", "[]", "\"offsets\":[" + String.join(",", parts) + "],\"success\":" + (failure == null) + ",\"error\":" + Json.text(failure));
     }
 
     private static void round(KafkaConsumer<String, String> consumer) throws Exception {
@@ -90,15 +154,21 @@ public class PartitionReader {
             }
         }
         try {
-            TreeMap<Integer, long[]> read = new TreeMap<>();
+            TreeMap<Integer, long[]> batch = new TreeMap<>();
             for (ConsumerRecord<String, String> record : consumer.poll(Duration.ofMillis(200))) {
-                long[] range = read.computeIfAbsent(record.partition(), p -> new long[] {record.offset(), 0, 0});
+                if (producer != null && read.isEmpty()) {
+                    producer.beginTransaction();
+                }
+                read.put(new TopicPartition(topic, record.partition()), new OffsetAndMetadata(record.offset() + 1));
+                if (producer != null) {
+                    producer.send(new ProducerRecord<>(topic + "-copy", record.key(), record.value()));
+                }
+                long[] range = batch.computeIfAbsent(record.partition(), p -> new long[] {record.offset(), 0, 0});
                 range[1] = record.offset();
                 range[2]++;
             }
             List<String> parts = new ArrayList<>();
-            String topic = consumer.subscription().iterator().next();
-            read.forEach((partition, range) -> parts.add("{\"topic\":" + Json.text(topic) + ",\"partition\":" + partition
+            batch.forEach((partition, range) -> parts.add("{\"topic\":" + Json.text(topic) + ",\"partition\":" + partition
                 + ",\"count\":" + range[2] + ",\"minOffset\":" + range[0] + ",\"maxOffset\":" + range[1] + "}"));
             if (!parts.isEmpty()) {
                 say("records_consumed", "[" + String.join(",", parts) + "]");
@@ -119,6 +189,9 @@ public class PartitionReader {
             }
             say("unblocked", "[]");
         }
+        if (commitEvery > 0 && System.currentTimeMillis() - committedAt >= commitEvery) {
+            commit(consumer);
+        }
     }
 
     private static boolean exists(String name) {
@@ -132,9 +205,10 @@ public class PartitionReader {
         return "[" + String.join(",", parts) + "]";
     }
 
-    private static void say(String name, String partitions) {
+    private static void say(String name, String partitions, String... more) {
         try {
-            truth.line("\"timestamp\":" + System.currentTimeMillis() + ",\"name\":" + Json.text(name) + ",\"partitions\":" + partitions);
+            truth.line("\"timestamp\":" + System.currentTimeMillis() + ",\"name\":" + Json.text(name) + ",\"partitions\":" + partitions
+                + (more.length > 0 ? "," + more[0] : ""));
         } catch (java.io.IOException e) {
             LOG.error("No truth of it", e);
         }

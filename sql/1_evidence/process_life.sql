@@ -22,6 +22,7 @@ CREATE OR REPLACE TEMPORARY VIEW process_life (
   next_start_id STRING COMMENT 'Its event',
   next_start_pos BIGINT COMMENT 'Its position',
   is_broker BOOLEAN, is_worker BOOLEAN,
+  is_main BOOLEAN COMMENT 'True for a worker, a client, or the main log of a broker: of several logs in a folder, a file of its machine is about it',
   has_started BOOLEAN   COMMENT 'True if a line shows that this run, of a broker or worker, completed its start',
   setbacks ARRAY<STRUCT<stream_pos: BIGINT, event_id: STRING, before_id: STRING, by_ms: BIGINT>>      COMMENT 'Lines before which its printed
     time went back because its clock was set back: position, event (NULL: only counted), the event

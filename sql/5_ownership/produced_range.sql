@@ -23,13 +23,15 @@ CREATE OR REPLACE TEMPORARY VIEW produced_range (
   aborted           COMMENT 'Number of those that were aborted; a dump without records does not show it (0)',
   overlapped_by     COMMENT 'Producer id of another run of the same task or transactional.id that wrote between its first and last record: both were
     at work; NULL: none is known',
+  overlapped_by_process_id COMMENT 'Process of that producer',
+  records_after     COMMENT 'Number of its records after the first one of that producer; NULL: unknown, or there is none',
   path, line, event_id
 )
 AS
 WITH written AS (
   SELECT event_id, path, line, topic, partition, producer_id, epoch, offset AS first_offset, record_count AS records, ts AS first_ts,
     try_cast(columns['LastOffset'] AS BIGINT) AS last_offset, try_cast(columns['LastTimestamp'] AS BIGINT) AS last_ms,
-    try_cast(columns['Ended'] AS BIGINT) AS ended, try_cast(columns['Aborted'] AS BIGINT) AS aborted,
+    columns, try_cast(columns['Ended'] AS BIGINT) AS ended, try_cast(columns['Aborted'] AS BIGINT) AS aborted,
     row_number() OVER (PARTITION BY partition, producer_id, epoch, offset, columns['LastOffset'] ORDER BY path, line, event_id) AS nth
   FROM snapshot WHERE event = 'producer_wrote'
 ), named_producer AS (
@@ -48,14 +50,18 @@ WITH written AS (
     coalesce(n.task, n.transactional_id, s.transactional_id) AS owner
   FROM written w LEFT JOIN named_producer n ON n.producer_id = w.producer_id AND n.epoch = w.epoch LEFT JOIN in_session s ON s.event_id = w.event_id
   WHERE w.nth = 1
+), following_range AS (
+  SELECT *, lead(struct(first_offset, producer_id, process_id))
+      OVER (PARTITION BY kafka_cluster, partition, owner ORDER BY first_offset, event_id) AS following
+  FROM known_range
 ), overlap_of_run AS (
   -- Of the ranges of one owner in the order of their beginnings, one that begins before the end of an earlier one overlaps it.
-  SELECT *, lead(struct(first_offset, producer_id)) OVER (PARTITION BY kafka_cluster, partition, owner ORDER BY first_offset, event_id) AS following
-  FROM known_range
+  SELECT *, coalesce(owner IS NOT NULL AND following.first_offset < last_offset AND following.producer_id <> producer_id, false) AS is_overlapped
+  FROM following_range
 )
 SELECT kafka_cluster, topic, partition, producer_id, epoch, transactional_id, process_id, client_id, task, first_offset, last_offset, records,
   first_ts, CASE WHEN last_ms >= 0 THEN timestamp_millis(last_ms) END AS last_ts, ended, aborted,
-  CASE WHEN owner IS NOT NULL AND following.first_offset < last_offset AND following.producer_id <> producer_id THEN following.producer_id END
-    AS overlapped_by,
-  path, line, event_id
+  CASE WHEN is_overlapped THEN following.producer_id END AS overlapped_by,
+  CASE WHEN is_overlapped THEN following.process_id END AS overlapped_by_process_id,
+  CASE WHEN is_overlapped THEN try_cast(columns[concat('After ', following.producer_id)] AS BIGINT) END AS records_after, path, line, event_id
 FROM overlap_of_run

@@ -1,5 +1,6 @@
 -- One row per pair of ownerships of one resource that needs a verdict: were there two owners at the same time?
 -- Reads: overlap, client_event, join_round, generation, process_life, filtered_log, duplicate_ledger, process_trouble, producer_session
+-- Reads: produced_range
 -- Grain: ownership_a, ownership_b
 -- Words: by view
 -- Public: yes
@@ -29,6 +30,8 @@ CREATE OR REPLACE TEMPORARY VIEW split_brain (
   explanation    COMMENT 'The facts, their consequences, and why they contradict a single owner, or not',
   missing        COMMENT 'For undecided pairs: the evidence that would settle it, the cheapest first; NULL for others',
   records_at_risk COMMENT 'Minimum number of records that the second read again; NULL: unknown (duplicate_ledger has them by partition)',
+  records_written COMMENT 'Number of records that the first wrote after the second had begun to write, by dumps of partitions (produced_range);
+    NULL: none, or unknown',
   clock_how      COMMENT 'Basis of the verdict: same_process, messages (no clock), edges between clocks, assumed, none, stepped',
   ownership_a    COMMENT 'Ownership that began first',
   ownership_b    COMMENT 'The other',
@@ -61,6 +64,12 @@ WITH pair AS (
       OR p.resource_kind = 'task' AND d.old_client = p.resource AND d.new_client = p.resource
         AND unix_millis(d.restarted_hi) >= p.b.from_lo_ms AND coalesce(unix_millis(d.restarted_lo) <= p.b.to_hi_ms, p.b.to_hi_ms IS NULL))
   WHERE p.verdict <> 'refuted' GROUP BY p.a_id, p.b_id
+), records_written AS (
+  -- A source task's. If two processes had it twice, it is unknown which time it was.
+  SELECT p.a_id, p.b_id, sum(w.records_after) AS records, min_by(w.event_id, struct(w.partition, w.event_id)) AS event_id
+  FROM (SELECT *, count(*) OVER (PARTITION BY kafka_cluster, resource, a_process, b_process) AS times FROM pair WHERE verdict = 'proved') p
+  JOIN produced_range w ON w.task = p.resource AND w.process_id = p.a_process AND w.overlapped_by_process_id = p.b_process
+  WHERE p.resource_kind = 'task' AND p.times = 1 AND w.records_after > 0 GROUP BY p.a_id, p.b_id
 ), pair_incident AS (
   -- The incident of its process when the second began: a process that printed lines meanwhile was cut off, not frozen.
   SELECT p.a_id, p.b_id, bool_or(t.cause = 'process_paused') AS is_paused, min(t.from_lo_ms) AS from_lo_ms,
@@ -93,7 +102,7 @@ WITH pair AS (
   FROM generation g LEFT JOIN filtered_log f ON f.process_id = g.coordinator GROUP BY g.kafka_cluster, g.group_id
   HAVING bool_or(g.seen_by_broker OR f.process_id IS NOT NULL)
 ), pair_evidence AS (
-  SELECT p.*, d.records, t.lost_before, t.lost_after, t.left_before, coalesce(s.is_paused, false) AS is_paused,
+  SELECT p.*, d.records, w.records AS records_written, t.lost_before, t.lost_after, t.left_before, coalesce(s.is_paused, false) AS is_paused,
     coalesce(s.is_cut_off, false) AS is_cut_off,
     CASE p.resource_kind WHEN 'task' THEN g.assigned.assigned_tasks ELSE g.assigned.assigned_connectors END AS b_assigned,
     -- Any line of its tasks or members shows the process running.
@@ -154,7 +163,8 @@ WITH pair AS (
       array('B is processing', p.b_work.event_id),
       array(CASE WHEN p.b.stop_id IS NOT NULL THEN 'B ends' ELSE 'last activity of B' END, coalesce(p.b.end_id, p.b.stop_id, p.b.last_sign_id)),
       array('A is still active', CASE WHEN p.verdict = 'proved' THEN p.a.until_id END),
-      array('B is still active', CASE WHEN p.verdict = 'proved' THEN p.b.until_id END), array('A reports a group error', t.event_id),
+      array('B is still active', CASE WHEN p.verdict = 'proved' THEN p.b.until_id END), array('A writes after B has begun to write', w.event_id),
+      array('A reports a group error', t.event_id),
       array('A is not active yet', CASE WHEN p.verdict = 'refuted' AND p.a.start_how <> 'seen' THEN p.a.not_before_id END),
       array('B is not active yet', CASE WHEN p.verdict = 'refuted' AND p.b.start_how <> 'seen' THEN p.b.not_before_id END))
       || filter(
@@ -166,6 +176,7 @@ WITH pair AS (
   FROM pair p LEFT JOIN membership_trouble t ON t.a_id = p.a_id AND t.b_id = p.b_id
   LEFT JOIN pair_incident s ON s.a_id = p.a_id AND s.b_id = p.b_id
   LEFT JOIN records_read_again d ON d.a_id = p.a_id AND d.b_id = p.b_id
+  LEFT JOIN records_written w ON w.a_id = p.a_id AND w.b_id = p.b_id
   LEFT JOIN worker_assignment g ON p.resource_kind <> 'partition'
     AND g.process_id = p.b_process AND g.group_id = p.group_id AND g.generation = p.b.generation
   LEFT JOIN coordinated_group l ON l.kafka_cluster = p.kafka_cluster AND l.group_id = p.group_id
@@ -248,8 +259,8 @@ SELECT p.kafka_cluster, p.group_id, p.resource_kind, p.resource, p.a_process AS 
     'evidence', CASE WHEN p.verdict = 'undecided' THEN CASE WHEN size(p.evidence) > 1 THEN array_remove(p.evidence, 'nothing') ELSE p.evidence END END
   ) AS facts, CAST(NULL AS STRING) AS explanation, CAST(NULL AS STRING) AS missing,
   -- A bound of zero shows nothing: the number of records read twice is then unknown.
-  nullif(p.records, 0) AS records_at_risk, CASE WHEN p.handover IS NOT NULL THEN 'messages' ELSE p.clock_how END AS clock_how, p.a_id AS ownership_a,
-  p.b_id AS ownership_b, p.line_ids AS witness,
+  nullif(p.records, 0) AS records_at_risk, p.records_written,
+  CASE WHEN p.handover IS NOT NULL THEN 'messages' ELSE p.clock_how END AS clock_how, p.a_id AS ownership_a, p.b_id AS ownership_b, p.line_ids AS witness,
   transform(p.line_ids, e -> element_at(transform(p.proof, x -> x[0]), CAST(array_position(transform(p.proof, x -> x[1]), e) AS INT)))
     AS witness_role,
   p.there_certain AS there_certain_ms, p.there_possible AS there_possible_ms, p.work_certain AS work_certain_ms, p.work_possible AS work_possible_ms

@@ -17,7 +17,7 @@ SELECT CASE WHEN verdict = 'proved' AND kind = 'work' THEN 'critical'
     ELSE 'not_fenced' END AS code,
   struct(
     resource_kind, resource, process_a, process_b, ownership_a, ownership_b, kind, there_certain_ms, there_possible_ms, work_certain_ms,
-    records_at_risk, clock_how, facts.clock_lo_ms AS clock_lo_ms, facts.clock_hi_ms AS clock_hi_ms,
+    records_at_risk, records_written, clock_how, facts.clock_lo_ms AS clock_lo_ms, facts.clock_hi_ms AS clock_hi_ms,
     facts.a_start_hi_at_ms AS a_start_hi_at_ms, facts.a_stop_lo_at_ms AS a_stop_lo_at_ms, facts.a_stop_hi_at_ms AS a_stop_hi_at_ms,
     facts.a_process_last_at_ms AS a_process_last_at_ms, facts.b_start_lo_at_ms AS b_start_lo_at_ms,
     facts.b_start_hi_at_ms AS b_start_hi_at_ms, facts.b_stop_lo_at_ms AS b_stop_lo_at_ms,

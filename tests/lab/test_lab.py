@@ -117,7 +117,7 @@ def test_a_scenario_says_what_it_does_and_what_it_must_leave(name):
     assert scenario.notes.endswith(".")
     assert scenario.leaves
     for glob, pattern in scenario.leaves:
-        assert glob.startswith(("logs/", "truth/", "truth.json")), glob
+        assert glob.startswith(("logs/", "truth/", "truth.json", "witness/")), glob
         re.compile(pattern)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pyarrow.dataset as ds
 from posted import write_section
-from reasoning import Agreement, owners, score_commits, score_handovers, score_ledger
+from reasoning import Agreement, owners, score_commits, score_handovers, score_ledger, score_moves
 from scoring import Clock, Row
 from truth import Recording, recordings
 
@@ -24,7 +24,7 @@ from forensics.case import folder as case_folder
 FIGURES = Path(__file__).with_name("handovers.toml")
 TITLE = "## Records processed twice or never"
 #: The kinds of claims.
-KINDS = {"again": "read again", "read": "read twice", "skipped": "not committed"}
+KINDS = {"again": "read again", "read": "read twice", "skipped": "not committed", "moved": "who moved it"}
 
 
 def handover_lines() -> list[str]:
@@ -68,18 +68,19 @@ def measure_one(recording: Recording, rows: Callable[[str], list[Row]]) -> tuple
         return None
     clock, twice = Clock(recording, rows("process")), rows("duplicate_ledger")
     precision, recall = score_commits(recording, commits, owners(recording, rows("member")))
-    again, skipped = score_handovers(recording, twice, rows("skip_ledger"), clock)
-    claims = {"again": again, "read": score_ledger(recording, twice, clock), "skipped": skipped}
+    starts = rows("skip_ledger")
+    again, skipped = score_handovers(recording, twice, starts, clock)
+    claims = {"again": again, "read": score_ledger(recording, twice, clock), "skipped": skipped, "moved": score_moves(recording, starts, clock)}
     wrong = [f"{recording.name}: {KINDS[kind]}: {x}" for kind, claim in claims.items() for x in claim.wrong]
     return figures_of(recording.name, recall, claims), wrong + [f"{recording.name}: commit of another: {x}" for x in precision.wrong]
 
 
-def measure(root: Path, cases: Path) -> tuple[list[dict[str, object]], list[str]]:
+def measure(root: Path, cases: Path, names: list[str]) -> tuple[list[dict[str, object]], list[str]]:
     """Return the figures of each recording whose dump has commits, and the false claims."""
     from score import read_all  # noqa: PLC0415  (`accuracy`, which it imports, imports this module)
 
     found, wrong = [], []
-    for recording in recordings(root):
+    for recording in recordings(root, names):
         if not recording.callbacks or not list((recording.path / "witness").glob("dump-offsets-*.txt")):
             continue
         case = cases / recording.name
@@ -98,10 +99,14 @@ def main() -> int:
     """Run the command; return its exit code: 1 if a claim is false."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("recordings", type=Path, help="directory that holds recordings")
+    parser.add_argument("names", nargs="*", help="only recordings whose name contains one of these; then the figures are not kept")
     parser.add_argument("--cases", type=Path, required=True, help="keep the cases here, and use those that are there already")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="write the section into this page")
     args = parser.parse_args()
-    figures, wrong = measure(args.recordings, args.cases)
+    figures, wrong = measure(args.recordings, args.cases, args.names)
+    if args.names:
+        sys.stdout.write("".join(f"{it}\n" for it in (*figures, *wrong)))
+        return 1 if wrong else 0
     blocks = (
         "[[recording]]\n" + "".join(f"{k} = {v if isinstance(v, int) else chr(34) + str(v) + chr(34)}\n" for k, v in it.items()) for it in figures
     )

@@ -184,6 +184,32 @@ def score_handovers(recording: Recording, twice: list[Row], skipped: list[Row], 
     return again, missed
 
 
+def score_moves(recording: Recording, skipped: list[Row], clock: Clock) -> Agreement:
+    """Rows of `skip_ledger`: who or what had set the position at which a reader starts, compared with what was done to the group's offsets.
+
+    A row that says nothing is right, and not exact.
+    """
+    result, true = Agreement(), committed_before(recording)
+    moves = [deed for deed in recording.deeds if "moved_by" in deed]
+    for row in skipped:
+        name, part = owner_of(row["process_id"], recording.consumers) or "", str(row["resource"])
+        begun = clock.true_ms(row["process_id"], row["started_hi"], INFINITE) + EDGE_MS
+        own = [start for start, _ in true.get((name, part), []) if start <= begun]
+        if not own or begun >= recording.end_ms:
+            continue
+        earlier = max((start for (_, p), starts in true.items() if p == part for start, _ in starts if start < own[-1]), default=0)
+        done = [deed["moved_by"] for deed in moves if part in deed["offsets"] and earlier < deed["t_ms"] < own[-1]]
+        to = dict(true[name, part])[own[-1]]
+        truth = done[-1] if done else None if to else "nothing_committed"
+        result.total += 1
+        if row["moved_by"] in (truth, None):
+            result.right += 1
+            result.exact += row["moved_by"] == truth
+        else:
+            result.wrong.append(f"{part} by {name} at {row['started_at']}: {row['moved_by']}, truly {truth}")
+    return result
+
+
 def holes(spans: list[Span], until_ms: int) -> list[tuple[str, int, int]]:
     """Return resource, from, to: times without an owner, between its first owner and the end of the ground truth; frozen owners count as owners."""
     found, held = [], {}

@@ -130,6 +130,15 @@ def test_which_producer_wrote_what_and_which_transactions_are_open() -> None:
     assert {o.ts for o in found if o.event == "transaction_read"} == {(T0 + 7) * 1000}
 
 
+def test_how_many_records_a_producer_wrote_after_each_later_one_had_begun_is_counted() -> None:
+    plain = [(0, 1, 7), (2, 4, 8), (5, 5, 7), (6, 9, 9), (10, 12, 7), (13, 13, -1), (14, 14, 8)]
+    text = segment() + "".join(batch(base, last, producer, T0 + base, transactional=False) for base, last, producer in plain)
+    columns = [o.captures["columns"] for o in read(text, "log_segments")]
+    assert [{name: n for name, n in it.items() if name.startswith("After")} for it in columns] == [
+        {"After 8": "4", "After 9": "3"}, {"After 9": "1"}, {}, {},
+    ]  # fmt: skip
+
+
 def test_a_missing_segment_may_have_the_end_of_a_transaction() -> None:
     first, third = segment() + batch(0, 9, 7, T0), segment(base=20) + batch(20, 29, 8, T0 + 9)
     assert opened(read(first + third, "log_segments")) == [(8, 20, None)]
