@@ -263,6 +263,8 @@ def source_starts_anew(run: Run, names: Names) -> None:
     run.rest("w1", "PUT", f"{path}/resume")
     settled(run, (names.source, 2))
     (run.folder / "witness" / "rest-w1-offsets.json").write_text(ask(), encoding="utf-8")
-    flags = ("--bootstrap-server", run.bootstrap, "--topic", f"{names.group}-offsets", "--from-beginning", "--timeout-ms", 2500)  # less than offset.flush.interval.ms
+    # The tool ends when nothing comes for a time.
+    run.rest("w1", "PUT", f"{path}/stop")
+    flags = ("--bootstrap-server", run.bootstrap, "--topic", f"{names.group}-offsets", "--from-beginning", "--timeout-ms", 10_000)
     prints = [part for what in ("key", "timestamp", "offset", "partition") for part in ("--property", f"print.{what}=true")]
     run.save("connect-offsets.txt", "ConsoleConsumer", *flags, *prints)

@@ -260,7 +260,8 @@ SELECT p.kafka_cluster, p.group_id, p.resource_kind, p.resource, p.a_process AS 
   ) AS facts, CAST(NULL AS STRING) AS explanation, CAST(NULL AS STRING) AS missing,
   -- A bound of zero shows nothing: the number of records read twice is then unknown.
   nullif(p.records, 0) AS records_at_risk, p.records_written,
-  CASE WHEN p.handover IS NOT NULL THEN 'messages' ELSE p.clock_how END AS clock_how, p.a_id AS ownership_a, p.b_id AS ownership_b, p.line_ids AS witness,
+  CASE WHEN p.handover IS NOT NULL THEN 'messages' ELSE p.clock_how END AS clock_how, p.a_id AS ownership_a, p.b_id AS ownership_b,
+  p.line_ids AS witness,
   transform(p.line_ids, e -> element_at(transform(p.proof, x -> x[0]), CAST(array_position(transform(p.proof, x -> x[1]), e) AS INT)))
     AS witness_role,
   p.there_certain AS there_certain_ms, p.there_possible AS there_possible_ms, p.work_certain AS work_certain_ms, p.work_possible AS work_possible_ms
