@@ -83,6 +83,10 @@ class _Logs:
         self.copied = {row["process_id"] for row in inputs.rows("copied_log")}
         self.filtered = filtered_logs(inputs)
         self.of_members = {row["process_id"] for row in inputs.rows("shared_log") if (row["member_count"] or 0) > 0}
+        begun = [life for life in inputs.rows("process_life") if life["instance"] == 0 and life["process_id"] not in self.filtered]
+        complete = complete_client_logs(inputs) if begun else set()
+        #: The first runs whose logs begin after their process started.
+        self.late = [life for life in begun if life["process_id"] not in complete or life["is_worker"] or life["is_broker"]]
 
 
 def _row(process_id: str, code: str, from_ms: int | None = None, to_ms: int | None = None, **facts: object) -> Row:
@@ -198,13 +202,10 @@ def _ends_between_lines(inputs: Inputs, logs: _Logs) -> Iterator[Row]:
             yield _row(life["process_id"], "missing_lines", life["last_ms"], life["next_start_ms"], why="started_again")
 
 
-def _beginnings(inputs: Inputs, logs: _Logs) -> Iterator[Row]:
+def _beginnings(_: Inputs, logs: _Logs) -> Iterator[Row]:
     """Yield logs that begin after their process started."""
-    begun = [life for life in inputs.rows("process_life") if life["instance"] == 0 and life["process_id"] not in logs.filtered]
-    complete = complete_client_logs(inputs) if begun else set()
-    for life in begun:
-        if life["process_id"] not in complete or life["is_worker"] or life["is_broker"]:
-            yield _row(life["process_id"], "truncated", life["first_ms"], life["first_ms"])
+    for life in logs.late:
+        yield _row(life["process_id"], "truncated", life["first_ms"], life["first_ms"])
 
 
 def _selections(inputs: Inputs, _: _Logs) -> Iterator[Row]:
@@ -221,8 +222,8 @@ def _unreadable(inputs: Inputs, _: _Logs) -> Iterator[Row]:
             yield _row(first(row["process_id"], row["path"]), "unreadable", path=row["path"], reason=row["note"])
 
 
-def _missing(inputs: Inputs, _: _Logs) -> Iterator[Row]:
-    for member in missing_members(inputs):
+def _missing(inputs: Inputs, logs: _Logs) -> Iterator[Row]:
+    for member in missing_members(inputs, {life["process_id"] for life in logs.late}):
         yield _row(member.process_id, "missing_member", member.from_ms, member.to_ms, members=member.members, group_id=member.group_id)
     for lost in missing_coordinators(inputs):
         facts = {"group_id": lost.group_id, "generations": lost.generations, "all_generations": lost.all_generations, "loaded_by": lost.loaded_by}

@@ -139,9 +139,11 @@ def processes(rows: Iterable[Row], kind: str) -> list[str]:
     return sorted({row["process_id"] for row in rows if row["kind"] == kind and row["process_id"]})
 
 
-def missing(rows: Iterable[Row]) -> Iterator[tuple[str, str, int]]:
-    """Yield what is missing, in words for one log and for several, and the number of logs."""
-    codes = [row.get("code") or row["kind"] for row in rows]
+def missing(rows: Iterable[Row]) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield what is missing, in words for one log and for several, and the processes of these logs."""
+    logs: dict[str, list[str]] = {}
+    for row in rows:
+        logs.setdefault(row.get("code") or row["kind"], []).append(row["process_id"])
     for code, kind in KINDS.items():
-        if kind.missing and (number := codes.count(code)):
-            yield kind.missing, kind.several_missing, number
+        if kind.missing and code in logs:
+            yield kind.missing, kind.several_missing, sorted(logs[code])

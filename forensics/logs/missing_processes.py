@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,12 +21,17 @@ from forensics.relations.missing import first, greatest, least, minus, order, th
 if TYPE_CHECKING:
     from forensics.relations.inputs import Inputs, Row
 
+#: Beginning of the client ids of sink tasks' consumers.
+_OF_TASK = "connector-consumer-"
 _NO_TEXT = "\N{REPLACEMENT CHARACTER}"
 #: Lines that only coordinators print.
 _COORDINATED = ["rebalance_preparing", "group_stabilized", "assignment_from_leader", "group_emptied"]
 
 Group = tuple[str, str]
 Generation = tuple[str, str, int]
+#: Cluster, group, and member id or client id.
+Identity = tuple[str, str, str]
+Client = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -65,24 +70,38 @@ class MissingCoordinator:
     to_ms: int | None
 
 
-def missing_members(inputs: Inputs) -> Iterator[MissingMember]:
-    """Yield the clients whose members other logs name, and that have no log: those of coordinators' logs, then those that leaders name."""
+def missing_members(inputs: Inputs, late_logs: Collection[str]) -> Iterator[MissingMember]:
+    """Yield the clients whose members other logs name, and that have no log: those of coordinators' logs, then those that leaders name.
+
+    Args:
+        inputs: rows of views.
+        late_logs: processes whose logs begin after they started.
+    """
     members = inputs.rows("member")
-    without_log = _without_log(inputs, members)
-    yield from _of_coordinators(inputs, without_log)
+    cut = _CutLogs(inputs, members, late_logs)
+    unseen = _unseen(inputs, cut)
+    without_log = _without_log(inputs, members, unseen)
+    of_logs = cut.ids(without_log)
+    without_log = [row for row in without_log if _identity(row) not in of_logs]
+    yield from _of_coordinators(without_log, unseen)
     reported = {(row["group_id"], client_of(first(row["client_id"], row["member_id"]))) for row in without_log}
     yield from _named_by_leaders(inputs, members, reported)
 
 
-def _without_log(inputs: Inputs, members: Sequence[Row]) -> list[Row]:
-    """Return members without a log."""
-    # Old clients do not print their ids. If each generation has as many members as there are logs, none is missing.
-    lacking: dict[Group, int] = {}
+def _unseen(inputs: Inputs, cut: _CutLogs) -> dict[Group, int]:
+    """Return for each group the most members of a generation that have no log."""
+    found: dict[Group, int] = {}
     for row in inputs.rows("generation"):
-        unseen = minus(row["member_count"], row["seen_by_members"])
-        if unseen is not None:
+        number = minus(row["member_count"], row["seen_by_members"])
+        if number is not None:
             group = row["kafka_cluster"], row["group_id"]
-            lacking[group] = max(unseen, lacking.get(group, unseen))
+            number -= cut.without(group, first(row["stabilized_ts"], row["assigned_ts"]))
+            found[group] = max(number, found.get(group, number))
+    return found
+
+
+def _without_log(inputs: Inputs, members: Sequence[Row], unseen: Mapping[Group, int]) -> list[Row]:
+    """Return members without a log. Old clients do not print their ids: if each generation has as many members as there are logs, none is missing."""
     # A process on that host has a log, but without the lines of that client.
     hosts = ByKey((row for row in members if row["client_host"] is not None), "process_id")
     quiet = {(row["client"], member["client_host"]) for row in inputs.rows("quiet_log") for member in hosts[row["process_id"]]}
@@ -93,26 +112,86 @@ def _without_log(inputs: Inputs, members: Sequence[Row]) -> list[Row]:
         and row["left_client"] is None
         and row["member_id"] is not None
         and _NO_TEXT not in row["member_id"]
-        and lacking.get((row["kafka_cluster"], row["group_id"]), 1) > 0
+        and unseen.get((row["kafka_cluster"], row["group_id"]), 1) > 0
         and (None in (row["client_id"], row["client_host"]) or (row["client_id"], row["client_host"]) not in quiet)
     ]
 
 
-def _of_coordinators(inputs: Inputs, without_log: Iterable[Row]) -> Iterator[MissingMember]:
+class _CutLogs:
+    """The logs that begin after their process had started, or end before it did: they account for members whose ids they do not print.
+
+    Args:
+        inputs: rows of views.
+        members: rows of `member`.
+        late: processes whose logs begin late.
+    """
+
+    def __init__(self, inputs: Inputs, members: Iterable[Row], late: Collection[str]) -> None:
+        self._late, self._ended = late, {row["process_id"] for row in inputs.rows("silent_member")}
+        self._logged = _logged(inputs)
+        self._workers = {row["process_id"] for row in inputs.rows("process_life") if row["is_worker"]} & {*self._ended, *late}
+        self._of: defaultdict[Client, defaultdict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+        self._in: defaultdict[Group, set[str]] = defaultdict(set)
+        self._hosts: defaultdict[str, set[str]] = defaultdict(set)
+        for row in members:
+            if row["process_id"] in self._ended or row["process_id"] in late:
+                self._of[_client(row)][row["process_id"]].append(row)
+                self._in[row["kafka_cluster"], row["group_id"]].add(row["process_id"])
+                self._hosts[row["process_id"]].update(there([row["client_host"]]))
+
+    def without(self, group: Group, at_ms: int | None) -> int:
+        """Return the number of the group's processes whose logs have no lines at a time, but may have lost them."""
+        logs = ((process_id, *self._logged.get(process_id, (None, None))) for process_id in self._in[group])
+        return sum(
+            process_id in self._late and up_to(at_ms, first_ms) or process_id in self._ended and up_to(last_ms, at_ms)
+            for process_id, first_ms, last_ms in logs
+        )
+
+    def ids(self, without_log: Iterable[Row]) -> set[Identity]:
+        """Return the earlier and later ids of these processes' clients, or of tasks that such a worker may have had.
+
+        A client has one id at a time, so each process accounts for ids that do not overlap.
+        """
+        found: set[Identity] = set()
+        for row in sorted(without_log, key=lambda row: (row["client_host"] is None, order(row["first_ts"]), row["member_id"])):
+            client = _client(row)
+            of_worker = self._workers if client[2].startswith(_OF_TASK) else ()
+            for process_id in sorted({*self._of[client], *of_worker}):
+                if self._is_of(row, process_id, self._of[client][process_id]):
+                    self._of[client][process_id].append(row)
+                    found.add(_identity(row))
+                    break
+        return found
+
+    def _is_of(self, row: Row, process_id: str, its: Sequence[Row]) -> bool:
+        """Return True if a member may be of this process, before its log begins or after it ends; `its`: what is known of the same client there."""
+        printed = [it for it in its if it["process_id"] is not None]
+        first_ms, last_ms = self._logged.get(process_id, (None, None))
+        is_earlier = process_id in self._late and up_to(row["last_ts"], least(*(it["first_ts"] for it in printed)) if printed else first_ms)
+        is_later = process_id in self._ended and up_to(greatest(*(it["last_ts"] for it in printed)) if printed else last_ms, row["first_ts"])
+        is_apart = all(up_to(it["last_ts"], row["first_ts"]) or up_to(row["last_ts"], it["first_ts"]) for it in its)
+        hosts = self._hosts[process_id]
+        return (is_earlier or is_later) and is_apart and (not hosts or row["client_host"] is None or row["client_host"] in hosts)
+
+
+def _identity(row: Row) -> Identity:
+    return row["kafka_cluster"], row["group_id"], row["member_id"]
+
+
+def _client(row: Row) -> Client:
+    return row["kafka_cluster"], row["group_id"], first(row["client_id"], client_of(row["member_id"]))
+
+
+def _of_coordinators(without_log: Iterable[Row], unseen: Mapping[Group, int]) -> Iterator[MissingMember]:
     """Yield the clients of members without a log.
 
     One client may have had several ids; for some, lines show neither client nor host. Some libraries give all members one client id: if a group has no other
     missing client, all members without a log have this one.
     """
-    unseen: dict[str, int] = {}
-    for row in inputs.rows("generation"):
-        number = minus(row["member_count"], row["seen_by_members"])
-        if number is not None and number > 0:
-            unseen[row["group_id"]] = max(number, unseen.get(row["group_id"], 0))
-    clients: defaultdict[str, defaultdict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    clients: defaultdict[Group, defaultdict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in without_log:
-        clients[row["group_id"]][first(row["client_id"], client_of(row["member_id"]))].append(row)
-    for group_id, of_group in clients.items():
+        clients[row["kafka_cluster"], row["group_id"]][first(row["client_id"], client_of(row["member_id"]))].append(row)
+    for group, of_group in clients.items():
         for client, its in of_group.items():
             hosts = {row["client_host"] for row in its} - {None}
             at: defaultdict[str | None, list[Row]] = defaultdict(list)
@@ -120,8 +199,8 @@ def _of_coordinators(inputs: Inputs, without_log: Iterable[Row]) -> Iterator[Mis
                 at[first(row["client_host"], min(hosts) if len(hosts) == 1 else None)].append(row)
             for host, rows in at.items():
                 is_only = len(of_group) == 1 and any(row["client_host"] is None for row in rows)
-                number = unseen.get(group_id) if is_only else None
-                yield _missing(f"member {client}" + (f" at {host}" if host is not None else ""), group_id, number, rows, "first_ts", "last_ts")
+                number = unseen.get(group) if is_only else None
+                yield _missing(f"member {client}" + (f" at {host}" if host is not None else ""), group[1], number, rows, "first_ts", "last_ts")
 
 
 def _missing(name: str, group_id: str, number: int | None, rows: Iterable[Row], began: str, ended: str) -> MissingMember:

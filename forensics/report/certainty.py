@@ -93,7 +93,7 @@ def missing(report: Report, clock: Clock) -> str:
         }
         if groups:
             parts.append(f"{what} for {and_more(sorted(groups), 3)}")
-    parts += [count(number, one, several) for one, several, number in coverage_kinds.missing(report.coverage)]
+    parts += [f"{count(len(logs), one, several)} ({and_more(logs, 3)})" for one, several, logs in coverage_kinds.missing(report.coverage)]
     if shared := coverage_kinds.processes(report.coverage, "several_members"):
         parts.append(f"the content of {and_more(shared, 3)}, because the lines of different members cannot be distinguished")
     if mixed := coverage_kinds.processes(report.coverage, "several_brokers"):
