@@ -58,7 +58,9 @@ WITH member_line AS (
   SELECT DISTINCT p.event_id FROM poll_timeout_leave p JOIN way_back w ON w.event_id = p.event_id
   JOIN clock_offset k ON k.process_id = p.process_id AND k.is_island_reference
   JOIN ownership o ON o.kafka_cluster <=> p.kafka_cluster AND o.group_id = p.group_id AND o.resource_kind = 'partition'
-    AND array_contains(w.lost, o.resource) AND NOT o.process_id <=> p.process_id
+    AND array_contains(w.lost, o.resource)
+    -- It may be in the same process.
+    AND NOT (o.process_id <=> p.process_id AND (p.who IS NULL OR o.member_id <=> p.who))
     AND coalesce(unix_millis(o.start_hi) < w.back.at_ms - k.lo_ms, true) AND coalesce(unix_millis(o.stop_hi) > p.at_ms - k.hi_ms, true)
 ), pause AS (
   -- A process that continues after a pause finds that its poll timeout has passed.
