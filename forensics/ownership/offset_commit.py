@@ -43,6 +43,9 @@ def tables(inputs: Inputs) -> Iterator[pa.Table]:
     made = _made(records, history)
     clusters = _clusters(inputs, history, records.groups)
     member, members = _members(inputs, records, np.where(made.is_placed, history.group_record, -1))
+    by_process = _of_transactions(inputs, records, member, members)
+    member = np.where((records.producer >= 0) & (by_process < _ITS), -1, member)
+    made_by = np.where(by_process >= 0, _MEMBER, made.by)
     at = 0
     for part in inputs.parts("event_row", _SHOWN, _IS_RECORD):
         own = slice(at, at := at + part.num_rows)
@@ -55,7 +58,7 @@ def tables(inputs: Inputs) -> Iterator[pa.Table]:
             "is_next": pa.array(history.is_next[own]),
             "generation": known(made.generation[own]),
             "member_id": worded(members, member[own]),
-            "made_by": worded(_MADE_BY, made.by[own]),
+            "made_by": worded(_MADE_BY, made_by[own]),
         }
         yield pa.table(columns).filter(pa.array(records.is_commit[own] & history.is_kept[own]))
 
@@ -64,10 +67,11 @@ class _Records:
     """Commits, and the records of groups between them, as numbers in the order in which they are stored."""
 
     def __init__(self, inputs: Inputs) -> None:
-        self.groups, self.partitions, self.files = Codebook(), Codebook(), Codebook()
+        self.groups, self.partitions, self.files, self.producers = Codebook(), Codebook(), Codebook(), Codebook()
         paths, events = Codebook(), Codebook()
         texts = {"group_id": self.groups, "partition": self.partitions, "file_id": self.files, "path": paths, "event": events}
-        found = {name: Growing(np.int32) for name in texts} | {name: Growing() for name in ("producer_id", *_NUMBERS)}
+        texts["producer_id"] = self.producers
+        found = {name: Growing(np.int32) for name in texts} | {name: Growing() for name in _NUMBERS}
         for part in inputs.parts("event_row", list(found), _IS_RECORD):
             for name, values in found.items():
                 values.add(texts[name].codes(part.column(name)) if name in texts else integers(part.column(name)))
@@ -81,7 +85,8 @@ class _Records:
         self.offsets_partition, self.log_offset, self.line = column("offsets_partition"), column("log_offset"), column("line")
         self.offset, self.ts, self.run = column("offset"), column("ts"), column("log_run")
         self.member_count, self.generation = column("member_count"), column("generation")
-        self.has_producer = column("producer_id") != MISSING
+        #: -1: not in a transaction.
+        self.producer = column("producer_id")
         self.is_commit, self.is_stored_group = events.is_one_of(event, _OF_COMMITS), events.is_one_of(event, ("group_stored",))
         self.is_aborted, self.is_pending = events.is_one_of(event, ("offset_aborted",)), events.is_one_of(event, ("offset_pending",))
 
@@ -196,10 +201,12 @@ class _Made:
 def _made(records: _Records, history: _History) -> _Made:
     """Return who made each commit. The members of a KIP-848 group are counted in the dump; before it became one, it may have been a classic group."""
     held = history.group_record
-    is_plain = ~(records.has_producer | records.is_aborted | records.is_pending)
-    is_placed = (held >= 0) & history.are_joined(held, np.arange(len(held))) & records.is_stored_group[held] & is_plain
-    members = np.where(is_placed, records.member_count[held], MISSING)
-    own = np.where(records.has_producer, MISSING, records.member_count)
+    in_transaction = records.producer >= 0
+    is_placed = (
+        (held >= 0) & history.are_joined(held, np.arange(len(held))) & records.is_stored_group[held] & ~records.is_aborted & ~records.is_pending
+    )
+    members = np.where(is_placed & ~in_transaction, records.member_count[held], MISSING)
+    own = np.where(in_transaction, MISSING, records.member_count)
     by = np.select([own > 0, own == 0, members > 0, members == 0], [_MEMBER, _OUTSIDE, _MEMBER, _OUTSIDE], _UNKNOWN)
     return _Made(is_placed, np.where(members == MISSING, MISSING, records.generation[held]), by)
 
@@ -235,6 +242,40 @@ def _members(inputs: Inputs, records: _Records, held: Codes) -> tuple[Codes, lis
     at = np.minimum(np.searchsorted(key, wanted), max(len(key) - 1, 0))
     has = (held >= 0) & (key[at] == wanted) if len(key) else np.zeros(len(held), np.bool_)
     return np.where(has, member[at] if len(key) else -1, -1), list(members.numbers)
+
+
+#: Whose process made a commit of a transaction: that of a member of the group, or that of the member that had the partition.
+_OF_MEMBER, _ITS = 0, 1
+
+
+def _of_transactions(inputs: Inputs, records: _Records, member: Codes, members: list[str]) -> Codes:
+    """Return for each commit of a transaction whose process made it, by its producer id; -1: unknown, or no such commit.
+
+    The end of a transaction may come after the next generation began, so the generation before it is not certainly that of the commit.
+    """
+    found = np.full(len(member), -1)
+    rows = np.flatnonzero((records.producer >= 0) & records.is_commit & ~records.is_aborted & ~records.is_pending)
+    if not len(rows):
+        return found
+    processes: defaultdict[int, set[str]] = defaultdict(set)
+    columns = ["producer_id", "process_id"]
+    for producer_id, process_id in inputs.distinct("event_row", columns, (pc.field("event") == "producer_id_set") & (pc.field("producer_id") >= 0)):
+        processes[producer_id].add(process_id)
+    only = {producer_id: max(its) for producer_id, its in processes.items() if len(its) == 1}
+    clients = inputs.distinct("client_event", ["process_id", "group_id", "member_id"], one_of("process_id", set(only.values())))
+    of_group = {(process_id, group_id) for process_id, group_id, _ in clients}
+    keys = np.stack([records.group[rows], records.producer[rows], member[rows]])
+    different, nth = np.unique(keys, axis=1, return_inverse=True)
+    groups, producers = list(records.groups.numbers), list(records.producers.numbers)
+
+    def whose(group: int, producer: int, its: int) -> int:
+        process_id, group_id = only.get(producers[producer]), groups[group]
+        if process_id is None or (process_id, group_id) not in of_group:
+            return -1
+        return _ITS if its >= 0 and (process_id, group_id, members[its]) in clients else _OF_MEMBER
+
+    found[rows] = np.array([whose(*key) for key in different.T.tolist()])[nth.reshape(-1)]
+    return found
 
 
 def _clusters(inputs: Inputs, history: _History, groups: Codebook) -> list[str | None]:

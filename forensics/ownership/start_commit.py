@@ -272,7 +272,7 @@ def _row(start: Row, group: _Group, dump: _Dump, clocks: Clocks) -> Row:
         axis = dump.axis(place, "committed_ts")
         acknowledged.append(axis.acknowledged(from_ms))
         by_time, before_time = axis.perhaps(to_ms + 1), axis.last(from_ms)
-    before = before_number if start["is_fresh"] and number is not None else before_time
+    before = before_number if start["is_fresh"] and number is not None and own.is_numbered else before_time
     ends_later = up_to(number, group.last_number) or less(to_ms, group.last_ms)
     # A consumer that starts at the committed offset has read the last commit: if the dump has another one, some are missing from it.
     is_confirmed = start["how"] != "committed" or dump.offset(before) == start["at_offset"]

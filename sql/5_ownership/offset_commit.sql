@@ -1,12 +1,12 @@
 -- One row per commit of a consumer group, or removal of one, in a dump of __consumer_offsets.
--- Reads: event_row, generation
+-- Reads: event_row, generation, client_event
 -- Computed: forensics.ownership.offset_commit
 -- Grain: event_id
 -- Public: yes
 -- The coordinator writes commits and the group's generations into one log, so their order there says in which generation a commit was made, whatever
 -- the clocks say. It accepts a commit without a generation only while the group has no members: from a tool, an API call, or a consumer without a
--- group assignment. Commits of a transaction are not checked in this way. The topic is compacted: where records are missing, the commit before and
--- the one that made it are unknown. The same record in dumps of several replicas is one row.
+-- group assignment. Commits of a transaction are not checked in this way: its producer id shows whose process made them. The topic is compacted:
+-- where records are missing, the commit before and the one that made it are unknown. The same record in dumps of several replicas is one row.
 CREATE OR REPLACE TEMPORARY VIEW offset_commit (
   kafka_cluster STRING COMMENT 'Kafka cluster whose logs name the group; NULL: none, or several do, or dumps of the group contradict each other',
   group_id STRING,
