@@ -207,6 +207,8 @@ DECLARE OR REPLACE VARIABLE long_pause_ms BIGINT DEFAULT 1000;
 DECLARE OR REPLACE VARIABLE pause_noticed_ms BIGINT DEFAULT 5000;
 -- The session timeout of a broker's ZooKeeper client that does not print it is at most this, milliseconds; the default is 18000.
 DECLARE OR REPLACE VARIABLE zookeeper_longest_ms BIGINT DEFAULT 60000;
+-- A member that has sent nothing to its coordinator for longer than this did not run: no session timeout in use is longer.
+DECLARE OR REPLACE VARIABLE session_longest_ms BIGINT DEFAULT 300000;
 -- A line that comes at fixed intervals has stopped after this many of them,
 DECLARE OR REPLACE VARIABLE pause_periods INT DEFAULT 6;
 -- if its whole process printed nothing for this long, milliseconds.

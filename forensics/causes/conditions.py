@@ -362,10 +362,23 @@ class _Occurrences:
             if processes and None not in again:
                 return Condition(state, [(End.FOUND, greatest(*again))])
             return Condition(state, goes_on=self._ends.go_on(facts.get("processes") or (), it["from_ts"]))
+        if facts.get("never") and is_open is not None:
+            return self._never_found(it, facts.get("processes") or ())
         if _is_thrown_out(facts):
             return self._thrown_out(it, facts.get("processes") or (), end_ms)
         # A member that may have lost its membership is back when it has joined again.
         return Condition(state, [(End.PASSED, greatest(end_ms, plus(it["from_ts"], facts.get("back_ms"))))])
+
+    def _never_found(self, it: Row, processes: Sequence[str]) -> Condition:
+        """Return the trouble of clients that were closed before they found a coordinator: only the shutdown of their processes ended it."""
+        logs = there(map(self._ends.get, processes))
+        stops = [log.shut_down_ms(it["from_ts"]) for log in logs]
+        if not stops or None in stops:
+            return Condition("no_coordinator")
+        stopped_ms, end_ms = greatest(*stops), greatest(*(log.end_ms for log in logs))
+        is_last = up_to(minus(end_ms, self._knobs.coordinator_settled_ms), stopped_ms)
+        shown_ms = stopped_ms if is_last else None
+        return Condition("no_coordinator", [(End.STOPPED, stopped_ms)], is_with_logs=is_last, shown_ms=shown_ms, targets=processes)
 
     def _thrown_out(self, it: Row, processes: Sequence[str], end_ms: int | None) -> Condition:
         """Return the trouble of members that the coordinator no longer knew when they found it again: they are away until they join."""

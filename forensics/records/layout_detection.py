@@ -102,6 +102,8 @@ _LEAP_YEARS = 8
 #: Milliseconds since 1970, as responses of brokers print them; a line has few.
 _EPOCH_MS = re.compile(r"(?<![0-9.])1[0-9]{12}(?![0-9])")
 _MAX_EPOCHS = 10
+#: When a client of Kafka started, which it prints immediately.
+_STARTED_MS = re.compile(r"\bKafka startTimeMs: (1[0-9]{12})\b")
 #: A log without a year in its times hardly lasts longer.
 _LONGEST_LOG = timedelta(days=180)
 #: Maximum offset of a zone from UTC.
@@ -359,10 +361,35 @@ def _dated(profile: Profile, lines: Sequence[str], layouts: Layouts, changed: da
         return profile
     if not profile.collected and not _have_dates(lines, reader):
         midnights = sum((a.wall_us or 0) - (b.wall_us or 0) > _HALF_A_DAY for a, b in pairwise(times))
-        return replace(profile, until=changed - timedelta(days=midnights), dateless=True)
+        days = _started_days(lines, reader)
+        first = days[0] if days else changed - timedelta(days=midnights)
+        return replace(profile, until=first, dateless=True, year_printed=len(set(days)) == 1)
     if (day := _printed_day(lines, reader)) is not None:
         return replace(profile, until=_last_day(times, min(changed, day + _LONGEST_LOG)), year_printed=True)
     return replace(profile, until=_last_day(times, changed))
+
+
+def _started_days(lines: Sequence[str], reader: RecordReader) -> list[date]:
+    """Return the date of the first line of a log without dates, by each line in which a client of Kafka prints when it started, in any zone."""
+    found, midnights, before_us = [], 0, 0
+    for text in lines:
+        for moment in _times([text], reader, most=1):
+            wall_us = moment.wall_us or 0
+            midnights += before_us - wall_us > _HALF_A_DAY
+            before_us = wall_us
+            if start := _STARTED_MS.search(text):
+                at_us = int(start[1]) * 1000
+                days = [day_of(at_us) + timedelta(days=n) for n in (-1, 0, 1)]
+                ahead = {(day - day_of(wall_us)) // timedelta(microseconds=1) + wall_us - at_us: day for day in days}
+                if zones := [us for us in ahead if _is_of_a_zone(us)]:
+                    found.append(ahead[min(zones, key=abs)] - timedelta(days=midnights))
+    return found
+
+
+def _is_of_a_zone(ahead_us: int) -> bool:
+    """Return True if a time that is this much ahead of the same moment in UTC may be of some time zone."""
+    late_us = (ahead_us + COLLECTED_LATE) % QUARTER
+    return abs(ahead_us) <= _MAX_MINUTES * 60 * SECOND + COLLECTED_LATE and late_us <= 2 * COLLECTED_LATE
 
 
 def _printed_day(lines: Sequence[str], reader: RecordReader) -> date | None:
@@ -375,8 +402,7 @@ def _printed_day(lines: Sequence[str], reader: RecordReader) -> date | None:
                 for year in (day_of(at_us).year + n for n in (-1, 0, 1)):
                     with suppress(ValueError):  # 29 February
                         ahead_us = (moment.wall_us or 0) + (day.replace(year=year) - day) // timedelta(microseconds=1) - at_us
-                        late_us = (ahead_us + COLLECTED_LATE) % QUARTER
-                        if abs(ahead_us) <= _MAX_MINUTES * 60 * SECOND + COLLECTED_LATE and late_us <= 2 * COLLECTED_LATE:
+                        if _is_of_a_zone(ahead_us):
                             return day.replace(year=year)
     return None
 

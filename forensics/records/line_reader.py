@@ -83,7 +83,7 @@ class Profile:
         literal: a word that all its lines contain, for which a command may have searched; empty if there is none.
         until: the date of its last line, if its times have no year; it is the collector's date if the lines get their collector's times.
         dateless: True if its times have no date; `until` is then the date of its first line.
-        year_printed: True if its times have no year, and a message prints that of its own line.
+        year_printed: True if its times have no year, or no date, and a message prints that of its own line.
         lines: number of examined lines that are not blank.
         fitting: number of those that begin a record.
     """

@@ -16,6 +16,8 @@ _FINDING_KEYS = ("finding_id", "rule", "severity", "verdict", "kafka_cluster", "
 _LONG_BEFORE = timedelta(minutes=1)
 #: Causes that affect several processes in the same way, so that their incidents are shown as one. The finding of such an incident says more than the incident.
 MERGED_CAUSES = ("clock_wrong",)
+#: The columns that state whether and when an incident ended.
+STATED_END = ("to_hi", "over_since", "shown_until", "state", "outcome")
 #: Codes of causes that happen at a moment; the others begin and last.
 _MOMENTS = frozenset({"process_killed", "process_restarted", "ended_unsaid", "fell_silent", "members_removed", "coordinator_moved", "offsets_lost"})
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from forensics.report.incidents import MERGED_CAUSES, by_incident, effects, is_reported, lacks_earliest_begin, walk
+from forensics.report.incidents import MERGED_CAUSES, STATED_END, by_incident, effects, ended, is_reported, lacks_earliest_begin, walk
 from forensics.report.resources import in_words
 from forensics.wording.formats import about, count
 
@@ -131,13 +131,39 @@ def stories(report: Report, names: Names) -> list[Story]:
     """Return the incidents of a report as stories, the most severe first; incidents without consequence are left out."""
     of = by_incident(report.findings)
     reported = [i for i in report.incidents if is_reported(i, of.get(i["incident_id"], []))]
-    return [_story(report, names, incident, of.get(incident["incident_id"], [])) for incident in reported]
+    others = {i["incident_id"]: i for i in report.incidents}
+    for incident in reported:
+        others.pop(incident["incident_id"])
+    found = [(i, of.get(i["incident_id"], [])) for i in reported]
+    return [_until_last(_story(report, names, i, findings), findings, others) for i, findings in found]
+
+
+def _until_last(story: Story, findings: Iterable[Row], others: Mapping[str, Row]) -> Story:
+    """Return a story that ends when the last incident ends that is shown with it.
+
+    Args:
+        story: an incident.
+        findings: its findings, of which some may have occurred in other incidents too.
+        others: the incidents that are not shown by themselves.
+    """
+    found = {o["incident_id"] for f in findings for o in f.get("repeats") or ()}
+    same = [others[incident_id] for incident_id in sorted(found & others.keys())]
+    if story.incident["cause"] != "unknown" or not same:
+        return story
+    last = max([story.incident, *same], key=lambda i: (i.get("state") == "open", i["to_hi"] is None, _seconds(ended(i))))
+    incident = story.incident | {key: last.get(key) for key in STATED_END}
+    return replace(story, incident=incident, now=story.now if last is story.incident else last.get("stop_now") or story.now)
+
+
+def _seconds(at: datetime | None) -> float:
+    return at.timestamp() if at else 0.0
 
 
 def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row]) -> Story:
     tree = [f for _, f in walk(effects(findings))]
     pairs = [s for s in report.pairs_by_incident.get(incident["incident_id"], ()) if s["verdict"] != "refuted"]
-    says_more = (incident["code"] == "unexplained" or incident["cause"] in MERGED_CAUSES) and bool(tree)
+    is_unanswered = incident["code"] == "unknown" and len(tree) == 1 and tree[0].get("code") == "no_bootstrap_server"
+    says_more = (incident["code"] == "unexplained" or incident["cause"] in MERGED_CAUSES or is_unanswered) and bool(tree)
     headline = tree[0]["headline"] if says_more else incident["headline"]
     only = tree[0]["headline"] if incident["code"] == "members_removed" and len(tree) == 1 else ""
     cause = Step(
@@ -205,7 +231,7 @@ def shortened(steps: Sequence[Step]) -> Sequence[Step]:
 def in_time(step: Step) -> tuple[bool, float]:
     """Return a key that sorts steps by time, those without a time last."""
     at = step.lo or step.hi
-    return at is None, at.timestamp() if at else 0.0
+    return at is None, _seconds(at)
 
 
 def _effects(incident: Row, tree: Iterable[Row], headline: str) -> Iterator[Step]:

@@ -23,7 +23,7 @@ from forensics.report.examined import (
     why_not_examined,
 )
 from forensics.report.groups import rebalances
-from forensics.report.incidents import MERGED_CAUSES, ended, in_one
+from forensics.report.incidents import MERGED_CAUSES, STATED_END, ended, in_one
 from forensics.report.resources import in_words
 from forensics.report.story import ROOT, Step, Story, in_time, shortened, stories
 from forensics.report.text import as_text
@@ -223,7 +223,7 @@ def _as_one(same: Sequence[Story], names: Names) -> Story:
         incident, headline = first.incident, in_one([s.headline for s in same], _MERGED)
     else:
         last = max(same, key=lambda s: (s.incident["to_hi"] is None, ended(s.incident) or EARLIEST))
-        incident = first.incident | {key: last.incident.get(key) for key in ("to_hi", "over_since", "shown_until", "outcome")}
+        incident = first.incident | {key: last.incident.get(key) for key in STATED_END}
         headline = f"{first.headline} (one of {len(same)} such incidents)"
         steps.sort(key=in_time)
     shown = shortened(steps)
@@ -252,15 +252,13 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
     """Return the most severe matter, and whether it is over."""
     kinds = {s["kind"] for s in report.split_brain if s["verdict"] == "proved"}
     first = shown_stories[0] if shown_stories else None
-    titled, outcome = first, after(first) if first else ""
+    titled, outcome = first, _on_day(report, first, is_dated=_is_longer_than_a_day(report, first)) if first else ""
     both_worked = "work" in kinds
     two_owners = "thread" in kinds and first is not None and first.incident["severity"] != "critical"
     if (both_worked or two_owners) and len(doubled := [s for s in shown_stories if any(p["verdict"] == "proved" for p in s.pairs)]) > 1:
         # The title covers them all: it is over when the last of them is.
         last = max(doubled, key=lambda s: (s.incident.get("state") != "over", s.incident.get("over_since") or EARLIEST))
-        over = last.incident.get("over_since")
-        by, comma, effects = after(last).partition(" (")
-        titled, outcome = last, by + (f" on {over.astimezone(report.zone):%-d %b}" if over and days(report, doubled) else "") + comma + effects
+        titled, outcome = last, _on_day(report, last, is_dated=days(report, doubled))
     if titled and titled.incident.get("state") == "over" and (still := sum(s.incident.get("state") == "open" for s in shown_stories)):
         # Without this, the title would read as an all-clear.
         outcome += f"; {count(still, 'other incident')} {'is' if still == 1 else 'are'} not over"
@@ -289,6 +287,19 @@ def title(report: Report, shown_stories: Sequence[Story]) -> tuple[str, Tone]:
     if verdict.limits_of(report):
         return "NO INCIDENT FOUND, but evidence is incomplete", "warn"
     return "NO INCIDENT FOUND", "good"
+
+
+def _on_day(report: Report, story: Story, *, is_dated: bool) -> str:
+    """Return the state of an incident behind its title, with the day on which it was over if the time alone does not show it."""
+    over = story.incident.get("over_since")
+    by, comma, effects = after(story).partition(" (")
+    day = f" on {over.astimezone(report.zone):%-d %b}" if over and is_dated and f"{over.astimezone(report.zone):%F}" not in by else ""
+    return by + day + comma + effects
+
+
+def _is_longer_than_a_day(report: Report, story: Story) -> bool:
+    begun, over = story.incident["from_hi"], story.incident.get("over_since")
+    return bool(begun and over and begun.astimezone(report.zone).date() != over.astimezone(report.zone).date())
 
 
 def _graver_than(report: Report, shown_stories: Sequence[Story]) -> list[Row]:

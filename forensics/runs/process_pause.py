@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 _WITNESS_MOST = 8
 #: The best evidence first.
-_HOW = ("zookeeper", "requests", "periodic")
+_HOW = ("zookeeper", "requests", "idle", "periodic")
+#: Events in which a client certainly noticed something late, with the kind of evidence.
+_NOTICED = {"request_cancelled": "requests", "zookeeper_timed_out": "zookeeper", "coordinator_idle": "idle"}
 #: A run of a process.
 Run = tuple[str, int]
 
@@ -128,7 +130,7 @@ def _late_pauses(silences: list[_Silence], signs: Iterable[_Sign], knobs: Knobs)
                 noticed[sign.how].append((silence, sign))
     for how, pairs in noticed.items():
         clients = {sign.client for _, sign in pairs}
-        if how == "zookeeper" or len(clients) > 1:
+        if how in ("zookeeper", "idle") or len(clients) > 1:
             sent_ms = greatest(*(sign.at_ms - sign.printed_ms for _, sign in pairs if sign.printed_ms is not None))
             yield _Pause(
                 how,
@@ -172,29 +174,46 @@ def _late(inputs: Inputs) -> Mapping[Run, list[_Sign]]:
         limits[row["process_id"]] += [int(row["value"])] if (row["value"] or "").isdecimal() else []
     found: defaultdict[Run, list[_Sign]] = defaultdict(list)
     columns = ["process_id", "stream_pos", "ts", "event_id", "event", "client_id", "duration_ms", "timeout_ms"]
-    lines = events(inputs, columns, one_of("event", ("request_cancelled", "zookeeper_timed_out", "zookeeper_connected")))
+    lines = events(inputs, columns, one_of("event", (*_NOTICED, "zookeeper_connected")))
     for line in lines:
         if line["event"] == "zookeeper_connected" and line["timeout_ms"] is not None:
             limits[line["process_id"]].append(line["timeout_ms"])
     for line in lines:
-        how = {"request_cancelled": "requests", "zookeeper_timed_out": "zookeeper"}.get(line["event"])
+        how = _NOTICED.get(line["event"])
         if how is None or line["ts"] is None or line["duration_ms"] is None:
             continue
         client, limit_ms = line["client_id"], line["timeout_ms"]
         if how == "zookeeper":
             client, limit_ms = "ZooKeeper", max(limits[line["process_id"]], default=knobs.zookeeper_longest_ms)
+        if how == "idle":  # a running member sends heartbeats on this connection, or closes it when its session has expired
+            client, limit_ms = first(client, "-"), knobs.session_longest_ms
         if client is not None and limit_ms is not None and line["duration_ms"] - limit_ms >= knobs.pause_least_ms:
             run = line["process_id"], instances.at(line["process_id"], line["stream_pos"])
             found[run].append(_Sign(line["ts"], line["event_id"], client, how, line["duration_ms"], line["duration_ms"] - limit_ms))
-    return found
+    return _of_members(found, inputs)
 
 
-def _expired(inputs: Inputs) -> Mapping[Run, list[_Sign]]:
+def _of_members(signs: Mapping[Run, list[_Sign]], inputs: Inputs) -> Mapping[Run, list[_Sign]]:
+    """Return the signs without idle connections of clients that are no members, which send no heartbeats: the sessions of members expire too."""
+    if not any(sign.how == "idle" for its in signs.values() for sign in its):
+        return signs
+    sessions = _expired(inputs, "session expired")
+    found = {
+        run: [
+            sign for sign in its
+            if sign.how != "idle" or any(abs(other.at_ms - sign.at_ms) <= inputs.knobs.pause_noticed_ms for other in sessions.get(run, ()))
+        ]
+        for run, its in signs.items()
+    }  # fmt: skip
+    return {run: its for run, its in found.items() if its}
+
+
+def _expired(inputs: Inputs, words: str = "session timed out") -> Mapping[Run, list[_Sign]]:
     """Return the sessions that clients found expired, by run."""
     instances = Instances(inputs)
     found: defaultdict[Run, list[_Sign]] = defaultdict(list)
     printed = pc.coalesce(pc.field("cause"), pc.field("error"), pc.field("reason"))
-    is_expired = (pc.field("event") == "coordinator_lost") & pc.field("ts").is_valid() & pc.match_substring(printed, "session timed out")
+    is_expired = (pc.field("event") == "coordinator_lost") & pc.field("ts").is_valid() & pc.match_substring(printed, words)
     for line in events(inputs, ["process_id", "stream_pos", "ts", "event_id", "client_id", "thread"], is_expired):
         run = line["process_id"], instances.at(line["process_id"], line["stream_pos"])
         found[run].append(_Sign(line["ts"], line["event_id"], first(line["client_id"], line["thread"], "-"), "periodic"))

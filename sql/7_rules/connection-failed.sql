@@ -8,7 +8,9 @@ WITH attempt AS (
 ), failure AS (
   -- A client reaches a coordinator by a connection of its own, whose number is counted down from the largest.
   SELECT process_id, coalesce(client_id, thread, '-') AS client, CASE WHEN node_id > 2000000000 THEN 2147483647 - node_id ELSE node_id END AS broker,
-    min(kafka_cluster) AS kafka_cluster, min(client_id) AS client_id, max(text) AS address, min(at_ms) AS first_ms,
+    min(kafka_cluster) AS kafka_cluster,
+    coalesce(min(client_id), min(thread) FILTER (WHERE thread RLIKE '#(consumer|producer)-[0-9]+$')) AS client_id, max(text) AS address,
+    min(at_ms) AS first_ms,
     max(at_ms) AS last_ms, count_if(is_other) AS times,
     slice(transform(sort_array(collect_list(struct(stream_pos, event_id))), x -> x.event_id), 1, 8) AS event_ids
   FROM attempt

@@ -6,7 +6,7 @@ WITH group_of_process AS (
 )
 SELECT 'warning' AS severity, 'proved' AS verdict, c.kafka_cluster, coalesce(c.worker_group_id, g.group_id) AS group_id, p.process_id AS subject,
   p.before_ms - (o.lo_ms + o.hi_ms) DIV 2 AS from_ms, p.after_ms - (o.lo_ms + o.hi_ms) DIV 2 AS to_ms,
-  CASE WHEN l.is_broker THEN 'broker' WHEN p.how = 'periodic' THEN 'periodic' ELSE 'requests' END AS code,
+  CASE WHEN l.is_broker THEN 'broker' WHEN p.how = 'periodic' THEN 'periodic' WHEN p.how = 'idle' THEN 'idle' ELSE 'requests' END AS code,
   struct(p.process_id, p.instance, p.how, p.least_ms AS paused_ms, p.most_ms, p.printed_ms, CAST(p.clients AS BIGINT) AS clients,
     p.after_ms AS after_at_ms) AS facts,
   transform(p.witness, x -> named_struct('role', CASE WHEN x = p.after_id THEN 'first shows it' ELSE 'before and after the pause' END, 'event_id', x))

@@ -99,19 +99,25 @@ def test_times_of_day_get_the_date_of_the_file_and_the_layout_is_found(tmp_path:
     dated = re.compile(r"^\[\d{4}-\d\d-\d\d ", re.MULTILINE)
     for path in (SAMPLES / SHOWN / "logs").rglob("*.log"):
         told = path.read_text(encoding="utf-8")
-        for name, text_of in (("with", told), ("without", dated.sub("[", told))):
+        undated = dated.sub("[", told)
+        for name, text_of in (("with", told), ("started", undated), ("without", undated.replace("startTimeMs", "start"))):
             written = tmp_path / name / path.parent.name / path.name
             written.parent.mkdir(parents=True, exist_ok=True)
             written.write_text(text_of, encoding="utf-8")
     said, read = {}, {}
-    for name in ("with", "without"):
+    for name in ("with", "started", "without"):
         case = tmp_path / f"case {name}"
         shown = CliRunner().invoke(app, ["ingest", str(tmp_path / name), "--case", str(case), "--no-views"])
         assert shown.exit_code == 0, shown.output
         said[name] = "have no year, or no date" in shown.stderr
         read[name] = re.findall(r"The case has \d.*", shown.stderr)
-    assert said == {"with": False, "without": True}
-    assert read["with"] == read["without"]
+    # A client prints when it started, which shows the date too.
+    assert said == {"with": False, "started": False, "without": True}
+    assert read["with"] == read["started"]
+    first = [
+        ds.dataset(tmp_path / f"case {name}" / "tables" / "event_row").to_table(columns=["ts"])["ts"].to_pylist() for name in ("with", "started")
+    ]
+    assert first[0] == first[1]
 
 
 def test_the_first_screen_says_that_a_date_is_assumed(tmp_path: Path) -> None:
