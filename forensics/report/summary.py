@@ -473,9 +473,16 @@ def unsettled(report: Report, names: Names, shown_stories: Sequence[Story], cloc
             rows += _errors(report, clock)
         rows.append(("Known", why_not_examined(report)))
     elif alone := [s for s in undecided if id(s) not in shown]:
-        who = Counter(tuple(sorted((names.process(s["process_a"]), names.process(s["process_b"])))) for s in alone)
-        pairs = and_more([f"{a} with {b}" if a != b else f"two owners in {a}" for (a, b), _ in who.most_common()], 4)
-        rows.append(("Known", f"{in_words(sorted({s['resource'] for s in alone}), alone)} may have had two owners: {pairs}"))
+        who: dict[tuple[str, str], list[Row]] = {}
+        for s in alone:
+            a, b = sorted((names.process(s["process_a"]), names.process(s["process_b"])))
+            who.setdefault((a, b), []).append(s)
+        most = sorted(who.items(), key=lambda pair: -len(pair[1]))
+        whose = [(f"{a} with {b}" if a != b else f"two owners in {a}", in_words(sorted({s["resource"] for s in its}), its)) for (a, b), its in most]
+        is_same = len({of for _, of in whose}) == 1
+        pairs = and_more([pair if is_same else f"{pair} ({of})" for pair, of in whose], 4)
+        what = in_words(sorted({s["resource"] for s in alone}), alone)
+        rows.append(("Known", f"{what} may have had two owners: {pairs}"))
     elif missing:
         rows.append(
             (
