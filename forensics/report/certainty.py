@@ -134,7 +134,7 @@ def missing(report: Report, clock: Clock) -> str:
     return ""
 
 
-def besides(report: Report, shown: Sequence[Story]) -> str:
+def besides(report: Report, shown: Sequence[Story], clock: Clock) -> str:
     """Return what else happened to resources and members, beyond the impact of the incidents that are shown; empty if nothing did."""
     of = by_incident(report.findings)
     told = {i["incident_id"] for i in report.incidents if i["severity"] != "note" and is_reported(i, of.get(i["incident_id"], ()))}
@@ -153,6 +153,14 @@ def besides(report: Report, shown: Sequence[Story]) -> str:
             report, {g for i in report.incidents if i["incident_id"] in told and "rebalance" in (i.get("still") or ()) for g in i["group_ids"]}
         ),
     ]
+    still = {g for i in report.incidents if i["incident_id"] in told and "group_empty" in (i.get("still") or ()) for g in i["group_ids"]}
+    # Workers and their tasks log how they end.
+    of_connect = {g["group_id"] for g in report.groups for x in g["generations"] if x["protocol_type"] == "connect"}
+    of_connect |= {g["group_id"] for g in report.groups for m in g["members"] if m["task"]}
+    of_incidents = {g for i in report.incidents if i["incident_id"] in told for g in i["group_ids"]} - still - of_connect
+    if left := {group: since for group, since in report.left_empty.items() if group in of_incidents}:
+        since = f", since {clock.second(min(left.values()), None)}" if len(left) == 1 else ""
+        parts.append(f"no member was left in {and_more(sorted(left), 3)} when the logs end{since}")
     if not any(h.certainty == RECORDS for s in shown for h in s.hits):
         parts.append(_read_twice(report))
     return " ".join(f"{part[:1].upper()}{part[1:]}." for part in parts if part)

@@ -82,7 +82,7 @@ def saved(name: str) -> View:
     known = saved_queries()
     if name not in known:
         # Views and rules first: there are many steps behind them, which users rarely mean.
-        if re.match(r"\s*(SELECT|WITH|SHOW|DESCRIBE)\b", name, re.IGNORECASE):
+        if re.search(r"\S\s+\S", name):
             raise UsageError("A query is not the name of a view or rule.", where="NAME", fix=f"Pass it with -e: forensics sql -e {shlex.quote(name)}")
         fix = did_you_mean(name, saved_queries("public", "rule"), "") or did_you_mean(
             name, known, "`forensics sql --list` lists the views and rules."
@@ -151,6 +151,8 @@ def _accepted(statement: Statement, guard: read_only.Guard) -> Statement:
     except read_only.NoView as e:
         at = next((word.start() for word in re.finditer(r"\w+", statement.text) if word[0].lower() == e.name.lower()), 0)
         raise UsageError(f"There is no view `{e.name[:200]}`.", where=statement.place(at), fix=e.fix or _VIEWS) from e
+    except read_only.Unparsed as e:
+        raise UsageError(f"{e.why}.", where=statement.place(0), fix=e.fix) from e
     except read_only.Refused as e:
         where = statement.place(0 if e.at is None else e.at)
         raise UsageError(

@@ -100,6 +100,8 @@ _PARTS = frozenset(
 _OF_UNITS = frozenset(("date_add", "date_diff", "dateadd", "datediff", "timestampadd", "timestampdiff"))
 _UNITS = frozenset("MICROSECOND MILLISECOND SECOND MINUTE HOUR DAY DAYOFYEAR WEEK MONTH QUARTER YEAR".split())  # noqa: SIM905
 _TABLE_PARTS = {"this", "alias", "joins", "laterals", "sample", "pivots"}
+#: First words of the statements that may run.
+_BEGINNINGS = ("SELECT", "WITH", "VALUES", "TABLE", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "CREATE", "DECLARE", "SET")
 _ONLY = "Use SELECT, VALUES, SHOW, DESCRIBE, EXPLAIN, CREATE TEMPORARY VIEW, DECLARE or SET VAR."
 
 
@@ -115,6 +117,10 @@ class Refused(Exception):  # noqa: N818  (the caller makes an error of it, which
     def __init__(self, why: str, fix: str = "", at: int | None = None) -> None:
         super().__init__(why)
         self.why, self.fix, self.at = why, fix, at
+
+
+class Unparsed(Refused):
+    """A statement whose first word is misspelt. Others that cannot be parsed may be known to an engine."""
 
 
 class NoView(Refused):
@@ -300,6 +306,10 @@ def _parsed(statement: str) -> Expr:
 
 def _refuse(error: Any, text: str) -> NoReturn:  # noqa: ANN401  (sqlglot's types are imported late)
     """Raise what the parser found, with its place."""
+    begin = _NAME.match(text)
+    word = begin[0] if begin else ""
+    if word.upper() not in _BEGINNINGS and (meant := did_you_mean(word, _BEGINNINGS, "")):
+        raise Unparsed(f"SQL syntax error at `{word}`", meant, 0) from error
     found = error.errors[0] if error.errors else {}
     word = found.get("highlight") or ""
     if not word:

@@ -16,6 +16,8 @@ from forensics.report.exceptions import KnownException, find_exceptions
 from forensics.report.stored_rows import CaseLike, pylist, witnesses
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from forensics.catalogue.pattern_files import EventPattern
     from forensics.catalogue.recogniser import Recogniser
     from forensics.report.model import Report, Row
@@ -30,6 +32,10 @@ _HAPPENED = (
     "broker_failed", "broker_fenced", "coordinator_lost", "coordinator_resigned", "coordinator_unreachable", "group_died", "group_emptied", "join_failed",
     "leaving", "member_expired", "member_left", "partition_unloading", "partitions_lost", "poll_timeout", "session_ended", "sync_failed",
 )  # fmt: skip
+#: A member joins, or a generation begins.
+_GOING_ON = (
+    "assignment_from_leader", "group_stabilized", "joined", "joining", "member_added", "member_joined", "rebalance_preparing", "synced", "worker_assigned",
+)  # fmt: skip
 #: Texts in which no event was read are searched for messages up to this size in bytes.
 _MAX_QUOTED = 65_536
 
@@ -38,6 +44,23 @@ def groups_named(case: CaseLike, report: Report) -> list[str]:
     """Return the groups that any line in the selection names."""
     lines = (rows_in(path).to_table(columns=["group_id"], filter=_selected(report))["group_id"] for path in case.table_paths("event_row"))
     return sorted({g for line in lines for g in line.unique().to_pylist()})
+
+
+def left_empty(case: CaseLike, report: Report) -> dict[str, datetime]:
+    """Return the groups that their coordinators last reported as empty, and since when; no later line is about a member that joins."""
+    emptied = _last(case, _selected(report) & (pc.field("event") == "group_emptied"))
+    going_on = _last(case, pc.field("event").isin(_GOING_ON) & pc.field("group_id").isin(list(emptied))) if emptied else {}
+    return {group: ts for group, ts in emptied.items() if group not in going_on or going_on[group] <= ts}
+
+
+def _last(case: CaseLike, condition: pc.Expression) -> dict[str, datetime]:
+    """Return the time of each group's last event that meets a condition."""
+    last: dict[str, datetime] = {}
+    for path in case.table_paths("event_row"):
+        table = rows_in(path).to_table(columns=["group_id", "ts"], filter=condition & pc.field("ts").is_valid())
+        for row in pylist(table.group_by("group_id").aggregate([("ts", "max")])):
+            last[row["group_id"]] = max(row["ts_max"], last.get(row["group_id"], row["ts_max"]))
+    return last
 
 
 def empty_groups(case: CaseLike, report: Report) -> Iterator[Row]:

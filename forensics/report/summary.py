@@ -522,7 +522,7 @@ def _errors(report: Report, clock: Clock) -> Iterator[tuple[str, str]]:
 def foot(report: Report, shown_stories: Sequence[Story], clock: Clock) -> Iterator[tuple[str, str]]:
     """Yield what else happened, how sure the report is, and what is missing, each with its label."""
     sure = certainty.how_sure(report) or (basis(report, clock, but=False) if report.examined["examined"] else "")
-    rows = (("Other", certainty.besides(report, shown_stories)), ("Confidence", sure), ("Missing", certainty.missing(report, clock)))
+    rows = (("Other", certainty.besides(report, shown_stories, clock)), ("Confidence", sure), ("Missing", certainty.missing(report, clock)))
     yield from (row for row in rows if row[1])
 
 

@@ -246,12 +246,13 @@ def test_no_engine_starts_for_refused_sql_and_the_error_says_what_lifts_it(tmp_p
 @pytest.mark.parametrize(
     ("statement", "what", "column", "fix"),
     [
+        ("SELEC 1", "SQL syntax error at `SELEC`.", 1, "Did you mean `SELECT`?"),
         ("SELECT * FROM ownershp", "There is no view `ownershp`.", 15, "Did you mean `ownership`?"),
         ("SELECT 'findings' FROM finding WHERE EXISTS (SELECT 1 FROM Findings)", "There is no view `Findings`.", 9, "Did you mean `finding`?"),
         ("DESCRIBE zzz", "There is no view `zzz`.", 10, "`forensics sql --list` lists the views and rules."),
     ],
 )
-def test_a_misspelt_view_is_named_with_the_nearest_and_its_place(statement: str, what: str, column: int, fix: str) -> None:
+def test_a_misspelt_word_is_named_with_the_nearest_and_its_place(statement: str, what: str, column: int, fix: str) -> None:
     with pytest.raises(UsageError) as said:
         query.own(statement, None)
     assert (said.value.what, said.value.why, said.value.fix) == (what, "", fix)

@@ -362,6 +362,14 @@ def test_what_no_incident_on_the_screen_says_is_told_besides() -> None:
     assert "a-0" not in foot(views)["Other"], "the impact of the incident has it"
 
 
+def test_a_group_that_an_incident_left_without_members_is_told_besides() -> None:
+    report = made(rows() | {"duplicate_ledger": [], "split_brain": []})
+    (group,) = {g for i in report.incidents for g in i["group_ids"]}
+    report = dataclasses.replace(report, left_empty={group: at(90), "another": at(90)}, groups=[])
+    found = summary.make(report, Names(report), content.clock(report))
+    assert f"No member was left in {group} when the logs end, since 10:01:30." in dict(found.foot)["Other"]
+
+
 def test_every_format_begins_with_the_same_summary() -> None:
     views = rows() | {"duplicate_ledger": []}
     views["finding"].append(finding("risky-config", "warning", finding_id="f-alone", incident_id=None, caused_by=None, headline="alone happened"))
