@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from forensics.evidence.objects import Location
+from forensics.evidence.rotation import read_name
 from forensics.inventory.evidence import SUPERSEDED, Evidence, Times
 from forensics.inventory.examination import examine
 from forensics.inventory.names import renamed, with_hosts, with_paths, with_processes
@@ -76,7 +77,7 @@ def find_evidence(
     evidence = [e for number in range(len(found)) for e in groups[number]]
     evidence = without_repeats(with_paths(evidence, known), known, options, again)
     gone = {e.fingerprint.sha256 for e in evidence if e.status == SUPERSEDED}
-    evidence = _with_zones_of_gc_logs([_with_zone(e, options) if _has_zone(e, options) else e for e in evidence])
+    evidence = _with_zones_of_gc_logs([_with_zone(e, options) if _has_zone(e, options) else e for e in evidence], known)
     evidence = _with_zones_of_logs(evidence)
     now = renamed(known, evidence)
     changed = {k.origin.process_id: n.origin.process_id for k, n in zip(known, now, strict=True) if k.origin.process_id != n.origin.process_id}
@@ -100,13 +101,30 @@ def _with_zone(evidence: Evidence, options: SourceOptions) -> Evidence:
     return replace(evidence, times=Times(zone.name, how, found.by, ends, first, last))
 
 
-def _with_zones_of_gc_logs(evidence: Sequence[Evidence]) -> list[Evidence]:
+def _with_zones_of_gc_logs(evidence: Sequence[Evidence], known: Sequence[Evidence]) -> list[Evidence]:
     """Apply the time zone of the GC logs in a folder to its logs without one, if the GC logs agree: one process has one time zone."""
     offsets: dict[tuple[str, str], list[Evidence]] = {}
     for e in evidence:
         if e.times.how == "layout" and (e.format.kind == GC_LOG or (e.is_live and _GC_LOG.search(PurePosixPath(e.below).name))):
             offsets.setdefault(_folder(e), []).append(e)
-    return [_with_zone_of(e, offsets.get(_folder(e), ())) if e.is_live and e.times.how == "assumed" else e for e in evidence]
+    found: dict[int, Times] = {}
+    for files in _logs_of(evidence):
+        read = {(k.times.zone, k.times.how) for k in known if k.is_live and _log(k) == _log(files[0])}
+        found.update(_times_in_zone(files, offsets.get(_folder(files[0]), ()), read))
+    return [replace(e, times=found.get(id(e), e.times)) for e in evidence]
+
+
+def _logs_of(evidence: Iterable[Evidence]) -> Iterable[list[Evidence]]:
+    """Return the files of each log: they differ only in the suffix of their rotation."""
+    logs: dict[tuple[str, str], list[Evidence]] = {}
+    for e in evidence:
+        if e.is_live:
+            logs.setdefault(_log(e), []).append(e)
+    return logs.values()
+
+
+def _log(evidence: Evidence) -> tuple[str, str]:
+    return evidence.root, read_name(evidence.below).base
 
 
 def _with_zones_of_logs(evidence: Sequence[Evidence]) -> list[Evidence]:
@@ -131,20 +149,51 @@ def _folder(evidence: Evidence) -> tuple[str, str]:
     return evidence.root, str(PurePosixPath(evidence.below).parent)
 
 
-def _with_zone_of(evidence: Evidence, gc_logs: Sequence[Evidence]) -> Evidence:
-    ends = evidence.times.ends
-    found = {m.offset_us for g in gc_logs for m in g.times.ends if m is not None and m.offset_us is not None}
-    if len(found) != 1 or ends[0] is None or ends[1] is None or ends[0].wall_us is None:
-        return evidence
-    zone = Zone(offset_name(found.pop() // (60 * SECOND)))
-    first, last = zone.utc(ends[0]), zone.utc(ends[1])
-    # A log that the zone would move away from the GC log comes from another machine.
-    if any(_distance_us(first, last, g) > _distance_us(evidence.times.first, evidence.times.last, g) for g in gc_logs):
-        return evidence
-    return replace(evidence, times=Times(zone.name, "gc_log", evidence.times.by, ends, first, last))
+def _times_in_zone(files: Sequence[Evidence], gc_logs: Sequence[Evidence], read: set[tuple[str | None, str | None]]) -> dict[int, Times]:
+    """Return the times of the files of one log that print no zone, in the zone of the others, or else of the GC logs beside them.
+
+    With a zone of its own, each file would begin or end where the log seems to stop.
+
+    Args:
+        files: the files of one log.
+        gc_logs: the GC logs in its folder, which print their zone.
+        read: the zones of files of this log that the case already has, and how they were found.
+    """
+    assumed = [e for e in files if e.times.how == "assumed"]
+    zones = {(e.times.zone, e.times.how) for e in files if e.times.how in ("collector", "gc_log")} | read
+    if not assumed or len(zones) > 1:
+        return {}
+    zone, how = zones.pop() if zones else (_zone_of(assumed, gc_logs), "gc_log")
+    if zone is None or how not in ("collector", "gc_log"):
+        return {}
+    return {id(e): _in_zone(e.times, zone, how) for e in assumed}
 
 
-def _distance_us(first: int | None, last: int | None, other: Evidence) -> int:
-    """Return the microseconds between two logs; 0 if they overlap or the times of one are unknown."""
-    begin, end = other.times.first, other.times.last
-    return 0 if first is None or last is None or begin is None or end is None else max(0, begin - last, first - end)
+def _in_zone(times: Times, zone: str, how: str) -> Times:
+    first, last = (None if m is None else Zone(zone).utc(m) for m in times.ends)
+    return Times(zone, how, times.by, times.ends, first, last)
+
+
+def _zone_of(files: Sequence[Evidence], gc_logs: Sequence[Evidence]) -> str | None:
+    """Return the zone of the GC logs beside the files of a log, unless they print several, or the log comes from another machine."""
+    offsets = {m.offset_us for g in gc_logs for m in g.times.ends if m is not None and m.offset_us is not None}
+    if len(offsets) != 1 or any(m is None or m.wall_us is None for e in files for m in e.times.ends):
+        return None
+    zone = offset_name(offsets.pop() // (60 * SECOND))
+    collected = _reach(g.times for g in gc_logs)
+    printed, moved = _reach(e.times for e in files), _reach(_in_zone(e.times, zone, "gc_log") for e in files)
+    # A log that the zone would move away from the GC logs comes from another machine.
+    return None if _distance_us(moved, collected) > _distance_us(printed, collected) else zone
+
+
+def _reach(times: Iterable[Times]) -> tuple[int, int] | None:
+    """Return the first and the last of several times; None if one is unknown."""
+    ends = [(t.first, t.last) for t in times]
+    if any(first is None or last is None for first, last in ends):
+        return None
+    return min(first for first, _ in ends if first is not None), max(last for _, last in ends if last is not None)
+
+
+def _distance_us(one: tuple[int, int] | None, other: tuple[int, int] | None) -> int:
+    """Return the microseconds between two periods; 0 if they overlap or one is unknown."""
+    return 0 if one is None or other is None else max(0, other[0] - one[1], one[0] - other[1])

@@ -22,7 +22,7 @@ from forensics.tasks.restarts import Restarts, starts_of
 if TYPE_CHECKING:
     from forensics.clocks.offsets import Offset
     from forensics.relations.inputs import Inputs, Row
-    from forensics.tasks.failures import Failure
+    from forensics.tasks.failures import Failure, Resource
     from forensics.tasks.owners import Around, Owner
 
 _LINES_MOST = 4
@@ -39,7 +39,7 @@ class _Placed:
         own: the run that failed; None: unknown.
         is_same_worker: True if the next owner is in the same worker's log, or in another part of it.
         is_apart: True if the clocks of the owners cannot be compared.
-        deleted_lo_ms, deleted_id: the first deletion of its connector after it, and before the next owner.
+        deleted_lo_ms, deleted_id: the first line after it, and before the next owner, that shows that its connector is not configured any more.
     """
 
     failure: Failure
@@ -86,12 +86,12 @@ def rows(inputs: Inputs) -> list[Row]:
     if not found:
         return []
     doubt, restarts = _Doubt(inputs), Restarts(inputs, starts)
-    return [_row(placed, doubt, restarts, inputs.knobs.failure_before_ms) for placed in _placed(inputs, found)]
+    return [_row(placed, doubt, restarts, inputs.knobs.failure_before_ms) for placed in _placed(inputs, found, starts)]
 
 
-def _placed(inputs: Inputs, found: list[Failure]) -> list[_Placed]:
+def _placed(inputs: Inputs, found: list[Failure], starts: Mapping[Resource, list[Row]]) -> list[_Placed]:
     """Return the failures of workers whose clocks are known, on the reference clock."""
-    clocks, owners, deletions = Clocks(inputs), Owners(inputs, found), Deletions(inputs)
+    clocks, owners, deletions = Clocks(inputs), Owners(inputs, found), Deletions(inputs, starts)
     resolutions = {row["process_id"]: row["resolution_ms"] for row in inputs.rows("process_cluster") if row["is_last"]}
     parts = {row["process_id"]: set(row["same_process_ids"] or ()) for row in inputs.rows("process", ["process_id", "same_process_ids"])}
     placed = []

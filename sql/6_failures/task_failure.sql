@@ -5,7 +5,8 @@
 -- Grain: event_id
 -- Public: yes
 -- Consecutive lines about one failure are one row. Failures of a worker that is stopping have none. Work ends at the line of the failure; the task
--- stays assigned, and only a start ends the time for which it is not running. The deletion of its connector ends the failure. A start must have its
+-- stays assigned, and only a start ends the time for which it is not running. The deletion of its connector, or a later start of a standalone
+-- worker without it, ends the failure. A start must have its
 -- line after the failure: the latest possible time of an unknown start does not show one.
 CREATE OR REPLACE TEMPORARY VIEW task_failure (
   event_id STRING COMMENT 'The first line about the failure',
@@ -37,8 +38,9 @@ CREATE OR REPLACE TEMPORARY VIEW task_failure (
   next_ownership_id STRING COMMENT 'Its ownership',
   next_start_id STRING COMMENT 'Line of its start there',
   next_ts TIMESTAMP COMMENT 'Earliest time of its start there, by that worker''s clock',
-  deleted_lo TIMESTAMP COMMENT 'Its connector was deleted, before any later start: earliest time (reference clock); NULL: no line shows it',
-  deleted_id STRING COMMENT 'First line about the deletion',
+  deleted_lo TIMESTAMP COMMENT 'Its connector was deleted, or its standalone worker was started without it, before any later start of it: earliest time
+    (reference clock); NULL: no line shows it',
+  deleted_id STRING COMMENT 'First line that shows this',
   idle_certain_ms BIGINT COMMENT 'It was not running for at least this long, milliseconds; NULL: it did not run again, or why_unknown',
   idle_possible_ms BIGINT COMMENT 'It was not running for at most this long, milliseconds',
   why_unknown STRING COMMENT 'Why the time for which it was not running is unknown: no_later_start (no line shows one), lines_missing (none does, and

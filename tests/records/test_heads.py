@@ -140,6 +140,23 @@ def test_a_gc_log_says_the_zone_of_its_folder(line, zone, expected, tmp_path):
     assert found["b2/server.log"].how == "assumed"
 
 
+def test_all_files_of_a_log_have_one_zone(tmp_path):
+    """GC logs are rotated away sooner than logs, so the oldest files are far from all of them; a file that comes later takes the zone of the others."""
+    for hour in ("02", "08"):
+        path = tmp_path / ("server.log" if hour == "08" else f"server.log.2026-11-21-{hour}")
+        path.write_text("".join(printed(n).replace(" 08:", f" {hour}:") + "\n" for n in range(8)))
+    (tmp_path / "kafkaServer-gc.log").write_text(
+        "".join(f"[2026-11-21T08:17:{n:02}.404+0200][gc] GC(1) Pause Young (Normal) 24M->4M(256M) 3.2ms\n" for n in range(9))
+    )
+    found = find_evidence([tmp_path])
+    logs = [e for e in found if e.is_live]
+    assert [(e.times.zone, e.times.how) for e in logs] == [("+02:00", "gc_log")] * 2
+    earlier = tmp_path / "server.log.2026-11-20-02"
+    earlier.write_text("".join(printed(n).replace("2026-11-21 08:", "2026-11-20 02:") + "\n" for n in range(8)))
+    (more,) = find_evidence([earlier], known=found)
+    assert (more.times.zone, more.times.how) == ("+02:00", "gc_log")
+
+
 def test_datadog_exports_attributes_behind_an_at_sign():
     record = {"@timestamp": "2026-11-21T08:17:17.104Z", "status": "info", "@logger_name": LOGGER, "@thread_name": "main", "message": MESSAGES[0]}
     assert {(r.logger, r.thread, r.message) for r in records([json.dumps(record)] * 4)} == {(LOGGER, "main", MESSAGES[0])}
