@@ -6,8 +6,7 @@
 -- Public: yes
 -- Consecutive lines about one failure are one row. Failures of a worker that is stopping have none. Work ends at the line of the failure; the task
 -- stays assigned, and only a start ends the time for which it is not running. The deletion of its connector, or a later start of a standalone
--- worker without it, ends the failure. A start must have its
--- line after the failure: the latest possible time of an unknown start does not show one.
+-- worker without it, ends the failure. A start must have its line after the failure: the latest possible time of an unknown start does not show one.
 CREATE OR REPLACE TEMPORARY VIEW task_failure (
   event_id STRING COMMENT 'The first line about the failure',
   kafka_cluster STRING,
@@ -38,8 +37,8 @@ CREATE OR REPLACE TEMPORARY VIEW task_failure (
   next_ownership_id STRING COMMENT 'Its ownership',
   next_start_id STRING COMMENT 'Line of its start there',
   next_ts TIMESTAMP COMMENT 'Earliest time of its start there, by that worker''s clock',
-  deleted_lo TIMESTAMP COMMENT 'Its connector was deleted, or its standalone worker was started without it, before any later start of it: earliest time
-    (reference clock); NULL: no line shows it',
+  deleted_lo TIMESTAMP COMMENT 'Its connector was deleted, or its standalone worker was started without it, before it started again:
+    earliest time (reference clock); NULL: no line shows it',
   deleted_id STRING COMMENT 'First line that shows this',
   idle_certain_ms BIGINT COMMENT 'It was not running for at least this long, milliseconds; NULL: it did not run again, or why_unknown',
   idle_possible_ms BIGINT COMMENT 'It was not running for at most this long, milliseconds',
