@@ -270,7 +270,7 @@ def _causes(drawn: _Drawn, causes: Sequence[Sequence[Trouble]]) -> Iterator[tupl
         for t in same:
             drawn.paint(cells, t.start_lo, t.stop_hi, CAUSE_POSSIBLE)
         for t in same:
-            if t.stop_lo > t.start_hi:
+            if t.stop_lo > t.start_hi or t.is_moment:
                 drawn.paint(cells, t.start_hi, t.stop_lo, CAUSE)
         yield drawn.line(same[0].label, cells, "bad" if same[0].severity == "critical" else "warn")
     if len(causes) > _MAX_CAUSES:

@@ -139,6 +139,12 @@ def test_a_case_without_owners_says_so() -> None:
     assert any("neither generations nor owners" in line for line in drawn(80, views={name: [] for name in rows()}))
 
 
+def test_a_moment_that_is_proved_is_drawn_as_certain() -> None:
+    views = doubled()
+    views["incident"] = [incident("poll_too_slow", [], from_lo=at(22), from_hi=at(22.1), to_lo=at(22), to_hi=at(22.1))]
+    assert "=" in lane(drawn(140, views=views), "w2", "polled", "too", "slowly")
+
+
 def test_a_freeze_is_drawn_and_a_frozen_owner_is_not_solid() -> None:
     views = doubled()
     views["incident"] = [incident("process_paused", [], from_lo=at(22), from_hi=at(30), to_lo=at(50), to_hi=at(56))]

@@ -110,6 +110,7 @@ def split(resource: str, verdict: str = "proved", **more: Any) -> dict[str, Any]
         "there_certain_ms": 1010,
         "there_possible_ms": 1400,
         "work_certain_ms": 990,
+        "records_written": None,
         "work_possible_ms": 1200,
         "verdict": verdict,
         "margin_ms": 40_000,

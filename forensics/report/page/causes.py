@@ -120,6 +120,7 @@ def _intervals(incident: Row, parts: Sequence[Row], names: Names, styles: Proces
             stop_lo=end if is_open else sure,
             stop_hi=end,
             open=is_open,
+            is_moment=incident["cause"] != "unknown" and (stop_lo, stop_hi) == (lo, hi),
             label=" ".join(x for x in (name, lasted(sure - hi, end - lo) if not is_open else "") if x),
             severity=incident["severity"],
             witness=tuple(incident.get("witness") or ()),

@@ -150,6 +150,7 @@ class Trouble:
         start_lo, start_hi: it began between these.
         stop_lo, stop_hi: it ended between these.
         open: the logs do not show its end.
+        is_moment: it certainly happened, at one moment between these bounds, such as a leave.
         label: what happened, in a few words.
         severity: the incident's.
         witness: event IDs.
@@ -163,6 +164,7 @@ class Trouble:
     stop_lo: float
     stop_hi: float
     open: bool
+    is_moment: bool
     label: str
     severity: str
     witness: tuple[str, ...]
