@@ -216,7 +216,7 @@ class _Causes:
             is_of_group = (
                 group_id is None or row["group_ids"] == [] or group_id in (row["group_ids"] or ()) or row["cause"] == "duplicate_declaration"
             )
-            is_meanwhile = None in (row["from_lo_ms"], it.from_ms) or between(row["from_lo_ms"], it.from_ms, first(row["to_hi_ms"], it.from_ms))
+            is_meanwhile = None in (row["from_lo_ms"], it.begun_ms) or between(row["from_lo_ms"], it.begun_ms, first(row["to_hi_ms"], it.begun_ms))
             if row["kafka_cluster"] == cluster and is_of_group and is_meanwhile:
                 yield _Candidate(row["incident_id"], "cause", 0, row["from_lo_ms"])
 

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from forensics.relations.inputs import once
-from forensics.relations.missing import first, minus
+from forensics.relations.missing import first, greatest, minus
 from forensics.wording.files import Links, rule_words
 
 if TYPE_CHECKING:
@@ -99,6 +99,12 @@ class Occurrence:
     def to_ms(self) -> int | None:
         """Return when it ended, or the moment of one that is a point in time."""
         return first(self.row["to_ms"], self.from_ms)  # type: ignore[no-any-return]
+
+    @property
+    def begun_ms(self) -> int | None:
+        """Return when it had certainly begun: a pause between two lines, of which only the least length is known, by that long before its end."""
+        paused_ms = self.number("paused_ms") if self.links.cause_by == "witness" else None
+        return greatest(self.from_ms, minus(self.to_ms, paused_ms))
 
     def text(self, fact: str) -> str | None:
         """Return a fact as text; None if it is unknown."""

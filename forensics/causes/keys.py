@@ -73,7 +73,8 @@ def keys(inputs: Inputs, occurrences: Sequence[Occurrence]) -> dict[str, list[Ke
     for it in occurrences:
         pairs = owners.get(it.id, [])
         every = [*_own(it), *(key for pair in pairs for key in _of_owners(pair)), *(key for keys in linked for key in keys.get(it.id, ()))]
-        found[it.id] = _merged(every, greatest(*(pair.begun_ms for pair in pairs)), uncertain.get(it.id, 0))
+        begun_ms = greatest(*(pair.begun_ms for pair in pairs), it.begun_ms if it.begun_ms != it.from_ms else None)
+        found[it.id] = _merged(every, begun_ms, uncertain.get(it.id, 0))
     return found
 
 
