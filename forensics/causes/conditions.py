@@ -288,7 +288,8 @@ _PAIR = ["kafka_cluster", "group_id", "resource", "ownership_a", "ownership_b", 
 
 
 def _gaps(inputs: Inputs, doubt: Doubt) -> Found:
-    """Yield the periods in which work had no owner, or a group no members."""
+    """Yield the periods in which work had no owner, or a group no members. A group ends with the data of its cluster."""
+    lost = {change["from_cluster"]: change["at_ms"] for it in occurrence(inputs) if it["code"] == "data_lost" for change in _facts(it)["changes"]}
     for gap in incident_gap(inputs):
         if gap["double_work_ms"] is not None:
             if gap["to_ts"] is not None:
@@ -296,6 +297,8 @@ def _gaps(inputs: Inputs, doubt: Doubt) -> Found:
             continue
         state, how = ("group_empty", End.JOINED) if gap["resource_kind"] == "group" else ("no_owner", End.STARTED)
         found: list[tuple[End, int | None]] = [(how, gap["to_ts"])] if gap["to_ts"] is not None else []
+        if not found and gap["kafka_cluster"] in lost:
+            found = [(End.DELETED, lost[gap["kafka_cluster"]])]
         goes_on = bool(gap["unowned_ms"]) and not doubt.since(doubt.members([gap["group_id"]]), gap["from_ts"])
         yield gap["incident_id"], Condition(state, found, goes_on=goes_on)
 

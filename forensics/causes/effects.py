@@ -141,6 +141,8 @@ class _Links:
                 yield _Candidate(row["incident_id"], "member", 1 if is_lost else 5, row["from_ms"], row["to_ms"], not is_lost)
 
     def _of_process(self, key: Key, *, is_noticed_later: bool) -> Iterator[_Candidate]:
+        if not is_noticed_later and key.number is None:
+            return
         if spans := self._lives.get((key.name,)):
             for part in spans.touching(minus(key.from_ms, self._knobs.outage_untroubled_ms), key.to_ms):
                 # Trouble at the end of a run is noticed in the next.

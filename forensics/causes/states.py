@@ -17,7 +17,7 @@ class End(Enum):
     Attributes:
         STARTED: started again: work by the line of its start, a process by the line that its next run has started; its first line is none.
         STOPPED: stopped, or shut down cleanly, so that nothing is left to go on.
-        DELETED: deleted or configured away.
+        DELETED: deleted or configured away, or lost with the data of its cluster.
         JOINED: a member of its group again.
         FOUND: members found a coordinator again.
         COMPLETED: the group completed a generation, or stored its state.
@@ -108,7 +108,7 @@ STATES: Mapping[str, State] = {
     ),
     "group_empty": _state(
         "the last member of a group was removed",
-        End.JOINED,
+        *(End.JOINED, End.DELETED),
         goes_on="lines of its coordinator, without a new generation",
         interrupts="a member that asks to join and gets no assignment",
     ),
