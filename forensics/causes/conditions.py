@@ -17,6 +17,7 @@ from forensics.causes.occurrences import rows as occurrence
 from forensics.causes.states import Condition, End
 from forensics.clocks.offsets import Clocks
 from forensics.relations.by_key import ByKey, InTime
+from forensics.relations.conditions import one_of
 from forensics.relations.missing import between, first, greatest, least, minus, plus, there, up_to
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ Found = Iterator[tuple[str, Condition]]
 _PAIR_RULES = ("split-brain-task", "split-brain-partition")
 #: Causes after which a process is back when it is a member again.
 _KEPT_AWAY = ("process_paused", "member_cut_off", "poll_too_slow", "unknown")
+#: Lines of members that join and leave.
+_COMES_AND_GOES = ("joined", "joining", "leaving", "synced")
+#: Cases of a storm in which one member leaves and returns.
+_RETURNS = ("leaves", "restarts")
 #: Rules about what happens again and again.
 _REPEATED = ("rebalance-storm", "heartbeat-rebalancing", "offset-reset")
 #: Causes after which a process is back when its next run has started.
@@ -461,6 +466,13 @@ class _Occurrences:
                 found[line["process_id"]].extend(there([hi_ms]))
         return found
 
+    def _is_left_last(self, it: Row) -> bool:
+        """Return True if the last line of a group's members, after its storm, is a leave: a member that leaves and returns has then not stayed."""
+        columns = ["group_id", "at_ms", "event"]
+        of_group = (pc.field("group_id") == it["group_id"]) & one_of("event", _COMES_AND_GOES)
+        lines = [line for line in self._inputs.rows("client_event", columns=columns, where=of_group) if line["at_ms"] is not None]
+        return bool(lines) and max(lines, key=lambda line: (line["at_ms"], line["event"]))["event"] == "leaving"
+
     def _is_unknown_alone(self, it: Row, end_ms: int | None) -> bool:
         """Return True if it is unknown how an occurrence of an unknown cause went on.
 
@@ -471,7 +483,7 @@ class _Occurrences:
         if it["rule"] == "stale-commit":
             return may_be_lost or not up_to(self._knobs.coordinator_settled_ms, minus(self._ends.last_ms, end_ms))
         # What happens again and again is over if it does not happen again.
-        if it["rule"] in _REPEATED and may_be_lost:
+        if it["rule"] in _REPEATED and (may_be_lost or (it["code"] in _RETURNS and self._is_left_last(it))):
             return True
         if (it["rule"], it["code"]) == ("session-timeout", "not_known"):
             return _facts(it).get("again_at_ms") is None

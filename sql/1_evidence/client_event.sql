@@ -10,7 +10,7 @@ CREATE OR REPLACE TEMPORARY VIEW client_event (
   reason, cause, error,
   partitions COMMENT 'Partitions assigned or revoked, or the complete assignment (assignment_received; synced, if the client prints it there)',
   is_unannounced COMMENT 'True for a library that gives up everything, without a line, when it rejoins: this line asks to rejoin, or has all that the
-    member owns from here on',
+    member owns from here on; kafka-go leaves when it has given everything up',
   assigned_tasks, assigned_connectors, revoked_tasks, revoked_connectors, delay_ms
 )
 AS
@@ -46,7 +46,8 @@ WITH polling_thread AS (
     e.event = 'heartbeat_failed' AND lag(CASE WHEN e.event IN ('joining', 'rejoin_requested', 'synced') THEN e.message END) IGNORE NULLS
       OVER (PARTITION BY e.process_id, e.instance ORDER BY e.stream_pos) LIKE '%forced rejoin quitting heartbeat loop%' AS is_own_error,
     -- The Java client prints a prefix with its kind, and what it revokes. An assignment without its group may be the application's own.
-    e.client_kind IS NULL AND (e.event = 'rejoin_requested' OR e.assigned_partitions IS NOT NULL AND (e.event = 'partitions_assigned'
+    e.client_kind IS NULL AND (e.event = 'rejoin_requested' OR e.event = 'leaving' AND e.message LIKE '%Leaving group %, member %'
+      OR e.assigned_partitions IS NOT NULL AND (e.event = 'partitions_assigned'
       OR e.event IN ('synced', 'assignment_received') AND e.group_id IS NOT NULL)) AS is_unannounced
   FROM (SELECT *, client_kind <=> 'Worker' OR event LIKE 'worker\\_%' AS is_worker FROM event) e
   JOIN process_cluster c ON c.process_id = e.process_id AND c.instance = e.instance AND e.stream_pos >= c.from_pos

@@ -64,7 +64,7 @@ WITH rejoin_or_close AS (
   -- A consumer loses all partitions, and the line that names them is missing: it reports this, or (kafkajs) that it must rejoin as another member, or
   -- it has another, complete assignment.
   SELECT process_id, instance, client, stream_pos, at_ms, event_id,
-    CASE WHEN event IN ('rejoin_requested', 'session_ended') THEN 'lost' ELSE 'assigned_again' END AS how
+    CASE WHEN event IN ('leaving', 'rejoin_requested', 'session_ended') THEN 'lost' ELSE 'assigned_again' END AS how
   FROM client_event
   WHERE event = 'session_ended' AND reason IS NOT NULL
     OR is_unannounced AND (event <> 'rejoin_requested' OR reason LIKE 'The coordinator is not aware of this member%')
