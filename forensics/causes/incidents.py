@@ -46,6 +46,7 @@ class _Effects:
         is_stopped: True if the broker was shut down cleanly.
         is_worker: True if a worker, and no consumer, left at its poll timeout.
         is_librdkafka: True if clients of librdkafka left at it, which have no `max.poll.records`.
+        is_python: True if clients of kafka-python were paused, which have no GC log of a JVM.
         limit_ms: the poll timeout that was exceeded, if all that exceeded theirs had the same.
         is_unanswered: True if it is a worker that could not start because no broker answered.
     """
@@ -63,6 +64,7 @@ class _Effects:
     is_stopped: bool = False
     is_worker: bool = False
     is_librdkafka: bool = False
+    is_python: bool = False
     limit_ms: int | None = None
     is_unanswered: bool = False
     witness: list[str] = field(default_factory=list)
@@ -124,6 +126,7 @@ def _effect(alike: Sequence[Row]) -> _Effects:
     polls = [(it["code"], json.loads(it["facts"] or "{}")) for it in alike if it["rule"] == "poll-timeout"]
     limits = {facts.get("limit_ms") for _, facts in polls}
     outages = [(it, json.loads(it["facts"] or "{}")) for it in alike if it["rule"] == "coordinator-unavailable"]
+    pauses = [json.loads(it["facts"] or "{}").get("how") for it in alike if it["rule"] == "process-paused"]
     roots = [it for it in alike if it["caused_by"] is None]
     down = there(facts.get("down_how") for _, facts in outages)
     return _Effects(
@@ -139,6 +142,7 @@ def _effect(alike: Sequence[Row]) -> _Effects:
         served_ms=greatest(*(facts.get("served_at_ms") for _, facts in outages)),
         is_worker=bool(polls) and all(code == "worker" or code == "of_broker" and facts.get("is_worker") for code, facts in polls),
         is_librdkafka=bool(polls) and all(facts.get("is_librdkafka") for _, facts in polls),
+        is_python=bool(pauses) and set(pauses) == {"idle"},
         limit_ms=limits.pop() if len(limits) == 1 else None,
         is_unanswered={it["code"] for it, _ in outages} == {"worker_without_broker"},
         is_stopped=bool(down) and all(how == "stopped" for how in down),
@@ -352,6 +356,7 @@ def _facts(it: _Incident, state: IncidentState | None) -> dict[str, Any]:
         "is_stopped": it.effects.is_stopped if it.rule is None else False,
         "is_worker": it.effects.is_worker,
         "is_librdkafka": it.effects.is_librdkafka,
+        "is_python": it.effects.is_python,
         "limit_ms": it.effects.limit_ms,
         "is_unanswered": it.effects.is_unanswered,
         "is_broker": _BROKER.fullmatch(it.subject or "") is not None,

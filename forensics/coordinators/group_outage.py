@@ -59,6 +59,12 @@ class _Outage:
         return self.found_ms is None and self.row["closed_ms"] is None
 
     @property
+    def certain_ms(self) -> int | None:
+        """Return its shortest length, if that differs from its longest."""
+        certain_ms: int | None = self.row["certain_ms"] if self.found_ms is None and self.duration_ms is not None else None
+        return certain_ms
+
+    @property
     def end_ms(self) -> int | None:
         """Return its end, or the end of its log, by its own clock."""
         end_ms: int | None = first(self.found_ms, self.row["closed_ms"], self.row["last_ms"])
@@ -191,7 +197,7 @@ def _row(key: tuple[Any, ...], nth: int, outages: Sequence[_Outage], knobs: Knob
     its = [outage.row for outage in outages]
     served_ms = least(*(outage.found_hi_ms for outage in outages if outage.found_ms is not None))
     late = [_is_late(outage, served_ms, knobs.outage_late_ms) for outage in outages]
-    lengths = [outage.duration_ms for outage, is_late in zip(outages, late, strict=True) if not is_late]
+    each = [outage for outage, is_late in zip(outages, late, strict=True) if not is_late]
     is_open = any(outage.is_open for outage in outages)
     return {
         "outage_id": _id(*there([kafka_cluster, group_id, reference]), str(never).lower(), str(nth)),
@@ -206,8 +212,8 @@ def _row(key: tuple[Any, ...], nth: int, outages: Sequence[_Outage], knobs: Knob
         "to_ms": None if is_open else greatest(*(outage.found_hi_ms for outage in outages)),
         "open": is_open,
         "longest_ms": greatest(*(outage.duration_ms for outage in outages)),
-        "each_lo_ms": least(*lengths),
-        "each_hi_ms": greatest(*lengths),
+        "each_lo_ms": least(*(first(outage.certain_ms, outage.duration_ms) for outage in each)),
+        "each_hi_ms": greatest(*(outage.duration_ms for outage in each)),
         "served_ms": served_ms,
         "late": names(row["process_id"] for row, is_late in zip(its, late, strict=True) if is_late),
         "session_ms": greatest(*(first(outage.session_ms, knobs.least_session_default_ms) for outage in outages)),

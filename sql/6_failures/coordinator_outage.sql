@@ -31,6 +31,8 @@ CREATE OR REPLACE TEMPORARY VIEW coordinator_outage (
   found_hi_ms BIGINT COMMENT 'Found, or closed, at this time at the latest; NULL: neither',
   reference_process_id STRING,
   duration_ms BIGINT COMMENT 'From lost to found, or to the last line, milliseconds; NULL: its clock stepped, or may have stepped, in the meantime',
+  certain_ms BIGINT COMMENT 'It certainly lasted this long: up to the last line of a client that was created again after a silence;
+    NULL: as long as duration_ms',
   losses BIGINT COMMENT 'How often a loss was printed',
   flaps BIGINT COMMENT 'How often it was lost within coordinator_settled_ms of being found',
   causes ARRAY<STRING> COMMENT 'Causes as printed',

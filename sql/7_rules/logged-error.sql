@@ -8,8 +8,8 @@ WITH error_line AS (
   -- Refused connections are counted by other rules.
   WHERE upper(e.level) IN ('ERROR', 'FATAL', 'SEVERE', 'CRITICAL', 'ERR', 'CRIT', 'ALERT', 'EMERG', '0', '1', '2', '3')
     AND e.event <> 'connection_failed'
-    -- The controller logs at INFO that records may be lost.
-    OR e.event = 'unclean_election'
+    -- The controller logs at INFO that records may be lost, and a consumer at WARN that a commit failed.
+    OR e.event IN ('unclean_election', 'commit_failed')
 ), kind_of_error AS (
   SELECT process_id, kafka_cluster, min(group_id) AS group_id, min(at_ms) AS first_ms, max(at_ms) AS last_ms, count(*) AS times,
     max_by(logger, stream_pos) AS logger, max_by(said, stream_pos) AS said, max_by(cause, stream_pos) AS cause,
