@@ -195,8 +195,10 @@ def _of_coordinators(without_log: Iterable[Row], unseen: Mapping[Group, int]) ->
         for client, its in of_group.items():
             hosts = {row["client_host"] for row in its} - {None}
             at: defaultdict[str | None, list[Row]] = defaultdict(list)
+            # Of several members at a time, those without a printed host may be anywhere.
+            is_one = (unseen.get(group) or 1) <= 1 or None not in {row["client_host"] for row in its}
             for row in its:
-                at[first(row["client_host"], min(hosts) if len(hosts) == 1 else None)].append(row)
+                at[first(row["client_host"], min(hosts)) if len(hosts) == 1 and is_one else row["client_host"] if is_one else None].append(row)
             for host, rows in at.items():
                 is_only = len(of_group) == 1 and any(row["client_host"] is None for row in rows)
                 number = unseen.get(group) if is_only else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from forensics.examination.examined import outermost
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _CLOSE_MS = 1000
 #: Members without anything to work on for longer than this are reported if nothing was certainly unowned.
 _IDLE_MS = 10_000
+#: An orderly restart that took at least this long is reported.
+_AWAY = timedelta(minutes=10)
 #: A period without an owner that is shorter than the first limit is a rebalance; longer than the second, the consumers were not running.
 _LONG_MS, _NIGHT_MS = 10_000, 3_600_000
 #: Reasons for a period without an owner whose start is unknown: there may have been no owner until the next one started.
@@ -153,6 +156,7 @@ def besides(report: Report, shown: Sequence[Story], clock: Clock) -> str:
             report, {g for i in report.incidents if i["incident_id"] in told and "rebalance" in (i.get("still") or ()) for g in i["group_ids"]}
         ),
     ]
+    parts += _long_restarts(report, told)
     still = {g for i in report.incidents if i["incident_id"] in told and "group_empty" in (i.get("still") or ()) for g in i["group_ids"]}
     # Workers and their tasks log how they end.
     of_connect = {g["group_id"] for g in report.groups for x in g["generations"] if x["protocol_type"] == "connect"}
@@ -164,6 +168,15 @@ def besides(report: Report, shown: Sequence[Story], clock: Clock) -> str:
     if not any(h.certainty == RECORDS for s in shown for h in s.hits):
         parts.append(_read_twice(report))
     return " ".join(f"{part[:1].upper()}{part[1:]}." for part in parts if part)
+
+
+def _long_restarts(report: Report, told: Collection[str]) -> list[str]:
+    """Return the brokers and processes that were away for long in an orderly restart, which is no warning, but may explain what else happened."""
+    kinds = ("broker_down", "process_restarted")
+    quiet = [i for i in report.incidents if i["cause"] in kinds and i["incident_id"] not in told and i["from_hi"] and i["to_lo"]]
+    away = sorted((i["to_lo"] - i["from_hi"], i["headline"] or "") for i in quiet)
+    long = [f"{headline} ({span(lasted / timedelta(milliseconds=1), up=False)})" for lasted, headline in reversed(away) if lasted >= _AWAY]
+    return [and_more(long, 2)] * bool(long)
 
 
 def _had_none(report: Report, gaps: Sequence[Row], certain: str) -> str:

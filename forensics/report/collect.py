@@ -72,7 +72,9 @@ def _copies(report: Report) -> Iterator[str]:
     files = {f["path"]: f["note"] for f in unread(report.case["source_files"])}
     if closed := sorted(path for path, note in files.items() if note == FORBIDDEN):
         yield f"{and_more(closed, 3)}, as a user who may read {'it' if len(closed) == 1 else 'them'} (permission denied)"
-    faulty = {path for path, note in files.items() if not any(part in (note or "") for part in _WHOLE)} - set(closed) | set(coverage_kinds.processes(report.coverage, "damaged"))
+    faulty = {path for path, note in files.items() if not any(part in (note or "") for part in _WHOLE)} - set(closed) | set(
+        coverage_kinds.processes(report.coverage, "damaged")
+    )
     if whole := outermost(faulty):
         yield f"{and_more(whole, 3)} again from {'its' if len(whole) == 1 else 'their'} source: {'this copy is' if len(whole) == 1 else 'these copies are'} damaged"
 

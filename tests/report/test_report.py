@@ -362,6 +362,19 @@ def test_what_no_incident_on_the_screen_says_is_told_besides() -> None:
     assert "a-0" not in foot(views)["Other"], "the impact of the incident has it"
 
 
+def test_a_long_orderly_restart_is_told_besides_an_incident() -> None:
+    views = rows() | {"duplicate_ledger": [], "split_brain": []}
+    restart = {
+        "incident_id": "i-stop",
+        "from_hi": at(0),
+        "to_lo": at(7200),
+        "headline": "b1 was shut down cleanly and restarted",
+        "resources_hit": [],
+    }
+    views["incident"].append(incident("process_restarted", [], "note", **restart))
+    assert foot(views)["Other"].endswith("B1 was shut down cleanly and restarted (2 h 00 min).")
+
+
 def test_a_group_that_an_incident_left_without_members_is_told_besides() -> None:
     report = made(rows() | {"duplicate_ledger": [], "split_brain": []})
     (group,) = {g for i in report.incidents for g in i["group_ids"]}
