@@ -17,12 +17,13 @@ _THREAD = re.compile(r"^.+-(StreamThread-\d+)-consumer$")
 
 
 class Names:
-    """The names of one report: a process is called by its host if no other process has that host, else by its path."""
+    """The names of one report: a process is called by its host if no other process has that host, or by its name in a merged file, else by its path."""
 
     def __init__(self, report: Report) -> None:
         processes = report.case["processes"]
-        hosts = Counter(p["host"] for p in processes if p["host"])
-        self._process = {p["process_id"]: p["host"] if hosts[p["host"]] == 1 else p["process_id"] for p in processes}
+        called = {p["process_id"]: p["host"] or _in_file(p["process_id"]) for p in processes}
+        times = Counter(called.values())
+        self._process = {process: name if name and times[name] == 1 else process for process, name in called.items()}
         self.processes: dict[str, str] = {process: name for process, name in self._process.items() if name}
         self._member: dict[str, str] = {}
         self._owner = {o["ownership_id"]: o["member_id"] for o in report.ownership}
@@ -34,9 +35,9 @@ class Names:
             clients: dict[str, set[str]] = defaultdict(set)
             for m in group["members"]:
                 clients[m["process_id"]].add(m["client_id"] or "")
-            called = {process: _clients(its) for process, its in clients.items()}
+            by_client = {process: _clients(its) for process, its in clients.items()}
             for m in group["members"]:
-                self._member[m["member_id"]] = self._of_member(m, called[m["process_id"]])
+                self._member[m["member_id"]] = self._of_member(m, by_client[m["process_id"]])
 
     def _of_member(self, member: Row, clients: Mapping[str, str]) -> str:
         if member["process_id"] is None:
@@ -73,6 +74,12 @@ class Names:
     def member(self, member_id: str | None) -> str:
         """Return a member's name: its process if the case has its log, else its ID without the UUID."""
         return self._member.get(member_id) or short_member(member_id) if member_id else "?"
+
+
+def _in_file(process_id: str) -> str:
+    """Return the name that a merged file gives a process, such as `w2-1` of `compose.log#w2-1`; empty if it has only a number, or none."""
+    name = process_id.rpartition("#")[2] if "#" in process_id else ""
+    return "" if name.isdecimal() else name
 
 
 def _clients(clients: Set[str]) -> dict[str, str]:

@@ -899,6 +899,13 @@ def test_what_had_two_owners_stands_before_what_had_none_and_before_what_only_lo
     assert [i["incident_id"] for i in made(views).incidents] == ["i-b", "i-a"]
 
 
+def test_a_process_of_a_merged_file_has_the_name_that_the_file_gives_it() -> None:
+    report = made()
+    ids = ["compose.log#w1-1", "compose.log#w2-1", "other.log#w2-1", "w3.log#2", "w4/connect.log"]
+    report.case["processes"] = [{"process_id": name, "host": "w4" if "w4" in name else None} for name in ids]
+    assert [Names(report).process(name) for name in ids] == ["w1-1", "compose.log#w2-1", "other.log#w2-1", "w3.log#2", "w4"]
+
+
 def test_parts_of_one_members_log_are_no_two_members() -> None:
     """For a log whose parts were joined in an unknown order, or for the files of two days."""
     views = one_worker()
