@@ -217,5 +217,7 @@ DECLARE OR REPLACE VARIABLE pause_silent_ms BIGINT DEFAULT 60000;
 DECLARE OR REPLACE VARIABLE flaps_many INT DEFAULT 10;
 -- A committed offset that stands still for this long between outputs of a tool is a finding, milliseconds: Connect commits every minute.
 DECLARE OR REPLACE VARIABLE commit_stands_ms BIGINT DEFAULT 120000;
+-- Longest time, milliseconds, between a producer's last record in a dump and the overlap of two owners that it shows.
+DECLARE OR REPLACE VARIABLE written_near_ms BIGINT DEFAULT 60000;
 -- A transaction that has been open for this long is a finding, milliseconds: the default of transaction.max.timeout.ms.
 DECLARE OR REPLACE VARIABLE open_transaction_ms BIGINT DEFAULT 900000;

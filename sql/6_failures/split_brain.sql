@@ -65,10 +65,12 @@ WITH pair AS (
         AND unix_millis(d.restarted_hi) >= p.b.from_lo_ms AND coalesce(unix_millis(d.restarted_lo) <= p.b.to_hi_ms, p.b.to_hi_ms IS NULL))
   WHERE p.verdict <> 'refuted' GROUP BY p.a_id, p.b_id
 ), records_written AS (
-  -- A source task's. If two processes had it twice, it is unknown which time it was.
+  -- A source task's. If two processes had it twice, it is unknown which time it was. A dump of another cluster may have the same producer ids, at
+  -- other times.
   SELECT p.a_id, p.b_id, sum(w.records_after) AS records, min_by(w.event_id, struct(w.partition, w.event_id)) AS event_id
   FROM (SELECT *, count(*) OVER (PARTITION BY kafka_cluster, resource, a_process, b_process) AS times FROM pair WHERE verdict = 'proved') p
   JOIN produced_range w ON w.task = p.resource AND w.process_id = p.a_process AND w.overlapped_by_process_id = p.b_process
+    AND unix_millis(w.last_ts) BETWEEN p.b.from_hi_ms - written_near_ms AND coalesce(p.a.to_hi_ms, unix_millis(w.last_ts)) + written_near_ms
   WHERE p.resource_kind = 'task' AND p.times = 1 AND w.records_after > 0 GROUP BY p.a_id, p.b_id
 ), pair_incident AS (
   -- The incident of its process when the second began: a process that printed lines meanwhile was cut off, not frozen.
