@@ -157,6 +157,9 @@ def besides(report: Report, shown: Sequence[Story], clock: Clock) -> str:
         ),
     ]
     parts += _long_restarts(report, told)
+    if back := report.commits_back:
+        commits = count(sum(back.values()), "commit")
+        parts.append(f"dumps of `__consumer_offsets` have {commits} of {and_more(sorted(back), 3)} that went back (`forensics sql offset_commit`)")
     still = {g for i in report.incidents if i["incident_id"] in told and "group_empty" in (i.get("still") or ()) for g in i["group_ids"]}
     # Workers and their tasks log how they end.
     of_connect = {g["group_id"] for g in report.groups for x in g["generations"] if x["protocol_type"] == "connect"}

@@ -31,6 +31,7 @@ class Report:
         errors: the errors of the group protocol that members printed, with `known` (its meaning), `said`, `times` and the first line, the most
             frequent first, if no incident and no finding above a note reports them.
         left_empty: groups that had no members when the logs end, by their coordinators' logs: since when.
+        commits_back: how many commits of each group went back, by dumps of `__consumer_offsets`.
         empty_groups: times in which a group had no members, if no finding above a note reports them.
         zone: the reader's zone for times in texts; the rows are in UTC.
     """
@@ -52,6 +53,7 @@ class Report:
     groups_named: list[str] = field(default_factory=list)
     errors: list[Row] = field(default_factory=list)
     left_empty: dict[str, datetime] = field(default_factory=dict)
+    commits_back: dict[str, int] = field(default_factory=dict)
     empty_groups: list[Row] = field(default_factory=list)
     zone: tzinfo = UTC
 

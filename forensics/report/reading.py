@@ -27,7 +27,7 @@ def read(case: CaseLike, filters: Filters) -> Report:
     else:
         rows = {name: [] for name in VIEWS} | {"source_file": files_without_kafka(case)}
     report = assemble(case.manifest, rows, filters, lambda ids: witnesses(case, ids))
-    report = replace(report, left_empty=single_lines.left_empty(case, report))
+    report = replace(report, left_empty=single_lines.left_empty(case, report), commits_back=single_lines.commits_back(case, report))
     if not report.groups:
         report = replace(report, groups_named=single_lines.groups_named(case, report))
     if not any(f["severity"] != "note" for f in (*report.findings, *report.incidents)):

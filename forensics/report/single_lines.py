@@ -63,6 +63,15 @@ def _last(case: CaseLike, condition: pc.Expression) -> dict[str, datetime]:
     return last
 
 
+def commits_back(case: CaseLike, report: Report) -> dict[str, int]:
+    """Return how many stored commits of each selected group have a lower offset than the one before, by dumps of `__consumer_offsets`."""
+    path = case.view_path("offset_commit") if case.manifest["views"] else None
+    if path is None:
+        return {}
+    is_back = (pc.field("offset") < pc.field("previous_offset")) & pc.field("outcome").isin(["earlier", "last"])
+    return dict(Counter(rows_in(path).to_table(columns=["group_id"], filter=is_back & _selected(report, "committed_ts"))["group_id"].to_pylist()))
+
+
 def empty_groups(case: CaseLike, report: Report) -> Iterator[Row]:
     """Yield from when a group had no members, by its coordinator's log, and until when: its next generation, or the first request to join if that is the last line."""
     columns = ["group_id", "generation", "process_id", "ts"]
@@ -166,10 +175,10 @@ def _quoted(case: CaseLike, recogniser: Recogniser) -> list[Row]:
     return sorted(found.values(), key=lambda r: not r["known"].advice)
 
 
-def _selected(report: Report) -> pc.Expression:
-    """Return the condition for lines of a selected group in the selected time, by their own clock."""
+def _selected(report: Report, ts: str = "ts") -> pc.Expression:
+    """Return the condition for lines of a selected group in the selected time, by their own clock, whose column is `ts`."""
     since, until, groups = (report.filters[key] for key in ("since", "until", "groups"))
     condition = pc.field("group_id").isin(list(groups)) if groups else pc.field("group_id").is_valid()
     if since:
-        condition &= pc.field("ts") >= since
-    return condition & (pc.field("ts") <= until) if until else condition
+        condition &= pc.field(ts) >= since
+    return condition & (pc.field(ts) <= until) if until else condition

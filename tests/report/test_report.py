@@ -375,11 +375,12 @@ def test_a_long_orderly_restart_is_told_besides_an_incident() -> None:
     assert foot(views)["Other"].endswith("B1 was shut down cleanly and restarted (2 h 00 min).")
 
 
-def test_a_group_that_an_incident_left_without_members_is_told_besides() -> None:
+def test_a_group_left_without_members_and_commits_that_went_back_are_told_besides() -> None:
     report = made(rows() | {"duplicate_ledger": [], "split_brain": []})
     (group,) = {g for i in report.incidents for g in i["group_ids"]}
-    report = dataclasses.replace(report, left_empty={group: at(90), "another": at(90)}, groups=[])
+    report = dataclasses.replace(report, left_empty={group: at(90), "another": at(90)}, commits_back={"g": 2}, groups=[])
     found = summary.make(report, Names(report), content.clock(report))
+    assert "Dumps of `__consumer_offsets` have 2 commits of g that went back" in dict(found.foot)["Other"]
     assert f"No member was left in {group} when the logs end, since 10:01:30." in dict(found.foot)["Other"]
 
 
