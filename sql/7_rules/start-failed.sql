@@ -19,8 +19,10 @@ WITH printed_failure AS (
   HAVING bool_or(f.event <> 'log_dir_failed')
 ), failure AS (
   -- Without the names of packages, and what Connect prints before the reason.
-  SELECT process_id, instance, event, line, last_pos, regexp_replace(said, noise, '') AS said, regexp_replace(root_error, noise, '') AS root_error
-  FROM (SELECT *, '^([a-z0-9_]+[.])+(BadRequestException: Connector configuration is invalid [^:]*:\\s*)?' AS noise FROM printed_failure)
+  SELECT process_id, instance, event, line, last_pos,
+    regexp_replace(said, '^([a-z0-9_]+[.])+(BadRequestException: Connector configuration is invalid [^:]*:\\s*)?', '') AS said,
+    regexp_replace(root_error, '^([a-z0-9_]+[.])+(BadRequestException: Connector configuration is invalid [^:]*:\\s*)?', '') AS root_error
+  FROM printed_failure
 ), without_broker AS (
   -- A worker that no broker answered: see coordinator-unavailable.
   SELECT process_id, instance FROM fact_line
