@@ -111,7 +111,7 @@ def killed(case: Case, process_id: str) -> dict[str, Any]:
     return incident
 
 
-@pytest.mark.parametrize("platform", ["kubernetes", "strimzi", "cfk"])
+@pytest.mark.parametrize("platform", ["strimzi", *(pytest.param(name, marks=pytest.mark.slow) for name in ("kubernetes", "cfk"))])
 def test_pods(platform: str, tmp_path: Path) -> None:
     kubectl(tmp_path)
     case, files = case_of_archive(platform, tmp_path)

@@ -6,11 +6,13 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 from places import SAMPLES
 from test_filtered_logs import FROZEN, logs_of, rows
 from thread_dumps import JDK_17
@@ -20,6 +22,11 @@ RECORDINGS = os.environ.get("FORENSICS_RECORDINGS", "")
 pytestmark = [pytest.mark.whole, pytest.mark.engine]
 VIEWS = ("incident", "split_brain", "finding", "machine_event")
 BEGIN, END = datetime(2026, 11, 21, 7, 51, 20, tzinfo=UTC), datetime(2026, 11, 21, 7, 52, 35, tzinfo=UTC)
+
+
+def quickly(cases: Iterable[str], *quick: str) -> list[str | ParameterSet]:
+    """Return cases as parameters: `make slow` runs all, and other commands those that are named."""
+    return [case if case in quick else pytest.param(case, marks=pytest.mark.slow) for case in cases]
 
 
 def gc_log(*long: tuple[datetime, str, float], begin: datetime = BEGIN, end: datetime = END) -> str:
@@ -76,7 +83,7 @@ BESIDE_REMOVED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("time", BESIDE_REMOVED)
+@pytest.mark.parametrize("time", quickly(BESIDE_REMOVED, "until it was silent", "with a long one"))
 def test_the_first_screen_says_that_it_was_not_the_collector(time: str, tmp_path: Path) -> None:
     files, is_refuted = BESIDE_REMOVED[time]
     case = case_of({**logs_of(REMOVED / "logs"), **files}, tmp_path, VIEWS)
@@ -250,7 +257,7 @@ DUMPED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("where", DUMPED)
+@pytest.mark.parametrize("where", quickly(DUMPED, "in the log", "in a file beside the log", "of another process", "after it had left"))
 def test_what_a_thread_did_that_did_not_poll_in_time(where: str, tmp_path: Path) -> None:
     files, is_shown = DUMPED[where]
     case = case_of(files, tmp_path, VIEWS)
