@@ -109,7 +109,7 @@ class _Suspicion:
     """Why a clock is thought to have stepped.
 
     Attributes:
-        how: `contradicted` (no steady offset to the partner fits) or `set_back` (its times go back).
+        how: `contradicted` (no steady offset to the partner fits), `files_overlap` (its times go back where a file begins) or `set_back` (elsewhere).
         by_ms: by how much, or by how much the bounds contradict each other; None: unknown.
         witness: the fewest lines that cannot all be true with a steady clock.
         partner: the process whose clock contradicts it; None: its own times go back.
@@ -139,7 +139,8 @@ def _steps(inputs: Inputs, bounds: Mapping[tuple[str, str], Row], life: Sequence
     for row in life:
         for setback in row["setbacks"] or ():
             witness = [event for event in (setback["before_id"], setback["event_id"]) if event is not None]
-            suspicions[row["process_id"]].append(_Suspicion("set_back", setback["by_ms"], witness, stream_pos=setback["stream_pos"]))
+            how = "files_overlap" if setback["is_file_begin"] else "set_back"
+            suspicions[row["process_id"]].append(_Suspicion(how, setback["by_ms"], witness, stream_pos=setback["stream_pos"]))
     places = _places(inputs, suspicions)
     return {process: _step(its, places.get(process)) for process, its in suspicions.items()}
 
@@ -147,7 +148,7 @@ def _steps(inputs: Inputs, bounds: Mapping[tuple[str, str], Row], life: Sequence
 def _step(suspicions: Sequence[_Suspicion], places: list[Row] | None) -> Row:
     """Return how a clock stepped, the worst of several ways."""
     worst = max(suspicions, key=lambda one: one.badness)
-    is_set_back = worst.how == "set_back"
+    is_set_back = worst.how != "contradicted"
     set_back = sorted(one.stream_pos for one in suspicions if one.stream_pos is not None)
     return {
         "how": worst.how,
@@ -170,7 +171,7 @@ def _places(inputs: Inputs, suspicions: Mapping[str, Sequence[_Suspicion]]) -> d
     positions = _positions(inputs, {event for its in suspicions.values() for one in its if one.how == "contradicted" for event in one.witness})
     for process, its in suspicions.items():
         for one in its:
-            if one.how == "set_back":
+            if one.how != "contradicted":
                 if one.stream_pos is not None:
                     hi_ms = None if one.by_ms is None else -one.by_ms
                     found[process].append({"before_pos": one.stream_pos - 1, "after_pos": one.stream_pos, "hi_ms": hi_ms})

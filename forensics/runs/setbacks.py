@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 def setbacks(inputs: Inputs) -> dict[Run, list[Row]]:
-    """Return the lines before which the clock was set back, by run: position, event (None: only counted), the event before, and by how much.
+    """Return the lines before which the clock was set back, by run: position, event (None: only counted), the event before, by how much, and if a file begins.
 
     Args:
         inputs: rows of `event_row`, `counted_row`, `copied_log`, `process_start` and `shared_log`.
     """
     # In a log of several members or processes, times go back without a clock step.
     is_own = ~one_of("process_id", (row["process_id"] for row in inputs.rows("shared_log")))
-    lines = line_table(inputs, ["process_id", "stream_pos", "ts"], is_own & pc.field("ts").is_valid())
+    lines = line_table(inputs, ["process_id", "stream_pos", "ts", "path"], is_own & pc.field("ts").is_valid())
     if lines.num_rows == 0:
         return {}
     ordered = InOrder(codes(lines["process_id"]), lines["stream_pos"].to_numpy())
@@ -44,19 +44,21 @@ def setbacks(inputs: Inputs) -> dict[Run, list[Row]]:
     if len(found) == 0:
         return {}
     places = lines.take(ordered.order[found])
-    return _by_run(inputs, places, (before_ms - at_ms)[found].tolist())
+    files = codes(lines["path"])[ordered.order].astype(np.float64)
+    return _by_run(inputs, places, (before_ms - at_ms)[found].tolist(), (ordered.earlier(files) != files)[found].tolist())
 
 
-def _by_run(inputs: Inputs, places: pa.Table, by_ms: list[float]) -> dict[Run, list[Row]]:
+def _by_run(inputs: Inputs, places: pa.Table, by_ms: list[float], is_file: list[bool]) -> dict[Run, list[Row]]:
     """Return the set-backs of each run, in order, with their events."""
     instances, events = Instances(inputs), _events(inputs, places["process_id"].to_pylist())
     runs: defaultdict[Run, list[Row]] = defaultdict(list)
-    for process_id, pos, by in zip(places["process_id"].to_pylist(), places["stream_pos"].to_pylist(), by_ms, strict=True):
+    for process_id, pos, by, begins in zip(places["process_id"].to_pylist(), places["stream_pos"].to_pylist(), by_ms, is_file, strict=True):
         positions, ids = events.get(process_id, ([], []))
         at = bisect_left(positions, pos)
         own = ids[at] if at < len(positions) and positions[at] == pos else None
         before = ids[at - 1] if at > 0 else None
-        runs[process_id, instances.at(process_id, pos)].append({"stream_pos": pos, "event_id": own, "before_id": before, "by_ms": int(by)})
+        row = {"stream_pos": pos, "event_id": own, "before_id": before, "by_ms": int(by), "is_file_begin": begins}
+        runs[process_id, instances.at(process_id, pos)].append(row)
     return {run: sorted(its, key=lambda row: int(row["stream_pos"])) for run, its in runs.items()}
 
 

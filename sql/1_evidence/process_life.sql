@@ -24,9 +24,9 @@ CREATE OR REPLACE TEMPORARY VIEW process_life (
   is_broker BOOLEAN, is_worker BOOLEAN,
   is_main BOOLEAN COMMENT 'True for a worker, a client, or the main log of a broker: of several logs in a folder, a file of its machine is about it',
   has_started BOOLEAN   COMMENT 'True if a line shows that this run, of a broker or worker, completed its start',
-  setbacks ARRAY<STRUCT<stream_pos: BIGINT, event_id: STRING, before_id: STRING, by_ms: BIGINT>>      COMMENT 'Lines before which its printed
-    time went back because its clock was set back: position, event (NULL: only counted), the event
-    before, by how many milliseconds; NULL: none',
+  setbacks ARRAY<STRUCT<stream_pos: BIGINT, event_id: STRING, before_id: STRING, by_ms: BIGINT, is_file_begin: BOOLEAN>> COMMENT 'Lines before
+    which its printed time went back because its clock was set back: position, event (NULL: only counted), the event before, by how many
+    milliseconds, and true for the first line of a file, where it may also be that another process wrote one of the two files; NULL: none',
   end_ms BIGINT        COMMENT 'It had ended by this time before its next start, as a file about its container shows; NULL: none does',
   end_id STRING        COMMENT 'The row of machine_event that shows it'
 )

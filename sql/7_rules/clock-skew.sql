@@ -64,9 +64,9 @@ WITH clock_lead AS (
     CASE WHEN size(b.lower_ids) > 0 THEN b.lower_ids ELSE coalesce(b.lower_through_ids, CAST(array() AS ARRAY<STRING>)) END AS lower_ids
   FROM wrong_offset o LEFT JOIN bounding_line b ON b.process_id = o.process_id AND b.reference_process_id = o.reference_process_id
 ), clock_step AS (
-  -- A few lines that go back are rather excerpts that were pasted in another order, or lines of several programs.
+  -- A few lines that go back are rather excerpts that were pasted in another order, or lines of several programs. So are files that overlap.
   SELECT o.process_id, o.step.how AS how, o.step.partner AS partner, o.step.by_ms AS by_ms, o.step.times AS times, o.step.witness AS witness,
-    o.step.how = 'set_back' AND coalesce(n.records < clock_step_records, false) AS is_short
+    o.step.how = 'files_overlap' OR o.step.how = 'set_back' AND coalesce(n.records < clock_step_records, false) AS is_short
   FROM clock_offset o LEFT JOIN (SELECT process_id, sum(records) AS records FROM range_row GROUP BY process_id) n ON n.process_id = o.process_id
   WHERE o.is_island_reference AND o.step IS NOT NULL
 ), time_jump AS (
@@ -96,7 +96,7 @@ WITH clock_lead AS (
   FROM clock_step s
   LEFT JOIN clock_step o ON o.process_id = s.partner AND o.partner = s.process_id AND s.how = 'contradicted' AND o.how = 'contradicted'
   -- A clock that contradicts one that was set back is not suspect for that reason.
-  LEFT ANTI JOIN clock_step b ON s.how = 'contradicted' AND b.process_id = s.partner AND b.how = 'set_back'
+  LEFT ANTI JOIN clock_step b ON s.how = 'contradicted' AND b.process_id = s.partner AND b.how <> 'contradicted'
   -- If two clocks contradict only each other, either may have stepped: that is one finding.
   WHERE o.process_id IS NULL OR s.process_id < o.process_id
   UNION ALL
