@@ -23,8 +23,9 @@ CREATE OR REPLACE TEMPORARY VIEW clock_offset (
   is_steady BOOLEAN COMMENT 'False if that clock stepped',
   step STRUCT<how: STRING, partner: STRING, by_ms: BIGINT, times: BIGINT, witness: ARRAY<STRING>, set_back: ARRAY<BIGINT>, least_ms: BIGINT,
     places: ARRAY<STRUCT<before_pos: BIGINT, after_pos: BIGINT, hi_ms: BIGINT>>>
-    COMMENT 'How its own clock stepped; NULL: it did not. how: set_back (its times go back), files_overlap (they do where a file
-    begins) or contradicted (no steady offset to the partner fits); by_ms: how far, or by how much the bounds contradict each other; times: how often; witness: the fewest lines that cannot all
-    be true with a steady clock; set_back: positions in its log before which it was set back; least_ms: it stepped by at least this at an unknown
-    position; places: it was set after the line at before_pos and before that at after_pos, by at most hi_ms (NULL: unknown)'
+    COMMENT 'How its own clock stepped; NULL: it did not. how: set_back (its times go back), files_overlap (they do where a file begins) or
+    contradicted (no steady offset to the partner fits); by_ms: how far, or by how much the bounds contradict each other; times: how often; witness:
+    the fewest lines that cannot all be true with a steady clock; set_back: positions in its log before which it was set back; least_ms: it stepped
+    by at least this at an unknown position; places: it was set after the line at before_pos and before that at after_pos, by at most hi_ms (NULL:
+    unknown)'
 )
