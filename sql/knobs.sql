@@ -221,3 +221,5 @@ DECLARE OR REPLACE VARIABLE commit_stands_ms BIGINT DEFAULT 120000;
 DECLARE OR REPLACE VARIABLE written_near_ms BIGINT DEFAULT 60000;
 -- A transaction that has been open for this long is a finding, milliseconds: the default of transaction.max.timeout.ms.
 DECLARE OR REPLACE VARIABLE open_transaction_ms BIGINT DEFAULT 900000;
+-- Elections of the KRaft controllers in one log from which on they are reported: more than the restarts of three nodes need.
+DECLARE OR REPLACE VARIABLE quorum_elections INT DEFAULT 5;

@@ -112,9 +112,9 @@ def broker_troubles(inputs: Inputs) -> Iterator[Trouble]:
     lost = [row for row in inputs.rows("coordinator_outage", columns=_LOST) if row["was_member"] and row["found_hi_ms"] is not None]
     failed = ByKey(inputs.rows("rule_start_failed", columns=["subject", "from_ms"]), "subject")
     for ending, effect in _effects(inputs, endings, outages, lost):
-        # A broker that was stopped in order and could not start again, without an effect on groups: its failed start is the trouble, not the stop.
+        # A broker that could not start, first or after an orderly stop, without an effect on groups: its failed start is the trouble.
         is_start_failed = any(between(ending.row["from_lo_ms"], row["from_ms"], ending.row["to_hi_ms"]) for row in failed[ending.row["process_id"]])
-        if ending.first_how == "stopped" and is_start_failed and not effect.is_affected:
+        if ending.first_how in ("stopped", "failed", "starting") and is_start_failed and not effect.is_affected:
             continue
         if (trouble := _broker_down(ending, effect)) is not None:
             yield trouble
@@ -232,13 +232,15 @@ def _effects(inputs: Inputs, endings: Iterable[_Ending], outages: Iterable[_Outa
         # Members that it removed when it was back, because they had not been able to reach it.
         for member in removed_by[row["process_id"], reference]:
             late_ms = first(member["session_ms"], knobs.session_longest_ms) + knobs.heartbeat_late_ms
-            if up_to(row["to_lo_ms"], member["removed_hi_ms"]) and up_to(member["removed_lo_ms"], plus(row["to_hi_ms"], late_ms)):
+            # One that joined when it was back had not been kept away.
+            was_here = not up_to(row["to_hi_ms"], member["heard_ms"])
+            if was_here and up_to(row["to_lo_ms"], member["removed_hi_ms"]) and up_to(member["removed_lo_ms"], plus(row["to_hi_ms"], late_ms)):
                 effect.is_affected = True
                 effect.group_ids.update(there([member["group_id"]]))
         yield ending, effect
 
 
-_REMOVED = ["group_id", "broker", "how", "reference_process_id", "removed_lo_ms", "removed_hi_ms", "session_ms"]
+_REMOVED = ["group_id", "broker", "how", "reference_process_id", "removed_lo_ms", "removed_hi_ms", "heard_ms", "session_ms"]
 
 
 def _by_broker(outages: Iterable[_Outage]) -> dict[tuple[str | None, int | None], list[_Outage]]:

@@ -348,6 +348,10 @@ class _Occurrences:
             return self._not_working(it)
         if it["rule"] == "producer-fenced":
             return self._fenced(it)
+        if it["rule"] == "controller-unavailable":
+            # Controllers that keep a leader for a while may lose it again, and those without one may have elected one after the last line.
+            is_quiet = it["to_ts"] is not None and up_to(self._knobs.storm_gap_ms, minus(self._ends.last_ms, end_ms))
+            return _passed(end_ms) if is_quiet else Condition(None)
         if it["rule"] == "slow-rebalance" and _facts(it).get("is_given_up"):
             return Condition(None)  # its members were closed: no line shows whether the group ever completed it
         is_alone = it["incident_id"] not in self._with_cause

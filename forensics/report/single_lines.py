@@ -29,8 +29,8 @@ _FAILED = (
 )  # fmt: skip
 #: What happened to members, groups and their coordinators: such messages are quoted even if the catalogue gives no advice for them.
 _HAPPENED = (
-    "broker_failed", "broker_fenced", "coordinator_lost", "coordinator_resigned", "coordinator_unreachable", "group_died", "group_emptied", "join_failed",
-    "leaving", "member_expired", "member_left", "partition_unloading", "partitions_lost", "poll_timeout", "session_ended", "sync_failed",
+    "broker_failed", "broker_fenced", "coordinator_lost", "coordinator_resigned", "coordinator_unreachable", "group_died", "group_emptied", "internal_log_retrying",
+    "join_failed", "leaving", "member_expired", "member_left", "partition_unloading", "partitions_lost", "poll_timeout", "session_ended", "sync_failed",
 )  # fmt: skip
 #: A member joins, or a generation begins.
 _GOING_ON = (

@@ -170,7 +170,7 @@ def _story(report: Report, names: Names, incident: Row, findings: Sequence[Row])
         # A removal ends the silence whose bounds the incident has.
         None if lacks_earliest_begin(report, incident) or incident["code"] == "members_removed" else incident["from_lo"],
         incident["from_hi"],
-        only or (headline if says_more else incident.get("step") or headline),
+        _first(tree[0], incident) if only or says_more else incident.get("step") or headline,
         _line(incident.get("lines") or (), None if _is_witnessed(incident) else incident["from_hi"]),
         ROOT,
     )
@@ -245,14 +245,24 @@ def _effects(incident: Row, tree: Iterable[Row], headline: str) -> Iterator[Step
         kept = same if len(same) <= _SAME_RULE else same[:1]
         for f in kept:
             more = len(same) - len(kept)
-            mine = [o for o in f.get("repeats") or () if o["incident_id"] == incident["incident_id"]]
+            mine = _occurrences(f, incident)
             start, end = (mine[0]["from_ts"], mine[-1]["to_ts"]) if mine else (f["from_ts"], f["to_ts"])
             yield Step(
                 start,
                 same[-1]["to_ts"] if more else end,
-                f["headline"] + f" (the first of {len(same)} such events)" * bool(more),
+                f"{f['headline']} (the first of {len(same)} such events)" if more else _first(f, incident),
                 _line(f["witness"], f["from_ts"]),
             )
+
+
+def _occurrences(finding: Row, incident: Row) -> list[Row]:
+    return [o for o in finding.get("repeats") or () if o["incident_id"] == incident["incident_id"]]
+
+
+def _first(finding: Row, incident: Row) -> str:
+    """Return what a finding says of its first occurrence in an incident, as a step has the time of the first: its headline describes the worst."""
+    its = _occurrences(finding, incident)
+    return f"{its[0]['headline']} (the first of {len(its)} such events)" if len(its) > 1 else str(finding["headline"])
 
 
 def _owners(report: Report, pairs: Iterable[Row], names: Names) -> Iterator[Step]:

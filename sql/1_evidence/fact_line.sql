@@ -31,7 +31,7 @@ WHERE e.event IN (
   'coordinator_elected', 'coordinator_resigned', 'partition_loaded', 'group_loaded', 'group_store_failed', 'coordinator_write_failed',
   'isr_changed', 'offsets_topic_created', 'offsets_topic_failed', 'offsets_topic_requested', 'partition_placed', 'offsets_expired',
   'offsets_deleted', 'groups_deleted', 'member_expired', 'member_left', 'member_fenced_by_broker', 'static_member_replaced', 'group_died',
-  'group_emptied', 'broker_registered', 'broker_fenced', 'broker_started', 'broker_failed', 'log_dir_failed', 'unclean_start',
+  'group_emptied', 'broker_registered', 'broker_fenced', 'quorum_leader', 'broker_started', 'broker_failed', 'log_dir_failed', 'unclean_start',
   -- process start and stop
   'process_stopping', 'herder_starting', 'herder_started', 'herder_failed', 'connect_start_failed', 'application_failed', 'application_started',
   'worker_url_advertised', 'kafka_cluster_id', 'duplicate_client_id',

@@ -44,7 +44,7 @@ WITH printed_failure AS (
 ), series AS (
   SELECT f.process_id, f.event, n.started_ms, min(n.started_id) AS started_id, count(*) AS starts, min(f.line.at_ms) AS first_ms,
     max(f.line.at_ms) AS last_ms, max(f.instance) AS instance, max_by(f.said, f.instance) AS said, max_by(f.root_error, f.instance) AS root_error,
-    min_by(coalesce(f.root_error, f.said), f.instance) AS first_error,
+    array_distinct(transform(sort_array(collect_list(struct(f.instance, coalesce(f.root_error, f.said) AS error))), x -> x.error)) AS errors,
     count(DISTINCT coalesce(f.root_error, f.said)) AS reasons,
     transform(sort_array(collect_list(f.line)), x -> x.event_id) AS event_ids
   FROM failure f LEFT JOIN next_start n ON n.process_id = f.process_id AND n.instance = f.instance AND n.event = f.event
@@ -56,7 +56,7 @@ SELECT CASE WHEN s.started_ms IS NULL THEN 'critical' ELSE 'warning' END AS seve
   s.started_ms - (o.lo_ms + o.hi_ms) DIV 2 AS to_ms,
   CASE WHEN coalesce(s.root_error, s.said, '') LIKE '%ConfigException%' THEN 'configuration' ELSE 'failed' END AS code,
   struct(s.process_id, s.instance, s.event = 'broker_failed' AS is_broker, s.event = 'application_failed' AS is_application, s.starts, s.said,
-    s.root_error, s.reasons, CASE WHEN s.reasons > 1 THEN s.first_error END AS first_error, s.first_ms AS failed_at_ms,
+    s.root_error, s.reasons, CASE WHEN s.reasons > 1 THEN s.errors END AS errors, s.first_ms AS failed_at_ms,
     s.last_ms AS last_failed_at_ms, s.started_ms AS started_at_ms, s.instance = l.instance AS is_last) AS facts,
   concat(transform(slice(s.event_ids, 1, 8), x -> named_struct('role', 'the start fails', 'event_id', x)),
     array(named_struct('role', 'a later start works', 'event_id', s.started_id))) AS proof
