@@ -15,7 +15,9 @@ WITH printed_failure AS (
   -- A broker that can use none of its directories says why only for each directory.
   WHERE f.event IN ('connect_start_failed', 'application_failed', 'log_dir_failed')
     OR f.event = 'broker_failed' AND NOT f.message RLIKE 'during \\w* ?shutdown' AND NOT f.message LIKE 'Halting%'
-  GROUP BY f.process_id, f.instance, CASE f.event WHEN 'log_dir_failed' THEN 'broker_failed' ELSE f.event END
+  -- The starts of an application are no runs of its process.
+  GROUP BY f.process_id, f.instance, CASE f.event WHEN 'log_dir_failed' THEN 'broker_failed' ELSE f.event END,
+    CASE WHEN f.event = 'application_failed' THEN f.stream_pos END
   HAVING bool_or(f.event <> 'log_dir_failed')
 ), failure AS (
   -- Without the names of packages, and what Connect prints before the reason.
@@ -31,14 +33,15 @@ WITH printed_failure AS (
   HAVING count_if(event = 'kafka_cluster_id') = 0
     AND count_if(event IN ('connection_failed', 'bootstrap_failed', 'authentication_failed')) > 0
 ), next_start AS (
-  SELECT f.process_id, f.instance, f.event, min(s.at_ms) AS started_ms, min_by(s.event_id, s.stream_pos) AS started_id
+  SELECT f.process_id, f.last_pos, f.event, min(s.at_ms) AS started_ms, min_by(s.event_id, s.stream_pos) AS started_id
   FROM failure f
   JOIN fact_line s ON s.process_id = f.process_id AND s.stream_pos > f.last_pos
     AND (f.event = 'application_failed' AND s.event IN ('application_started', 'position_set')
       OR s.event = CASE f.event WHEN 'broker_failed' THEN 'broker_started' WHEN 'connect_start_failed' THEN 'herder_started' END)
   -- A standalone worker starts before the connector's file ends it.
-  LEFT ANTI JOIN failure g ON g.process_id = s.process_id AND g.instance = s.instance AND g.last_pos > s.stream_pos
-  GROUP BY f.process_id, f.instance, f.event
+  LEFT ANTI JOIN failure g ON g.process_id = s.process_id AND g.instance = s.instance AND g.event = 'connect_start_failed'
+    AND g.last_pos > s.stream_pos
+  GROUP BY f.process_id, f.last_pos, f.event
 ), last_run AS (
   SELECT process_id, max(instance) AS instance FROM process_life GROUP BY process_id
 ), series AS (
@@ -47,7 +50,7 @@ WITH printed_failure AS (
     array_distinct(transform(sort_array(collect_list(struct(f.instance, coalesce(f.root_error, f.said) AS error))), x -> x.error)) AS errors,
     count(DISTINCT coalesce(f.root_error, f.said)) AS reasons,
     transform(sort_array(collect_list(f.line)), x -> x.event_id) AS event_ids
-  FROM failure f LEFT JOIN next_start n ON n.process_id = f.process_id AND n.instance = f.instance AND n.event = f.event
+  FROM failure f LEFT JOIN next_start n ON n.process_id = f.process_id AND n.last_pos = f.last_pos AND n.event = f.event
   LEFT ANTI JOIN without_broker w ON f.event = 'connect_start_failed' AND w.process_id = f.process_id AND w.instance = f.instance
   GROUP BY f.process_id, f.event, n.started_ms
 )
