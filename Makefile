@@ -27,11 +27,11 @@ SPARK_TESTS = $$(grep -rl 'mark\.spark' tests --include='test_*.py')
 test: test-without-spark test-spark
 
 test-without-spark: .venv/ready
-	pytest -n 3 --dist loadfile --no-loadscope-reorder -rs --durations=15 --durations-min=5 -m "not spark and not slow $(QUICK)"
+	pytest -n 3 --dist loadfile --no-loadscope-reorder -rfEs --durations=15 --durations-min=5 -m "not spark and not slow $(QUICK)"
 
 test-spark: export FORENSICS_ENGINE = spark
 test-spark: .venv/ready
-	pytest -rs --durations=15 --durations-min=5 -m "spark and not slow $(QUICK)" $(SPARK_TESTS)
+	pytest -rfEs --durations=15 --durations-min=5 -m "spark and not slow $(QUICK)" $(SPARK_TESTS)
 
 # Tests of several minutes: whole recordings with ground truth, and the wheel in an empty environment.
 slow: .venv/ready
