@@ -68,8 +68,11 @@ def commits_back(case: CaseLike, report: Report) -> dict[str, int]:
     path = case.view_path("offset_commit") if case.manifest["views"] else None
     if path is None:
         return {}
+    commits = rows_in(path)
+    if not {"previous_offset", "outcome", "committed_ts"} <= set(commits.schema.names):  # a case of an earlier version
+        return {}
     is_back = (pc.field("offset") < pc.field("previous_offset")) & pc.field("outcome").isin(["earlier", "last"])
-    return dict(Counter(rows_in(path).to_table(columns=["group_id"], filter=is_back & _selected(report, "committed_ts"))["group_id"].to_pylist()))
+    return dict(Counter(commits.to_table(columns=["group_id"], filter=is_back & _selected(report, "committed_ts"))["group_id"].to_pylist()))
 
 
 def empty_groups(case: CaseLike, report: Report) -> Iterator[Row]:
