@@ -133,7 +133,7 @@ def stories(report: Report, names: Names) -> list[Story]:
     reported = [i for i in report.incidents if is_reported(i, of.get(i["incident_id"], []))]
     others = {i["incident_id"]: i for i in report.incidents}
     for incident in reported:
-        others.pop(incident["incident_id"])
+        others.pop(incident["incident_id"], None)
     found = [(i, of.get(i["incident_id"], [])) for i in reported]
     return [_until_last(_story(report, names, i, findings), findings, others) for i, findings in found]
 

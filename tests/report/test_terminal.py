@@ -166,11 +166,11 @@ def test_a_wrong_name_is_answered_with_the_nearest(args: list[str], meant: str, 
 
 def test_errors_are_wrapped_between_words_on_a_terminal(tmp_path: Path) -> None:
     path = tmp_path / ("a-long-name" * 8)
-    told = at_terminal("sql", "-e", "selct 1", "--case", str(path), columns=60)
+    told = at_terminal("sql", "-e", "delete from event", "--case", str(path), columns=60)
     assert all(len(line) <= 60 for line in told.splitlines())
     assert "  help: Use SELECT" in told
     assert str(path) in at_terminal("report", str(path), columns=60), "a path can be copied"
-    assert max(map(len, run("sql", "-e", "selct 1").stderr.splitlines())) > 200, "not in a pipe"
+    assert max(map(len, run("sql", "-e", "delete from event").stderr.splitlines())) > 200, "not in a pipe"
 
 
 def test_wrong_names_in_own_sql_are_answered_with_the_nearest() -> None:
