@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
-from forensics.causes.joins import joins_of
+from forensics.causes.joins import all_joined_ms, joins_of
 from forensics.causes.trouble import Trouble
 from forensics.clocks.offsets import Clocks
 from forensics.relations.by_key import ByKey
@@ -146,7 +146,8 @@ def _outages(inputs: Inputs) -> list[_Outage]:
                 code=row["code"],
                 from_ms=row["from_ms"],
                 from_hi_ms=first(greatest(*(other["first_lost_ms"] for other in alike)), row["from_ms"]),
-                to_ms=row["to_ms"] if row["to_ms"] is not None else _back_ms(row, joined),
+                # Without a coordinator nothing joins: it was a later run of each process that did.
+                to_ms=first(row["to_ms"], all_joined_ms(joined, facts["processes"] or (), row["group_id"], row["from_ms"])),
                 reference_process_id=max(there(other["reference_process_id"] for other in alike), default=None),
                 processes=facts["processes"] or (),
                 broker_id=facts["broker_id"],
@@ -156,15 +157,6 @@ def _outages(inputs: Inputs) -> list[_Outage]:
             )
         )
     return found
-
-
-def _back_ms(row: Row, joined: ByKey) -> int | None:
-    """Return when each process that had no coordinator until its run ended was a member again, in a later run; None: not each was."""
-    back = [
-        least(*(line["hi_ms"] for line in joined[process, row["group_id"]] if up_to(row["from_ms"], line["hi_ms"])))
-        for process in row["facts"]["processes"] or ()
-    ]
-    return greatest(*back) if back and None not in back else None
 
 
 def _endings(inputs: Inputs) -> list[_Ending]:

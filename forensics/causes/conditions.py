@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from forensics.causes.doubt import Doubt
 from forensics.causes.gaps import rows as incident_gap
-from forensics.causes.joins import joins_of
+from forensics.causes.joins import all_joined_ms, first_join, joins_of
 from forensics.causes.occurrences import rows as occurrence
 from forensics.causes.states import Condition, End
 from forensics.clocks.offsets import Clocks
@@ -370,10 +370,10 @@ class _Occurrences:
         if is_open if is_open is not None else it["to_ts"] is None:
             # Without a coordinator nothing joins: it was a later run of each process that did.
             processes = facts.get("processes") or ()
-            again = [self._first_join(it, [process], it["from_ts"]) for process in processes]
-            if processes and None not in again:
-                return Condition(state, [(End.FOUND, greatest(*again))])
-            return Condition(state, goes_on=self._ends.go_on(facts.get("processes") or (), it["from_ts"]))
+            again_ms = all_joined_ms(self._joined, processes, it["group_id"], it["from_ts"])
+            if again_ms is not None:
+                return Condition(state, [(End.FOUND, again_ms)])
+            return Condition(state, goes_on=self._ends.go_on(processes, it["from_ts"]))
         if facts.get("never") and is_open is not None:
             return self._never_found(it, facts.get("processes") or ())
         if _is_thrown_out(facts):
@@ -394,14 +394,9 @@ class _Occurrences:
 
     def _thrown_out(self, it: Row, processes: Sequence[str], end_ms: int | None) -> Condition:
         """Return the trouble of members that the coordinator no longer knew when they found it again: they are away until they join."""
-        again_ms = self._first_join(it, processes, end_ms)
+        again_ms = first_join(self._joined, processes, it["group_id"], end_ms)
         is_back = again_ms is not None
         return Condition("process_away", [(End.JOINED, again_ms)] if is_back else (), targets=() if is_back else processes)
-
-    def _first_join(self, it: Row, processes: Sequence[str], since_ms: int | None) -> int | None:
-        """Return when a member of one of these processes first joined the group of an occurrence after a time."""
-        joined = (line["hi_ms"] for process in processes for line in self._joined[process, it["group_id"]])
-        return least(*(at_ms for at_ms in there(joined) if up_to(since_ms, at_ms)))
 
     @cached_property
     def _joined(self) -> ByKey:

@@ -94,11 +94,9 @@ def _has_zone(evidence: Evidence, options: SourceOptions) -> bool:
 
 def _with_zone(evidence: Evidence, options: SourceOptions) -> Evidence:
     given, found = options.time_zone(evidence.path, evidence.place.location), evidence.times
-    zone, ends = Zone(given or found.zone or "UTC"), found.ends
-    offset = next((m.offset_us for m in ends if m is not None and m.offset_us is not None), None)
-    first, last = (None if m is None else zone.utc(m) for m in ends)
+    offset = next((m.offset_us for m in found.ends if m is not None and m.offset_us is not None), None)
     how = "layout" if offset is not None and found.how is None else "told" if given else found.how or "assumed"
-    return replace(evidence, times=Times(zone.name, how, found.by, ends, first, last))
+    return replace(evidence, times=_in_zone(found, given or found.zone or "UTC", how))
 
 
 def _with_zones_of_gc_logs(evidence: Sequence[Evidence], known: Sequence[Evidence]) -> list[Evidence]:
@@ -170,8 +168,9 @@ def _times_in_zone(files: Sequence[Evidence], gc_logs: Sequence[Evidence], read:
 
 
 def _in_zone(times: Times, zone: str, how: str) -> Times:
-    first, last = (None if m is None else Zone(zone).utc(m) for m in times.ends)
-    return Times(zone, how, times.by, times.ends, first, last)
+    read = Zone(zone)
+    first, last = (None if m is None else read.utc(m) for m in times.ends)
+    return Times(read.name, how, times.by, times.ends, first, last)
 
 
 def _zone_of(files: Sequence[Evidence], gc_logs: Sequence[Evidence]) -> str | None:
