@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenarios in which records are processed twice or never, or in which somebody else moves what a group, a producer or a connector had stored."""
+"""Scenarios in which records are processed twice or never, or in which another program moves what a group, a producer or a connector had stored."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def transaction_left_open(run: Run, names: Names) -> None:
 
 @scenario(*LEFT_OPEN, ("truth.json", "transactions lost"))
 def transaction_hanging(run: Run, names: Names) -> None:
-    """The same; then the broker restarts without the coordinator's store: nobody will ever end the transaction."""
+    """The same; then the broker restarts without the coordinator's store: the transaction will never end."""
     left_open(run, names)
     run.stop("broker-1")
     for folder in (cluster.KAFKA / "data" / "b1").glob("__transaction_state-*"):

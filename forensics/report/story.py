@@ -260,7 +260,7 @@ def _occurrences(finding: Row, incident: Row) -> list[Row]:
 
 
 def _first(finding: Row, incident: Row) -> str:
-    """Return what a finding says of its first occurrence in an incident, as a step has the time of the first: its headline describes the worst."""
+    """Return the headline of the first occurrence of a finding in an incident, because a step has the time of the first: the headline of the finding describes the worst."""
     its = _occurrences(finding, incident)
     return f"{its[0]['headline']} (the first of {len(its)} such events)" if len(its) > 1 else str(finding["headline"])
 
@@ -478,7 +478,7 @@ def _ledger(report: Report, incident: Row) -> list[Row]:
 
 
 def _skipped_alone(report: Report, incident: Row, ledger: Sequence[Row], names: Names) -> Iterator[Hit]:
-    """Yield offsets that nobody had committed before a start of which the ledger says nothing else."""
+    """Yield offsets that were not committed before a start that is not in the ledger."""
     told = {(d["kafka_cluster"], d["group_id"], d["resource"], d.get("event_id")) for d in ledger}
     rows = [
         s

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Deletions:
     """The lines of workers that show that a connector is no longer configured, on the reference clock.
 
-    A standalone worker runs the connectors of its command line, so a later run that starts others, and completes its start, has not been told of it.
+    A standalone worker runs the connectors of its command line, so a later run that starts others, and completes its start, does not have it.
 
     Args:
         inputs: rows of `fact_line`, `clock_offset` and events.

@@ -4,7 +4,7 @@
 WITH printed_failure AS (
   SELECT f.process_id, f.instance, CASE f.event WHEN 'log_dir_failed' THEN 'broker_failed' ELSE f.event END AS event,
     min_by(struct(f.stream_pos, f.at_ms, f.event_id), struct(f.event = 'log_dir_failed', f.stream_pos)) AS line,
-    -- What a broker waits for is cancelled because it has given up. Another line says why.
+    -- A broker that gives up cancels its waiting requests. Another line has the reason.
     max_by(f.said, struct(f.said IS NOT NULL, f.said NOT LIKE '%CancellationException%', -f.stream_pos)) AS said,
     min_by(f.root_error, f.stream_pos) FILTER (WHERE f.root_error NOT LIKE '%CancellationException%') AS root_error, max(f.stream_pos) AS last_pos
   FROM fact_line f

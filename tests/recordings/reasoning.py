@@ -185,7 +185,7 @@ def score_handovers(recording: Recording, twice: list[Row], skipped: list[Row], 
 
 
 def score_moves(recording: Recording, skipped: list[Row], clock: Clock) -> Agreement:
-    """Rows of `skip_ledger`: who or what had set the position at which a reader starts, compared with what was done to the group's offsets.
+    """Rows of `skip_ledger`: by whom or how the position at which a reader starts was set, compared with the changes to the group's offsets.
 
     A row that says nothing is right, and not exact.
     """
