@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from forensics.causes.effects import effects
 from forensics.causes.facts import occurrence_facts
 from forensics.relations.inputs import once
-from forensics.relations.missing import first, order, plus, up_to
+from forensics.relations.missing import first, order, minus, plus, up_to
 from forensics.wording.files import Links, rule_words
 
 if TYPE_CHECKING:
@@ -124,7 +124,8 @@ def _find_late_effects(occurrences: Sequence[_Occurrence], keys: Iterable[Row], 
         if key["group_id"] is None:
             continue
         for it, _ in runs[_run(key)]:
-            is_first = up_to(it.row["from_ms"], key["begun_ms"])
+            # A client prints that it is no longer a member, and what it could not do because of that, within a second, in either order.
+            is_first = up_to(minus(it.row["from_ms"], knobs.loss_noticed_ms), key["begun_ms"])
             ended_ms = plus(first(it.row["to_ms"], it.row["from_ms"]), knobs.outage_untroubled_ms)
             if late.links.follows.get(it.rule) == "process" and is_first and up_to(late.row["from_ms"], ended_ms):
                 late.late_process_id = max(late.late_process_id or "", key["name"])

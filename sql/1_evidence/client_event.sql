@@ -35,6 +35,9 @@ WITH polling_thread AS (
       ROWS UNBOUNDED PRECEDING) AS nth
     FROM (SELECT *, lag(is_refused) OVER (PARTITION BY process_id, instance, group_id ORDER BY from_pos) AS is_after_refusal FROM kafkajs_member)
   )
+), consumer_thread AS (
+  SELECT DISTINCT process_id, instance, coalesce(thread, '-') AS thread FROM event
+  WHERE client_kind = 'Consumer' AND event IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost')
 ), member_event AS (
   SELECT e.*, coalesce(e.task, t.polls, j.who, CASE e.logger WHEN 'brod_group_coordinator' THEN e.group_id END,
       e.thread, '-') AS who, c.kafka_cluster, CASE WHEN e.is_worker THEN c.worker_group_id END AS worker_group_id,
@@ -56,6 +59,9 @@ WITH polling_thread AS (
     AND e.thread LIKE 'kafka-coordinator-heartbeat-thread%'
   LEFT JOIN kafkajs_client j ON j.process_id = e.process_id AND j.instance = e.instance AND j.group_id <=> e.group_id AND e.logger = 'kafkajs'
     AND (j.member_id = e.member_id OR e.event = 'session_ended' AND e.member_id IS NULL AND j.member_id = j.who AND j.clients = 1)
+  -- Spring's listener repeats what the consumer in its thread has printed.
+  LEFT ANTI JOIN consumer_thread h ON h.process_id = e.process_id AND h.instance = e.instance AND h.thread = coalesce(e.thread, '-')
+    AND e.logger LIKE 'org.springframework.%'
   -- Lines of members that cannot be distinguished prove nothing about any one of them.
   LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND (s.is_worker OR s.client = coalesce(e.client_id, e.task, e.thread, '-'))
   WHERE e.event IN ('coordinator_discovered', 'coordinator_lost', 'coordinator_cleared', 'joining', 'joined', 'join_answered', 'join_failed',

@@ -46,8 +46,10 @@ WITH printed_failure AS (
   SELECT process_id, max(instance) AS instance FROM process_life GROUP BY process_id
 ), series AS (
   SELECT f.process_id, f.event, n.started_ms, min(n.started_id) AS started_id, count(*) AS starts, min(f.line.at_ms) AS first_ms,
-    max(f.line.at_ms) AS last_ms, max(f.instance) AS instance, max_by(f.said, f.instance) AS said, max_by(f.root_error, f.instance) AS root_error,
-    array_distinct(transform(sort_array(collect_list(struct(f.instance, coalesce(f.root_error, f.said) AS error))), x -> x.error)) AS errors,
+    max(f.line.at_ms) AS last_ms, max(f.instance) AS instance, count(coalesce(f.root_error, f.said)) AS explained,
+    max_by(struct(f.said, f.root_error), struct(coalesce(f.root_error, f.said) IS NOT NULL, f.instance)) AS last,
+    array_distinct(transform(sort_array(collect_list(struct(f.instance, coalesce(f.root_error, f.said) AS error))
+      FILTER (WHERE coalesce(f.root_error, f.said) IS NOT NULL)), x -> x.error)) AS errors,
     count(DISTINCT coalesce(f.root_error, f.said)) AS reasons,
     transform(sort_array(collect_list(f.line)), x -> x.event_id) AS event_ids
   FROM failure f LEFT JOIN next_start n ON n.process_id = f.process_id AND n.last_pos = f.last_pos AND n.event = f.event
@@ -57,9 +59,9 @@ WITH printed_failure AS (
 SELECT CASE WHEN s.started_ms IS NULL THEN 'critical' ELSE 'warning' END AS severity, 'proved' AS verdict, c.kafka_cluster,
   c.worker_group_id AS group_id, s.process_id AS subject, s.first_ms - (o.lo_ms + o.hi_ms) DIV 2 AS from_ms,
   s.started_ms - (o.lo_ms + o.hi_ms) DIV 2 AS to_ms,
-  CASE WHEN coalesce(s.root_error, s.said, '') LIKE '%ConfigException%' THEN 'configuration' ELSE 'failed' END AS code,
-  struct(s.process_id, s.instance, s.event = 'broker_failed' AS is_broker, s.event = 'application_failed' AS is_application, s.starts, s.said,
-    s.root_error, s.reasons, CASE WHEN s.reasons > 1 THEN s.errors END AS errors, s.first_ms AS failed_at_ms,
+  CASE WHEN coalesce(s.last.root_error, s.last.said, '') LIKE '%ConfigException%' THEN 'configuration' ELSE 'failed' END AS code,
+  struct(s.process_id, s.instance, s.event = 'broker_failed' AS is_broker, s.event = 'application_failed' AS is_application, s.starts,
+    s.explained, s.last.said, s.last.root_error, s.reasons, CASE WHEN s.reasons > 1 THEN s.errors END AS errors, s.first_ms AS failed_at_ms,
     s.last_ms AS last_failed_at_ms, s.started_ms AS started_at_ms, s.instance = l.instance AS is_last) AS facts,
   concat(transform(slice(s.event_ids, 1, 8), x -> named_struct('role', 'the start fails', 'event_id', x)),
     array(named_struct('role', 'a later start works', 'event_id', s.started_id))) AS proof
