@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from forensics.causes.effects import effects
 from forensics.causes.facts import occurrence_facts
 from forensics.relations.inputs import once
-from forensics.relations.missing import first, order, minus, plus, up_to
+from forensics.relations.missing import first, minus, order, plus, up_to
 from forensics.wording.files import Links, rule_words
 
 if TYPE_CHECKING:
