@@ -48,6 +48,7 @@ class _Effects:
         is_librdkafka: True if clients of librdkafka left at it, which have no `max.poll.records`.
         is_python: True if clients of kafka-python were paused, which have no GC log of a JVM.
         limit_ms: the poll timeout that was exceeded, if all that exceeded theirs had the same.
+        client: the task or client that exceeded it, if it was only one.
         is_unanswered: True if it is a worker that could not start because no broker answered.
     """
 
@@ -66,6 +67,7 @@ class _Effects:
     is_librdkafka: bool = False
     is_python: bool = False
     limit_ms: int | None = None
+    client: str | None = None
     is_unanswered: bool = False
     witness: list[str] = field(default_factory=list)
 
@@ -125,6 +127,7 @@ def _effects(inputs: Inputs) -> dict[str, _Effects]:
 def _effect(alike: Sequence[Row]) -> _Effects:
     polls = [(it["code"], json.loads(it["facts"] or "{}")) for it in alike if it["rule"] == "poll-timeout"]
     limits = {facts.get("limit_ms") for _, facts in polls}
+    clients = {f"task {facts['task']}" if facts.get("task") else facts.get("name") for _, facts in polls}
     outages = [(it, json.loads(it["facts"] or "{}")) for it in alike if it["rule"] == "coordinator-unavailable"]
     pauses = [json.loads(it["facts"] or "{}").get("how") for it in alike if it["rule"] == "process-paused"]
     roots = [it for it in alike if it["caused_by"] is None]
@@ -144,6 +147,7 @@ def _effect(alike: Sequence[Row]) -> _Effects:
         is_librdkafka=bool(polls) and all(facts.get("is_librdkafka") for _, facts in polls),
         is_python=bool(pauses) and set(pauses) == {"idle"},
         limit_ms=limits.pop() if len(limits) == 1 else None,
+        client=clients.pop() if len(clients) == 1 else None,
         is_unanswered={it["code"] for it, _ in outages} == {"worker_without_broker"},
         is_stopped=bool(down) and all(how == "stopped" for how in down),
         witness=events_of((it["witness"] for it in alike), 24),
@@ -375,6 +379,7 @@ def _facts(it: _Incident, state: IncidentState | None) -> dict[str, Any]:
         "member_ids": it.lost.ids[:3] if it.lost.ids is not None else None,
         "host": it.lost.host if it.lost.ids is not None and len(it.lost.ids) == 1 else None,
         "thread": it.lost.thread,
+        "client": it.effects.client,
         "is_never_back": it.to_hi_ms is None,
         "over_at_ms": state.over_ms if state else None,
         # From the last removal of members of unknown processes to the generation that their groups completed without them.

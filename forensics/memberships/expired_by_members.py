@@ -108,7 +108,7 @@ def _not_known(inputs: Inputs) -> Iterator[Row]:
         if _UNKNOWN.search(first(line["error"], line["cause"], line["reason"], "")) is not None:
             loss = losses[line["event_id"]]
             of_loss = {name: loss[name] for name in ("kafka_cluster", "group_id", "process_id", "instance")} | {"member_id": None, "task": None}
-            yield _row("not_known", line | of_loss, again_ms=loss["back_ms"])
+            yield _row("not_known", line | of_loss, client=line["client"], again_ms=loss["back_ms"])
 
 
 def _unanswered(inputs: Inputs) -> Iterator[Row]:

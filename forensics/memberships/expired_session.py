@@ -19,6 +19,7 @@ _COLUMNS = [
     "event_id",
     "process_id",
     "instance",
+    "client",
     "task",
     "group_instance_id",
     "left_client",

@@ -124,6 +124,12 @@ def folded(names: str) -> str:
     return formats.fold(names.split(", "))
 
 
+def of_process(client: str | None, process: str) -> str:
+    """Return a process; if it only has the name of its file, with the name of its client before it: `billing-1 of app.log`."""
+    is_known = client is not None and client != "-" and "." in process and process not in client and client not in process
+    return f"{client} of {process}" if is_known else process
+
+
 def shell(text: object) -> str:
     """Return a value of the evidence quoted as one word of a shell command for pasting."""
     return "?" if text is None else quote(str(text))
@@ -132,7 +138,7 @@ def shell(text: object) -> str:
 FILTERS = {
     "clock": clock, "second": second, "minute": minute, "duration": duration, "seconds": seconds, "seconds_to": seconds_to, "count": count, "times": times, "listed": listed, "and_more": formats.and_more, "words": words_of, "sentence": sentence,
     "upper_first": upper_first, "shorten": formats.shorten, "member": formats.short_member, "ahead_of": ahead_of, "triggers": formats.trigger_count,
-    "shell": shell, "folded": folded,
+    "shell": shell, "folded": folded, "of_process": of_process,
 }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ CREATE OR REPLACE TEMPORARY VIEW expired_session (
   event_id          STRING COMMENT 'Event that shows it',
   process_id        STRING COMMENT 'Its process; NULL: unknown',
   instance          INT COMMENT 'Run of the process',
+  client            STRING COMMENT 'Its client, if it prints no member id; otherwise NULL',
   task STRING, group_instance_id STRING,
   left_client       STRING COMMENT 'How its client left, as in member',
   broker            STRING COMMENT 'Process of its coordinator; NULL: only the member''s log shows it',

@@ -18,7 +18,7 @@ SELECT CASE WHEN coalesce(ending_id, closing_id, namesake) IS NOT NULL AND again
     WHEN closing_id IS NOT NULL THEN 'closed'
     WHEN ran_on THEN 'ran_on'
     ELSE 'stayed_away' END AS code,
-  struct(member_id, process_id, instance, task, group_instance_id, broker, at_ms AS removed_at_ms, session_ms, broker_protocol, last_event,
+  struct(member_id, process_id, instance, client, task, group_instance_id, broker, at_ms AS removed_at_ms, session_ms, broker_protocol, last_event,
     last_ms AS last_at_ms, again_ms AS again_at_ms, ending_ms AS ending_at_ms, closing_ms AS closed_at_ms, lost_ms AS lost_at_ms, shared_log,
     namesake, coalesce(namesake_processes, CAST(array() AS ARRAY<STRING>)) AS namesake_processes, paused_ms) AS facts,
   CASE WHEN how = 'expired' THEN array(named_struct('role', 'removed for missing heartbeats', 'event_id', event_id),

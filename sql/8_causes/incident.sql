@@ -37,7 +37,7 @@ CREATE OR REPLACE TEMPORARY VIEW incident (
   facts STRUCT<lasted_lo_ms: BIGINT, lasted_hi_ms: BIGINT, member_count: BIGINT, process_count: BIGINT, rule: STRING,
     is_taken_over: BOOLEAN, is_stopped: BOOLEAN, began_at_ms: ARRAY<BIGINT>, served_at_ms: BIGINT, of_group_ids: ARRAY<STRING>,
     worker_group_id: STRING, sink_members: BIGINT, late_count: BIGINT, kept_count: BIGINT, again_at_ms: BIGINT,
-    member_ids: ARRAY<STRING>, host: STRING, thread: STRING, is_worker: BOOLEAN, is_librdkafka: BOOLEAN, is_python: BOOLEAN, limit_ms: BIGINT,
+    member_ids: ARRAY<STRING>, host: STRING, thread: STRING, client: STRING, is_worker: BOOLEAN, is_librdkafka: BOOLEAN, is_python: BOOLEAN, limit_ms: BIGINT,
     is_unanswered: BOOLEAN,
     is_broker: BOOLEAN, lost_count: BIGINT, is_never_back: BOOLEAN, over_at_ms: BIGINT, rebalanced_ms: BIGINT,
     ended_at_ms: BIGINT, shown_at_ms: BIGINT, machine: STRING, machine_how: STRING, machine_ms: BIGINT, memory_limit: STRING,
