@@ -14,16 +14,21 @@ from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
-from forensics.causes.trouble import Trouble
+from forensics.causes.trouble import PRINTED, Trouble
+from forensics.causes.witnesses import Machine
 from forensics.relations.by_key import ByKey
 from forensics.relations.conditions import one_of
-from forensics.relations.missing import first, greatest, there, up_to
+from forensics.relations.missing import between, first, greatest, there, up_to
+from forensics.wording.formats import shorten
 
 if TYPE_CHECKING:
     from forensics.relations.inputs import Inputs, Row
 
 _EXCEEDED = re.compile(r"exceeded by ([0-9]+) ?ms")
 _INTEGER = re.compile(r"\s*[+-]?[0-9]{1,18}\s*")
+#: If no line shows the limit between two polls, what a task printed counts if it is at most this much older.
+_LIMIT_MS = 60_000
+_LONGEST = 160
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,7 @@ class _Leave:
     process_id: str | None
     instance: int | None
     member_id: str | None
+    task: str | None
     limit_ms: int | None
     session_ms: int | None
     left_ms: int | None
@@ -50,6 +56,7 @@ def poll_timeouts(inputs: Inputs) -> Iterator[Trouble]:
         return
     is_running = _running(inputs, leaves)
     is_effect = _effects(inputs)
+    printed = _printed(inputs, leaves)
     for leave in leaves:
         if is_effect(leave):
             continue
@@ -69,6 +76,7 @@ def poll_timeouts(inputs: Inputs) -> Iterator[Trouble]:
             to_lo_ms=leave.from_ms,
             to_hi_ms=leave.to_ms,
             witness=there([leave.event_id]),
+            machine=printed.get(leave.event_id),
         )
 
 
@@ -80,6 +88,7 @@ def _leave(row: Row) -> _Leave:
         process_id=facts["process_id"],
         instance=facts["instance"],
         member_id=facts["member_id"],
+        task=facts["task"],
         limit_ms=facts["limit_ms"],
         session_ms=facts["session_ms"],
         left_ms=facts["left_at_ms"],
@@ -104,6 +113,28 @@ def _running(inputs: Inputs, leaves: list[_Leave]) -> Callable[[_Leave], bool]:
         return is_session_shorter and (over_ms is None or over_ms <= inputs.knobs.heartbeat_late_ms)
 
     return is_running
+
+
+def _printed(inputs: Inputs, leaves: list[_Leave]) -> dict[str | None, Machine]:
+    """Return the last warning of each task's plugin between the poll that it should have made and its leave.
+
+    The plugin prints it in the thread of the task, which Connect names before the message from 2.3 on (KIP-449).
+    """
+    tasks = [leave for leave in leaves if leave.task is not None and leave.left_ms is not None]
+    if not tasks:
+        return {}
+    is_warning = one_of("process_id", (leave.process_id for leave in tasks)) & one_of("level", ("WARN", "ERROR", "FATAL"))
+    lines = ByKey(inputs.rows("unrecognised_row", columns=["process_id", "ts", "text", "path", "line"], where=is_warning), "process_id")
+    found: dict[str | None, Machine] = {}
+    for leave in tasks:
+        connector, _, number = (leave.task or "").rpartition("-")
+        begin, since_ms = f"[{connector}|task-{number}] ", (leave.left_ms or 0) - first(leave.limit_ms, _LIMIT_MS)
+        its = [it for it in lines[leave.process_id] if between(since_ms, it["ts"], leave.left_ms) and (it["text"] or "").startswith(begin)]
+        if its:
+            last = max(its, key=lambda it: (it["ts"], it["path"], it["line"]))
+            text = shorten(last["text"].removeprefix(begin).partition("\n")[0], _LONGEST)
+            found[leave.event_id] = Machine(code=PRINTED, how=f"“{text}” ({last['path']}:{last['line']})")
+    return found
 
 
 def _session_limits(inputs: Inputs) -> dict[str | None, int]:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 UNSURE = "zone_unsure"
 #: What a thread did, which proves no cause.
 THREAD = "thread"
+#: What a task printed, which proves no cause either.
+PRINTED = "printed"
 
 
 @dataclass(frozen=True, kw_only=True)

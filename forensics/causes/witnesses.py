@@ -57,7 +57,7 @@ class Machine:
     Attributes:
         code: `clock_stepped` (its host's clock was set); `gc_pause`; `gc_starved` (a collection during which the host did not let the process run);
             `gc_unsure` (nothing shows which of the two); `safepoint` (all threads stopped without a collection); `not_gc`; `zone_unsure` (it fits if the log is
-            in the zone that is assumed for it); or what ended the process, as in `machine_event.what`.
+            in the zone that is assumed for it); `printed` (what a task printed before it exceeded its poll timeout); or what ended the process, as in `machine_event.what`.
         how: the printed reason.
         length_ms: of all its pauses together; of `not_gc`, the longest one in that time at most; of a step of the clock, by how much it was set.
         name: pod, container or host.

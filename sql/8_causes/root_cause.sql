@@ -3,7 +3,7 @@
 -- Reads: generation, join_round, cluster_broker, process_life, clock_offset, filtered_log, rule_coordinator_unavailable, rule_poll_timeout
 -- Reads: rule_offsets_topic_unsatisfiable, rule_generation_reset, rule_rebalance_storm, rule_duplicate_declaration, rule_sink_group_shared
 -- Reads: rule_group_id_collision, rule_static_member_fenced, rule_clock_skew, fact_line, process_pause, lost_membership
--- Reads: machine_event, counted_row, evidence_file, client_event, lost_range, rule_start_failed
+-- Reads: machine_event, counted_row, evidence_file, client_event, lost_range, rule_start_failed, unrecognised_row
 -- Computed: forensics.causes.root_causes
 -- Grain: incident_id
 -- A cause follows from views, even if no rule reports its effects. A configuration that a rule reports is a cause by itself.
@@ -31,5 +31,6 @@ CREATE OR REPLACE TEMPORARY VIEW root_cause (
   machine STRUCT<code: STRING, how: STRING, length_ms: BIGINT, name: STRING, exit_code: INT, memory_limit: STRING, at_ms: BIGINT>
     COMMENT 'What a witness of the machine says about it: gc_pause, gc_starved (a collection that the host did not let run), gc_unsure, safepoint,
     not_gc, clock_stepped (its host''s clock was set), zone_unsure (it fits only in the time zone that is assumed for its log: nothing is decided),
-    thread (what the thread that did not poll in time did at at_ms), or what ended the process; NULL: no witness'
+    thread (what the thread that did not poll in time did at at_ms), printed (what the task printed before), or what ended the
+    process; NULL: no witness'
 )
