@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from forensics.causes.doubt import Doubt
+from forensics.causes.gaps import is_of_one_run
 from forensics.causes.gaps import rows as incident_gap
 from forensics.causes.joins import all_joined_ms, first_join, joins_of
 from forensics.causes.occurrences import rows as occurrence
@@ -124,6 +125,10 @@ class _Causes:
             return Condition("broker_away", found, goes_on=is_seen, targets=() if found else [row["subject"]])
         if row["subject"] == "" and (completed_ms := self._completed_ms(row)) is not None:
             return Condition("rebalance", [(End.COMPLETED, completed_ms)])
+        if row["subject"] == "" and row["kafka_cluster"] in self._lost_clusters:
+            return Condition("group_empty", [(End.DELETED, self._lost_clusters[row["kafka_cluster"]])])
+        if row["subject"] == "" and row["group_ids"] and all(map(is_of_one_run, row["group_ids"])):
+            return _passed(greatest(*(part["from_hi_ms"] for part in row["parts"] or ())))
         if len(process_ids) != 1 or cause == "coordinator_moved":
             return Condition(None, [(End.PASSED, end_ms) for _, end_ms in self._known_end(row, End.PASSED)])
         how = End.STARTED if cause in _ENDED else End.JOINED
@@ -144,6 +149,10 @@ class _Causes:
         removed = {group_id: first(greatest(*lost[group_id]), last_ms) for group_id in row["group_ids"] or ()}
         completed = [self._generations.first_from((row["kafka_cluster"], group_id), at_ms) for group_id, at_ms in removed.items()]
         return greatest(*(it["completed_ms"] for it in completed if it is not None)) if None not in completed else None
+
+    @cached_property
+    def _lost_clusters(self) -> Mapping[str, int]:
+        return _former_clusters(self._inputs)[1]
 
     @cached_property
     def _losses_of(self) -> ByKey:
@@ -294,7 +303,7 @@ _PAIR = ["kafka_cluster", "group_id", "resource", "ownership_a", "ownership_b", 
 
 def _gaps(inputs: Inputs, doubt: Doubt) -> Found:
     """Yield the periods in which work had no owner, or a group no members. A group ends with the data of its cluster."""
-    lost = {change["from_cluster"]: change["at_ms"] for it in occurrence(inputs) if it["code"] == "data_lost" for change in _facts(it)["changes"]}
+    former, lost = _former_clusters(inputs)
     for gap in incident_gap(inputs):
         if gap["double_work_ms"] is not None:
             if gap["to_ts"] is not None:
@@ -304,8 +313,15 @@ def _gaps(inputs: Inputs, doubt: Doubt) -> Found:
         found: list[tuple[End, int | None]] = [(how, gap["to_ts"])] if gap["to_ts"] is not None else []
         if not found and gap["kafka_cluster"] in lost:
             found = [(End.DELETED, lost[gap["kafka_cluster"]])]
-        goes_on = bool(gap["unowned_ms"]) and not doubt.since(doubt.members([gap["group_id"]]), gap["from_ts"])
+        goes_on = bool(gap["unowned_ms"]) and gap["kafka_cluster"] not in former and not doubt.since(doubt.members([gap["group_id"]]), gap["from_ts"])
         yield gap["incident_id"], Condition(state, found, goes_on=goes_on)
+
+
+def _former_clusters(inputs: Inputs) -> tuple[Collection[str], Mapping[str, int]]:
+    """Return the clusters that others replaced, and when the data of some of them was lost."""
+    replaced = [(it["code"], change) for it in occurrence(inputs) if it["rule"] == "cluster-replaced" for change in _facts(it)["changes"]]
+    lost = {change["from_cluster"]: change["at_ms"] for code, change in replaced if code == "data_lost"}
+    return {change["from_cluster"] for _, change in replaced}, lost
 
 
 def _rebalances(inputs: Inputs) -> Found:
@@ -342,7 +358,7 @@ class _Occurrences:
         end_ms = first(it["to_ts"], it["from_ts"])
         if it["rule"] == "coordinator-unavailable":
             return self._without_coordinator(it, end_ms)
-        if it["rule"] == "start-failed":
+        if it["rule"] == "start-failed" and it["code"] != "beside":
             return self._not_started(it)
         if it["rule"] == "assigned-not-working" and it["to_ts"] is None:
             return self._not_working(it)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
@@ -59,6 +60,11 @@ class _Candidate:
     incident_id: str
     rank: int
     since_ms: int | None
+
+
+def is_of_one_run(group_id: str) -> bool:
+    """Return True for a group whose name the console consumer made up when it started."""
+    return bool(re.fullmatch(r"console-consumer-[0-9]+", group_id))
 
 
 @once
@@ -180,16 +186,19 @@ def _empty_groups(inputs: Inputs) -> Iterator[_Gap]:
     )
     columns = ["kafka_cluster", "group_id", "member_id", "process_id", "removed_lo_ms", "removed_hi_ms"]
     losses = InTime(inputs.rows("lost_membership", columns=columns), "removed_lo_ms", "kafka_cluster", "group_id")
-    last_ms: dict[str, int] = {}
-    for life in inputs.rows("process_life", columns=["process_id", "last_ms"]):
-        if life["last_ms"] is not None:
-            last_ms[life["process_id"]] = max(life["last_ms"], last_ms.get(life["process_id"], life["last_ms"]))
+    # A broker may have served another cluster later.
+    clusters = ByKey(inputs.rows("process_cluster", columns=["process_id", "instance", "kafka_cluster"]), "process_id", "instance")
+    last_ms: dict[tuple[str, str | None], int] = {}
+    for life in inputs.rows("process_life", columns=["process_id", "instance", "last_ms"]):
+        for served in (it["kafka_cluster"] for it in clusters[life["process_id"], life["instance"]]):
+            if life["last_ms"] is not None:
+                last_ms[life["process_id"], served] = max(life["last_ms"], last_ms.get((life["process_id"], served), life["last_ms"]))
     for row in emptied:
         group = (row["kafka_cluster"], row["group_id"])
         following = generations.first_from((*group, row["process_id"]), row["at_ms"])
         for from_ms, from_hi_ms in clocks.bounds(row["process_id"], row["at_ms"]):
             # Without a later generation, it is empty up to the coordinator's last line.
-            until_ms = following["stabilized_ms"] if following is not None else last_ms.get(row["process_id"])
+            until_ms = following["stabilized_ms"] if following is not None else last_ms.get((row["process_id"], row["kafka_cluster"]))
             empty_ms = minus(until_ms, row["at_ms"])
             if following is None and from_hi_ms is not None and (following := joined.first_from(group, from_hi_ms)) is not None:
                 empty_ms = minus(following["first_joined_ts"], from_hi_ms)
@@ -198,8 +207,9 @@ def _empty_groups(inputs: Inputs) -> Iterator[_Gap]:
             if empty_ms < inputs.knobs.resource_hit_ms:
                 empty_ms = 0  # the log ends with it
             removed = losses.last_until(group, from_hi_ms) or {}
-            # Members that leave in order may have finished their work.
-            if following is None and not up_to(minus(from_ms, inputs.knobs.heartbeat_late_ms), removed.get("removed_hi_ms")):
+            # Members that leave in order may have finished their work, and no later start of a console consumer joins its group.
+            is_lost = up_to(minus(from_ms, inputs.knobs.heartbeat_late_ms), removed.get("removed_hi_ms")) and not is_of_one_run(row["group_id"])
+            if following is None and not is_lost:
                 continue
             yield _Gap(
                 kafka_cluster=row["kafka_cluster"],

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class IncidentState:
-    """Whether an incident is over when the logs end; the attributes are columns of the view `incident`."""
+    """Whether an incident is over when the logs end; the attributes are columns of the view `incident`, apart from the ends of its troubles."""
 
     state: str
     over_ms: int | None
@@ -27,6 +27,7 @@ class IncidentState:
     shown_ms: int | None
     still: list[str]
     targets: list[str]
+    ends: frozenset[End] = frozenset()
 
 
 def states(inputs: Inputs) -> dict[str, IncidentState]:
@@ -71,4 +72,5 @@ def state_of(found: Sequence[Condition], last_ms: int | None) -> IncidentState:
         shown_ms=None if is_over else first(least(*(it.shown_ms for it in found)), last_ms),
         still=[state for state in ORDER if any(it.state == state for it in left)],
         targets=names(*(it.targets for it in (shut if is_over else [it for it in found if it.outcome is not Outcome.OVER]))),
+        ends=frozenset(end for it in found for end, _ in it.ends),
     )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from forensics.causes.gaps import rows as incident_gap
 from forensics.causes.incident_state import IncidentState, states
 from forensics.causes.occurrences import rows as occurrence
+from forensics.causes.states import End
 from forensics.causes.trouble import UNSURE
 from forensics.relations.by_key import ByKey
 from forensics.relations.missing import events_of, first, greatest, least, minus, names, there
@@ -43,7 +44,7 @@ class _Effects:
         subject, rule: of the occurrences that no other one caused.
         is_taken_over: True if another broker could take over as the coordinator, so the topic has replicas.
         served_ms: a broker served its clients again at this time.
-        is_stopped: True if the broker was shut down cleanly.
+        is_stopped: True if the broker was shut down cleanly; None: no outage shows how it ended.
         is_worker: True if a worker, and no consumer, left at its poll timeout.
         is_librdkafka: True if clients of librdkafka left at it, which have no `max.poll.records`.
         is_python: True if clients of kafka-python were paused, which have no GC log of a JVM.
@@ -62,7 +63,7 @@ class _Effects:
     to_ms: int | None = None
     is_taken_over: bool = False
     served_ms: int | None = None
-    is_stopped: bool = False
+    is_stopped: bool | None = None
     is_worker: bool = False
     is_librdkafka: bool = False
     is_python: bool = False
@@ -106,10 +107,11 @@ class _Members:
 def rows(inputs: Inputs) -> list[dict[str, Any]]:
     """Return the rows of the view `incident`, without its sentences."""
     effects, resources, members, state_of = _effects(inputs), _resources(inputs), _members(inputs), states(inputs)
+    orderly = _orderly_ends(inputs)
     found = []
     for cause in inputs.rows("root_cause"):
         incident_id = cause["incident_id"]
-        known = _with_cause(cause, effects.pop(incident_id, _Effects()), members.get(incident_id, _Members()))
+        known = _with_cause(cause, effects.pop(incident_id, _Effects()), members.get(incident_id, _Members()), orderly)
         found.append(_row(known, resources.get(incident_id, _Resources()), state_of.get(incident_id)))
     for incident_id, of in effects.items():
         found.append(_row(_without_cause(incident_id, of), resources.get(incident_id, _Resources()), state_of.get(incident_id)))
@@ -149,7 +151,7 @@ def _effect(alike: Sequence[Row]) -> _Effects:
         limit_ms=limits.pop() if len(limits) == 1 else None,
         client=clients.pop() if len(clients) == 1 else None,
         is_unanswered={it["code"] for it, _ in outages} == {"worker_without_broker"},
-        is_stopped=bool(down) and all(how == "stopped" for how in down),
+        is_stopped=all(how == "stopped" for how in down) if down else None,
         witness=events_of((it["witness"] for it in alike), 24),
     )
 
@@ -233,13 +235,24 @@ class _Incident:
     process_ids: list[str] = field(default_factory=list)
     rule: str | None = None
     effects: _Effects
+    is_stopped: bool = False
     lost: _Members = field(default_factory=_Members)
     witness: list[str]
     machine: Row | None = None
 
 
-def _with_cause(cause: Row, effects: _Effects, lost: _Members) -> _Incident:
-    """Return an incident whose root cause, or the possible ones, are known."""
+def _orderly_ends(inputs: Inputs) -> set[tuple[str, int | None]]:
+    """Return the runs that had started and then logged that they stop; a log that begins with a run shows no start."""
+    lives = inputs.rows("process_life", columns=["process_id", "instance", "start_ms", "stopping_ms", "has_started"])
+    return {_run(life) for life in lives if life["stopping_ms"] is not None and (life["has_started"] or life["start_ms"] is None)}
+
+
+def _run(row: Row) -> tuple[str, int | None]:
+    return row["process_id"], row["instance"]
+
+
+def _with_cause(cause: Row, effects: _Effects, lost: _Members, orderly: Collection[tuple[str, int | None]]) -> _Incident:
+    """Return an incident whose root cause, or the possible ones, are known; `orderly` are the runs that ended cleanly."""
     is_orderly = cause["cause"] in ("deployment", "process_restarted")
     rank = first(effects.rank, 1 if is_orderly else 2)
     parts = cause["parts"] or ()
@@ -265,6 +278,7 @@ def _with_cause(cause: Row, effects: _Effects, lost: _Members) -> _Incident:
         members=sum(len(part["member_ids"] or ()) for part in parts) if cause["subject"] == "" else None,
         process_ids=cause["process_ids"] or [],
         effects=effects,
+        is_stopped=first(effects.is_stopped, cause["cause"] == "broker_down" and bool(parts) and all(_run(part) in orderly for part in parts)),
         lost=lost,
         witness=cause["witness"],
         machine=cause["machine"],
@@ -357,7 +371,7 @@ def _facts(it: _Incident, state: IncidentState | None) -> dict[str, Any]:
         "process_count": len(it.process_ids),
         "rule": it.rule,
         "is_taken_over": it.effects.is_taken_over if it.rule is None else False,
-        "is_stopped": it.effects.is_stopped if it.rule is None else False,
+        "is_stopped": it.is_stopped if it.rule is None else False,
         "is_worker": it.effects.is_worker,
         "is_librdkafka": it.effects.is_librdkafka,
         "is_python": it.effects.is_python,
@@ -383,7 +397,8 @@ def _facts(it: _Incident, state: IncidentState | None) -> dict[str, Any]:
         "is_never_back": it.to_hi_ms is None,
         "over_at_ms": state.over_ms if state else None,
         # From the last removal of members of unknown processes to the generation that their groups completed without them.
-        "rebalanced_ms": minus(state.over_ms, greatest(*removed)) if state and it.members else None,
+        "rebalanced_ms": minus(state.over_ms, greatest(*removed)) if state and it.members and End.COMPLETED in state.ends else None,
+        "is_lost": bool(state and it.members and End.DELETED in state.ends),
         "ended_at_ms": it.to_hi_ms,
         "shown_at_ms": state.shown_ms if state else None,
         "machine": None if is_unsure else machine.get("code"),

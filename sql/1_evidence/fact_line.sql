@@ -20,10 +20,12 @@ SELECT e.event_id, e.kafka_cluster, e.process_id, e.instance, e.stream_pos, unix
 FROM placed_event e
 -- Without the lines of members that cannot be distinguished.
 LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND (s.is_worker OR s.client = coalesce(e.client_id, e.task, e.thread, '-'))
--- A second start of a worker or broker that runs finds its address in use: that failure is not one of the run whose lines are around it. A broker of
--- a KRaft cluster that cannot start calls itself started before it shuts down.
+-- A second start of a worker or broker that runs finds its address in use, or fails by its configuration: that failure is not one of the run whose
+-- lines are around it. A broker of a KRaft cluster that cannot start calls itself started before it shuts down.
 LEFT ANTI JOIN placed_event h ON h.process_id = e.process_id AND h.instance = e.instance
-  AND (e.event IN ('connect_start_failed', 'broker_failed') AND e.root_error LIKE '%BindException%' AND e.message NOT LIKE '%during%startup%'
+  AND (e.event IN ('connect_start_failed', 'broker_failed') AND e.message NOT LIKE '%during%startup%'
+      AND (e.root_error LIKE '%BindException%'
+        OR e.message LIKE 'Stopping due to error%' AND coalesce(e.root_error, e.error) RLIKE 'ConfigExc|NoSuchFileExc')
       AND h.event IN ('herder_started', 'broker_started') AND h.stream_pos < e.stream_pos
     OR e.event = 'broker_started' AND h.event = 'broker_failed' AND h.message LIKE '%during broker startup%' AND h.stream_pos > e.stream_pos)
 WHERE e.event IN (

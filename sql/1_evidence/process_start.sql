@@ -45,21 +45,29 @@ WITH start_or_work_line AS (
 ), progress AS (
   -- What the next lines say of a start, and what the lines before it say of the run before.
   SELECT *, lag(what) IGNORE NULLS OVER (PARTITION BY process_id ORDER BY -stream_pos) AS next_what,
-    lag(CASE WHEN what <> 'in use' THEN what END) IGNORE NULLS OVER (PARTITION BY process_id ORDER BY stream_pos) AS last_what
+    lag(run_what) IGNORE NULLS OVER (PARTITION BY process_id ORDER BY -stream_pos) AS next_run_what,
+    lag(run_what) IGNORE NULLS OVER (PARTITION BY process_id ORDER BY stream_pos) AS last_run_what
   FROM (
-    SELECT process_id, stream_pos, CAST(NULL AS STRING) AS what FROM any_start_line
-    UNION ALL
-    SELECT process_id, stream_pos, CASE WHEN event LIKE '%_started' THEN 'runs' WHEN event LIKE '%_failed' THEN 'in use' ELSE 'stops' END
-    FROM event_row
-    WHERE event IN ('herder_started', 'broker_started', 'process_stopping', 'herder_stopping')
-      -- A broker that shuts down after it prints the failure ends with the lines of an orderly stop, which would be those of the run before.
-      OR event IN ('connect_start_failed', 'broker_failed') AND root_error LIKE '%BindException%' AND message NOT LIKE '%Prepare to shutdown%'
+    SELECT *, CASE WHEN what IN ('runs', 'stops') THEN what END AS run_what
+    FROM (
+      SELECT process_id, stream_pos, CAST(NULL AS STRING) AS what FROM any_start_line
+      UNION ALL
+      SELECT process_id, stream_pos, CASE WHEN event LIKE '%_started' THEN 'runs' WHEN root_error LIKE '%BindException%' THEN 'in use'
+        WHEN event LIKE '%_failed' THEN 'fails' ELSE 'stops' END
+      FROM event_row
+      WHERE event IN ('herder_started', 'broker_started', 'process_stopping', 'herder_stopping')
+        -- A broker that shuts down after it prints the failure ends with the lines of an orderly stop, which would be those of the run before.
+        OR event IN ('connect_start_failed', 'broker_failed') AND root_error LIKE '%BindException%' AND message NOT LIKE '%Prepare to shutdown%'
+        -- Before it starts anything else, a worker reads its configuration.
+        OR event = 'connect_start_failed' AND coalesce(root_error, error) RLIKE 'ConfigExc|NoSuchFileExc'
+    )
   )
 ), process_start_line AS (
-  -- A worker or broker that finds its address in use was started beside the run before it, which goes on in the same log.
+  -- A worker or broker that finds its address in use was started beside the run before it, which goes on in the same log. So was a worker that
+  -- cannot start, if the next line of a run is that it stops: only a worker that had started prints it.
   SELECT a.* FROM any_start_line a
-  LEFT ANTI JOIN progress p ON p.process_id = a.process_id AND p.stream_pos = a.stream_pos AND p.what IS NULL AND p.next_what = 'in use'
-    AND p.last_what = 'runs'
+  LEFT ANTI JOIN progress p ON p.process_id = a.process_id AND p.stream_pos = a.stream_pos AND p.what IS NULL AND p.last_run_what = 'runs'
+    AND (p.next_what = 'in use' OR p.next_what = 'fails' AND p.next_run_what = 'stops')
 ), herder_start AS (
   -- MirrorMaker 2 starts several herders in one JVM, one for each group.
   SELECT process_id, stream_pos, at_ms, event_id, event, life,

@@ -53,7 +53,7 @@ WITH broker_process AS (
 SELECT CASE WHEN t.unseen = 0 AND t.group_count > 0 THEN 'critical' ELSE 'warning' END AS severity,
   CASE WHEN t.unseen = 0 THEN 'proved' ELSE 'undecided' END AS verdict, t.kafka_cluster, CAST(NULL AS STRING) AS group_id,
   array_join(t.processes, ', ') AS subject, t.from_ms, t.to_ms, CASE WHEN t.unseen = 0 THEN 'data_lost' ELSE 'cluster_changed' END AS code,
-  struct(t.processes, transform(slice(t.losses, 1, 4), x -> named_struct('at_ms', x.cluster_ms, 'from_cluster', x.former_cluster, 'to_cluster',
+  struct(t.processes, transform(t.losses, x -> named_struct('at_ms', x.cluster_ms, 'from_cluster', x.former_cluster, 'to_cluster',
     x.kafka_cluster)) AS changes, size(t.losses) AS change_count, t.directories, exists(t.directories, x -> x LIKE '%/tmp/%') AS is_temporary,
     t.group_count) AS facts,
   array_distinct(flatten(transform(slice(t.losses, 1, 8), x -> array(named_struct('role', 'prints its cluster id', 'event_id', x.former_event),

@@ -1,7 +1,7 @@
 -- One row per root cause, with its consequences.
 -- Reads: root_cause, removed_member, member, lost_membership, split_brain, open_rebalance, process_life, clock_offset, client_event, silent_member
 -- Reads: fact_line, producer_session, lost_range, filtered_log, generation, unowned, broker_generation, ownership, member_place, member_generation
--- Reads: join_round, member_round, rules
+-- Reads: join_round, member_round, process_cluster, rules
 -- Computed: forensics.causes.incidents
 -- Grain: incident_id
 -- Words: by view
@@ -40,7 +40,7 @@ CREATE OR REPLACE TEMPORARY VIEW incident (
     member_ids: ARRAY<STRING>, host: STRING, thread: STRING, client: STRING,
     is_worker: BOOLEAN, is_librdkafka: BOOLEAN, is_python: BOOLEAN, limit_ms: BIGINT,
     is_unanswered: BOOLEAN,
-    is_broker: BOOLEAN, lost_count: BIGINT, is_never_back: BOOLEAN, over_at_ms: BIGINT, rebalanced_ms: BIGINT,
+    is_broker: BOOLEAN, lost_count: BIGINT, is_never_back: BOOLEAN, over_at_ms: BIGINT, rebalanced_ms: BIGINT, is_lost: BOOLEAN,
     ended_at_ms: BIGINT, shown_at_ms: BIGINT, machine: STRING, machine_how: STRING, machine_ms: BIGINT, memory_limit: STRING,
     unsure_how: STRING, machine_at_ms: BIGINT>
     COMMENT 'Named facts of the sentences; durations end in _ms, times in _at_ms',

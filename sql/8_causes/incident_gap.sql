@@ -1,7 +1,7 @@
 -- One row for each period in which a resource had no owner, perhaps no owner, or two that worked on it, because of an incident. A
 -- group without members is such a resource.
 -- Reads: root_cause, unowned, split_brain, ownership, generation, member, open_rebalance, fact_line, clock_offset, broker_generation
--- Reads: lost_membership, process_life, member_place, member_generation
+-- Reads: lost_membership, process_life, process_cluster, member_place, member_generation
 -- Computed: forensics.causes.gaps
 -- Grain: incident_id, kafka_cluster, group_id, resource_kind, resource, id
 -- Public: yes
