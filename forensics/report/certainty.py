@@ -16,6 +16,7 @@ from forensics.report.resources import in_words
 from forensics.report.story import RECORDS
 from forensics.snapshots.collected import REFUSED
 from forensics.wording.formats import SEVERITIES, Clock, and_more, count, span
+from forensics.wording.language import upper_first
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -170,7 +171,7 @@ def besides(report: Report, shown: Sequence[Story], clock: Clock) -> str:
         parts.append(f"no member was left in {and_more(sorted(left), 3)} when the logs end{since}")
     if not any(h.certainty == RECORDS for s in shown for h in s.hits):
         parts.append(_read_twice(report))
-    return " ".join(f"{part[:1].upper()}{part[1:]}." for part in parts if part)
+    return " ".join(f"{upper_first(part)}." for part in parts if part)
 
 
 def _long_restarts(report: Report, told: Collection[str]) -> list[str]:
