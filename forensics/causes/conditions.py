@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from forensics.causes.doubt import Doubt
-from forensics.causes.gaps import is_of_one_run
 from forensics.causes.gaps import rows as incident_gap
 from forensics.causes.joins import all_joined_ms, first_join, joins_of
 from forensics.causes.occurrences import rows as occurrence
@@ -127,8 +126,6 @@ class _Causes:
             return Condition("rebalance", [(End.COMPLETED, completed_ms)])
         if row["subject"] == "" and row["kafka_cluster"] in self._lost_clusters:
             return Condition("group_empty", [(End.DELETED, self._lost_clusters[row["kafka_cluster"]])])
-        if row["subject"] == "" and row["group_ids"] and all(map(is_of_one_run, row["group_ids"])):
-            return _passed(greatest(*(part["from_hi_ms"] for part in row["parts"] or ())))
         if len(process_ids) != 1 or cause == "coordinator_moved":
             return Condition(None, [(End.PASSED, end_ms) for _, end_ms in self._known_end(row, End.PASSED)])
         how = End.STARTED if cause in _ENDED else End.JOINED

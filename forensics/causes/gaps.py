@@ -62,7 +62,7 @@ class _Candidate:
     since_ms: int | None
 
 
-def is_of_one_run(group_id: str) -> bool:
+def _is_of_one_run(group_id: str) -> bool:
     """Return True for a group whose name the console consumer made up when it started."""
     return bool(re.fullmatch(r"console-consumer-[0-9]+", group_id))
 
@@ -208,7 +208,7 @@ def _empty_groups(inputs: Inputs) -> Iterator[_Gap]:
                 empty_ms = 0  # the log ends with it
             removed = losses.last_until(group, from_hi_ms) or {}
             # Members that leave in order may have finished their work, and no later start of a console consumer joins its group.
-            is_lost = up_to(minus(from_ms, inputs.knobs.heartbeat_late_ms), removed.get("removed_hi_ms")) and not is_of_one_run(row["group_id"])
+            is_lost = up_to(minus(from_ms, inputs.knobs.heartbeat_late_ms), removed.get("removed_hi_ms")) and not _is_of_one_run(row["group_id"])
             if following is None and not is_lost:
                 continue
             yield _Gap(
