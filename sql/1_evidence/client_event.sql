@@ -61,7 +61,7 @@ WITH polling_thread AS (
     AND (j.member_id = e.member_id OR e.event = 'session_ended' AND e.member_id IS NULL AND j.member_id = j.who AND j.clients = 1)
   -- Spring's listener repeats what the consumer in its thread has printed.
   LEFT ANTI JOIN consumer_thread h ON h.process_id = e.process_id AND h.instance = e.instance AND h.thread = coalesce(e.thread, '-')
-    AND e.logger LIKE 'org.springframework.%'
+    AND e.logger LIKE '%.KafkaMessage%'
   -- Lines of members that cannot be distinguished prove nothing about any one of them.
   LEFT ANTI JOIN shared_log s ON s.process_id = e.process_id AND (s.is_worker OR s.client = coalesce(e.client_id, e.task, e.thread, '-'))
   WHERE e.event IN ('coordinator_discovered', 'coordinator_lost', 'coordinator_cleared', 'joining', 'joined', 'join_answered', 'join_failed',
