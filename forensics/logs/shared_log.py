@@ -3,7 +3,7 @@
 A coordinator issues an id only once: a client that joins with one id, then with another, never joins with the first again. If one does, the log has
 lines of several clients that cannot be distinguished, for example all pods of a deployment logging to one file. The same is true if two ids follow each
 other and both joined generations that the group had only once: the log of another client was appended. It is also true if the second id begins at an
-earlier time than the first ended, in no later generation. A process run has at most one Connect worker or one broker, so lines of two do not alternate
+earlier time than the first ended, in no later generation. Where no ids are printed, one client is given different partitions in one generation. A process run has at most one Connect worker or one broker, so lines of two do not alternate
 in it. If the lines do not name their file, as in the output of `cat` or `grep -h`, the next process begins at an earlier time than the previous one
 ended. A clock that was set back looks alike, but then the same process continues. MirrorMaker 2 runs one worker for each pair of clusters, named after
 the pair, in a single process.
@@ -58,7 +58,10 @@ def rows(inputs: Inputs) -> list[Row]:
     """Return the rows of the view `shared_log`."""
     merged = merged_log(inputs)
     shared = {row["process_id"] for row in merged}
-    return [*(row for row in _clients(inputs) if row["process_id"] not in shared), *map(_of_writers, merged)]
+    clients = _clients(inputs)
+    named = {(row["process_id"], row["client"]) for row in clients}
+    clients += [row for row in _without_ids(inputs) if (row["process_id"], row["client"]) not in named]
+    return [*(row for row in clients if row["process_id"] not in shared), *map(_of_writers, merged)]
 
 
 def _of_writers(log: Row) -> Row:
@@ -99,6 +102,30 @@ def _clients(inputs: Inputs) -> list[Row]:
         # An id that comes back after another one.
         if client in appended or any(stay["begins_sum"] > 1 for stay in its)
     ]
+
+
+def _without_ids(inputs: Inputs) -> list[Row]:
+    """Return clients that were given different partitions in one generation: each time it was another member, whose id is not printed."""
+    where = (one_of("event", ("joined", "synced")) & pc.field("generation").is_valid()) | (pc.field("event") == "partitions_assigned")
+    columns = ["process_id", "client_id", "group_id", "generation", "member_id", "partitions", "ts", "stream_pos"]
+    lines = event_table(inputs, columns, where & pc.field("client_id").is_valid() & pc.field("group_id").is_valid()).sort_by("stream_pos").to_pylist()
+    generations: dict[tuple[str, str, str], int] = {}
+    given: defaultdict[tuple[str, str, str], defaultdict[int, dict[frozenset[str], list[int | None]]]] = defaultdict(lambda: defaultdict(dict))
+    for line in lines:
+        place = line["process_id"], line["client_id"], line["group_id"]
+        if line["generation"] is not None:
+            generations[place] = line["generation"]
+            if line["member_id"]:
+                generations.pop(place)
+        elif line["partitions"] and place in generations:
+            given[place][generations[place]].setdefault(frozenset(line["partitions"]), []).append(line["ts"])
+    found: list[Row] = []
+    for (process_id, client, group), of_generation in given.items():
+        if (count := max(map(len, of_generation.values()))) > 1:
+            times = [ts for its in of_generation.values() for at in its.values() for ts in at]
+            row = {"process_id": process_id, "client": client, "group_id": group, "is_worker": False, "member_count": count}
+            found.append({**row, "broker_count": 0, "broker_ids": None, "from_ms": least(*times), "to_ms": greatest(*times)})
+    return found
 
 
 def _joins(inputs: Inputs) -> pa.Table:

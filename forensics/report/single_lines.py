@@ -36,6 +36,8 @@ _HAPPENED = (
 _GOING_ON = (
     "assignment_from_leader", "group_stabilized", "joined", "joining", "member_added", "member_joined", "rebalance_preparing", "synced", "worker_assigned",
 )  # fmt: skip
+#: The advice about an error that every member meets, such as that of its first request to join.
+_NORMAL = "No action is needed."
 #: Texts in which no event was read are searched for messages up to this size in bytes.
 _MAX_QUOTED = 65_536
 
@@ -105,7 +107,8 @@ def errors(case: CaseLike) -> list[Row]:
                 times[known] += row["event_id_count"]
                 first.setdefault(known, (row["event_id_first"], said))
     lines = witnesses(case, (event_id for event_id, _ in first.values()))
-    return [lines[first[known][0]] | {"known": known, "said": first[known][1], "times": n} for known, n in times.most_common()] or _advised(case)
+    found = [lines[first[known][0]] | {"known": known, "said": first[known][1], "times": n} for known, n in times.most_common()]
+    return [e for e in found if e["known"].advice != _NORMAL] or _advised(case) or found
 
 
 def _advised(case: CaseLike) -> list[Row]:

@@ -16,7 +16,7 @@ WITH moved_start AS (
     lead(CASE WHEN f.event = 'position_reset' THEN f.offset END)
       OVER (PARTITION BY f.process_id, f.client_id, f.partition ORDER BY f.stream_pos, f.event_id) AS next_offset
   FROM fact_line f JOIN clock_offset o ON o.process_id = f.process_id AND o.is_island_reference
-  WHERE f.event IN ('position_reset', 'position_out_of_range') AND f.group_id IS NOT NULL AND f.partition IS NOT NULL
+  WHERE f.event IN ('position_reset', 'position_out_of_range') AND f.partition IS NOT NULL
 ), first_holding AS (
   SELECT h.kafka_cluster, h.group_id, h.resource, o.reference_process_id, min(CASE WHEN NOT o.stepped THEN h.start_ms - o.lo_ms END) AS first_ms
   FROM partition_holding h JOIN clock_offset o ON o.process_id = h.process_id AND o.is_island_reference
@@ -47,7 +47,7 @@ WITH moved_start AS (
   GROUP BY r.event_id
 ), unexpected_reset AS (
   SELECT r.*, k.known_offset, l.at_ms IS NOT NULL AS is_with_metadata, n.recreated_id FROM position_reset r
-  JOIN first_holding h ON h.kafka_cluster = r.kafka_cluster AND h.group_id = r.group_id AND h.resource = r.partition
+  LEFT JOIN first_holding h ON h.kafka_cluster = r.kafka_cluster AND h.group_id = r.group_id AND h.resource = r.partition
     AND h.reference_process_id = r.reference_process_id
   LEFT JOIN known_position k ON k.event_id = r.event_id
   LEFT JOIN topic_recreation n ON n.event_id = r.event_id
@@ -56,7 +56,7 @@ WITH moved_start AS (
   LEFT JOIN metadata_lost l ON l.kafka_cluster = r.kafka_cluster AND l.group_id = r.group_id AND abs(r.at_ms - l.at_ms) <= lost_together_ms
   -- A group that has never committed starts according to auto.offset.reset, and so does each successor until the first commit. Nothing is lost in
   -- that case.
-  WHERE r.event = 'position_out_of_range' OR n.recreated_id IS NOT NULL
+  WHERE r.event = 'position_out_of_range' OR n.recreated_id IS NOT NULL AND h.resource IS NOT NULL
     OR (k.known_offset IS NOT NULL OR l.at_ms IS NOT NULL) AND NOT r.stepped AND r.at_lo_ms - h.first_ms > first_start_ms
       AND (l.at_ms IS NOT NULL OR m.event_id IS NULL)
 ), reset_policy AS (
