@@ -50,6 +50,7 @@ class _Effects:
         is_python: True if clients of kafka-python were paused, which have no GC log of a JVM.
         limit_ms: the poll timeout that was exceeded, if all that exceeded theirs had the same.
         client: the task or client that exceeded it, if it was only one.
+        consumer_count: number of consumers that left at it, in processes with a log.
         is_unanswered: True if it is a worker that could not start because no broker answered.
     """
 
@@ -69,6 +70,7 @@ class _Effects:
     is_python: bool = False
     limit_ms: int | None = None
     client: str | None = None
+    consumer_count: int = 0
     is_unanswered: bool = False
     witness: list[str] = field(default_factory=list)
 
@@ -150,6 +152,7 @@ def _effect(alike: Sequence[Row]) -> _Effects:
         is_python=bool(pauses) and set(pauses) == {"idle"},
         limit_ms=limits.pop() if len(limits) == 1 else None,
         client=clients.pop() if len(clients) == 1 else None,
+        consumer_count=len({(facts["process_id"], facts.get("name")) for code, facts in polls if code == "consumer" and facts.get("process_id")}),
         is_unanswered={it["code"] for it, _ in outages} == {"worker_without_broker"},
         is_stopped=all(how == "stopped" for how in down) if down else None,
         witness=events_of((it["witness"] for it in alike), 24),
@@ -376,6 +379,7 @@ def _facts(it: _Incident, state: IncidentState | None) -> dict[str, Any]:
         "is_librdkafka": it.effects.is_librdkafka,
         "is_python": it.effects.is_python,
         "limit_ms": it.effects.limit_ms,
+        "consumer_count": it.effects.consumer_count,
         "is_unanswered": it.effects.is_unanswered,
         "is_broker": _BROKER.fullmatch(it.subject or "") is not None,
         "lost_count": sum(len(part["member_ids"] or ()) for part in it.parts),

@@ -39,7 +39,7 @@ CREATE OR REPLACE TEMPORARY VIEW incident (
     worker_group_id: STRING, sink_members: BIGINT, late_count: BIGINT, kept_count: BIGINT, again_at_ms: BIGINT,
     member_ids: ARRAY<STRING>, host: STRING, thread: STRING, client: STRING,
     is_worker: BOOLEAN, is_librdkafka: BOOLEAN, is_python: BOOLEAN, limit_ms: BIGINT,
-    is_unanswered: BOOLEAN,
+    consumer_count: BIGINT, is_unanswered: BOOLEAN,
     is_broker: BOOLEAN, lost_count: BIGINT, is_never_back: BOOLEAN, over_at_ms: BIGINT, rebalanced_ms: BIGINT, is_lost: BOOLEAN,
     ended_at_ms: BIGINT, shown_at_ms: BIGINT, machine: STRING, machine_how: STRING, machine_ms: BIGINT, memory_limit: STRING,
     unsure_how: STRING, machine_at_ms: BIGINT>
