@@ -18,8 +18,8 @@ CATEGORIES = (
     "membership", "assignment", "task", "connector", "coordinator", "broker_group", "offsets", "config", "start", "process", "network", "streams", "snapshot", "other",
 )  # fmt: skip
 KEYS = {
-    "name": str, "category": str, "logger": list, "kafka": str, "pattern": str, "multiline": bool, "anywhere": bool, "exception": bool, "counted": bool, "keys": dict,
-    "proves": str, "disproves": str, "advice": str, "example": list, "counterexample": list,
+    "name": str, "category": str, "logger": list, "kafka": str, "pattern": str, "multiline": bool, "anywhere": bool, "exception": bool, "counted": bool,
+    "named": bool, "keys": dict, "proves": str, "disproves": str, "advice": str, "example": list, "counterexample": list,
 }  # fmt: skip
 
 #: The end of the pattern of a message with an exception: the exception, and the last cause that is printed below it. An ExecutionException only wraps another. What ends with
@@ -57,6 +57,7 @@ class EventPattern:
         anywhere: True if any text may precede the words that the pattern matches.
         counted: True if the message carries no fact. Its records are counted, except those that identify a client or are errors
             (`Recogniser.is_counted`).
+        named: True if its words are those of any program, so that only its logger identifies it.
         keys: captures by the keys of values that follow or accompany the words; `key?` may be missing.
         proves: what the message proves, for `forensics explain`.
         disproves: what it does not prove.
@@ -74,6 +75,7 @@ class EventPattern:
     multiline: bool = False
     anywhere: bool = False
     counted: bool = False
+    named: bool = False
     keys: Mapping[str, str] = field(default_factory=dict)
     proves: str = ""
     disproves: str = ""
@@ -165,6 +167,7 @@ def _event(block: dict[str, Any], file: str, start: int, lines: list[str]) -> Ev
         multiline=block.get("multiline", False) or has_exception,
         anywhere=block.get("anywhere", False),
         counted=block.get("counted", False),
+        named=block.get("named", False),
         keys=block.get("keys", {}),
         proves=block.get("proves", ""),
         disproves=block.get("disproves", ""),

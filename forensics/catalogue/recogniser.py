@@ -382,7 +382,7 @@ class Recogniser:
         if index is None:
             if logger is not None and name not in self.interesting_loggers:
                 return None
-            events = [e for e in self.catalogue.events if not e.anywhere] if logger is None else self._blocks_of.get(name, [])
+            events = [e for e in self.catalogue.events if not (e.anywhere or e.named)] if logger is None else self._blocks_of.get(name, [])
             # Without a logger several blocks may match a wording: those with a fact come before those that only identify a client.
             index = self._indexes[name] = Index(sorted(events, key=lambda e: e.name.startswith(_OTHER)), self.catalogue.fields)
         return index
