@@ -59,10 +59,14 @@ def test_recogniser_finds_examples(event):
             assert found.event == event.name
             assert {k: found.captures.get(k) for k in example.fields} == example.fields
         assert RECOGNISER.matches(event.loggers[0], example.line) == [event]
-        assert (event in RECOGNISER.matches(None, example.line)) is not event.named, "without a logger, too, unless its words are those of any program"
+        assert (event in RECOGNISER.matches(None, example.line)) is not event.named, (
+            "without a logger, too, unless its words are those of any program"
+        )
 
 
-@pytest.mark.parametrize("text", ["Error while consuming messages", "Failed to send email", "Loading rules", "Waiting for messages", "Received message 7"])
+@pytest.mark.parametrize(
+    "text", ["Error while consuming messages", "Failed to send email", "Loading rules", "Waiting for messages", "Received message 7"]
+)
 def test_without_a_logger_the_words_of_any_program_are_not_a_brokers(text):
     assert RECOGNISER.recognise(None, text) is None
 
