@@ -80,7 +80,7 @@ class _Causes:
         self._silent = {row["process_id"] for row in inputs.rows("silent_member", columns=["process_id", "how"]) if row["how"] not in (None, "gone")}
         self._losses = ByKey(inputs.rows("lost_membership", columns=["process_id", "group_id", "back_ms"]), "process_id", "group_id")
         left = {p for row in self._causes if row["cause"] in ("poll_too_slow", "static_id_shared") for p in row["process_ids"] or ()}
-        self._joined = joins_of(inputs, left)
+        self._joined, self._asked = joins_of(inputs, left), joins_of(inputs, left, ("joining",))
 
     def conditions(self) -> Found:
         """Yield the troubles of each root cause."""
@@ -207,12 +207,14 @@ class _Causes:
             return Condition("process_away", [(End.JOINED, again)])
         if len(process_ids) == 1 and (shutdown_ms := self._shutdown_after(row)) is not None:
             return self._closed(process_ids[0], shutdown_ms)
-        # A log that ends soon after the member left does not show that it stayed away.
+        # A log that ends soon after the member left, or asked to join again, does not show that it stayed away.
+        asked_ms = (line["hi_ms"] for process in process_ids for group_id in row["group_ids"] or () for line in self._asked[process, group_id])
+        since_ms = greatest(row["to_hi_ms"], *asked_ms)
         logs = there(self._ends.get(process) for process in process_ids)
         last_ms = least(*(log.last_ms for log in logs)) if logs else self._ends.last_ms
         # A log that names no group has no joins either: librdkafka prints both with `debug=cgrp` only.
         is_watched = bool(row["group_ids"]) and not self._doubt.since(process_ids, row["from_lo_ms"])
-        goes_on = is_watched and up_to(self._knobs.coordinator_settled_ms, minus(last_ms, row["to_hi_ms"]))
+        goes_on = is_watched and up_to(self._knobs.coordinator_settled_ms, minus(last_ms, since_ms))
         return Condition("process_away", goes_on=goes_on, targets=process_ids if len(process_ids) == 1 else ())
 
     def _fenced(self, row: Row) -> Iterator[Condition]:

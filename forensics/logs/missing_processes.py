@@ -79,7 +79,7 @@ def missing_members(inputs: Inputs, late_logs: Collection[str]) -> Iterator[Miss
     """
     members = inputs.rows("member")
     cut = _CutLogs(inputs, members, late_logs)
-    unseen = _unseen(inputs, cut)
+    unseen = _unseen(inputs, members, cut)
     without_log = _without_log(inputs, members, unseen)
     of_logs = cut.ids(without_log)
     without_log = [row for row in without_log if _identity(row) not in of_logs]
@@ -88,16 +88,29 @@ def missing_members(inputs: Inputs, late_logs: Collection[str]) -> Iterator[Miss
     yield from _named_by_leaders(inputs, members, reported)
 
 
-def _unseen(inputs: Inputs, cut: _CutLogs) -> dict[Group, int]:
-    """Return for each group the most members of a generation that have no log."""
+def _unseen(inputs: Inputs, members: Sequence[Row], cut: _CutLogs) -> dict[Group, int]:
+    """Return for each group the most members of a generation that have no log.
+
+    Brokers before 2.8 do not print the number of members: it is at least that of the members that lines before and after name.
+    """
+    of_group: defaultdict[Group, list[Row]] = defaultdict(list)
+    for row in members:
+        of_group[row["kafka_cluster"], row["group_id"]].append(row)
     found: dict[Group, int] = {}
     for row in inputs.rows("generation"):
-        number = minus(row["member_count"], row["seen_by_members"])
+        group, at_ms = (row["kafka_cluster"], row["group_id"]), first(row["stabilized_ts"], row["assigned_ts"])
+        counted = row["member_count"] if row["is_count_told"] else greatest(row["member_count"], _named_around(of_group[group], at_ms))
+        number = minus(counted, row["seen_by_members"])
         if number is not None:
-            group = row["kafka_cluster"], row["group_id"]
-            number -= cut.without(group, first(row["stabilized_ts"], row["assigned_ts"]))
+            number -= cut.without(group, at_ms)
             found[group] = max(number, found.get(group, number))
     return found
+
+
+def _named_around(members: Iterable[Row], at_ms: int | None) -> int:
+    """Return the number of members that lines before and after a moment name; those of one client in one log are one."""
+    around = (row for row in members if up_to(row["first_ts"], at_ms) and up_to(at_ms, row["last_ts"]))
+    return len({(row["process_id"], row["member_id"] if row["process_id"] is None else row["client_id"]) for row in around})
 
 
 def _without_log(inputs: Inputs, members: Sequence[Row], unseen: Mapping[Group, int]) -> list[Row]:

@@ -139,12 +139,14 @@ def _levels(report: Report) -> Iterator[str]:
 
 
 def _asked(report: Report, undecided: Sequence[Row]) -> Iterator[str]:
-    """Yield what undecided pairs ask for, the most frequent first; not the ends of logs that are asked for anyway."""
+    """Yield what undecided pairs ask for, the most frequent first; not the ends of logs, and logs of coordinators, that are asked for anyway."""
     ended = {c["process_id"] for c in ended_logs(report)}
+    coordinated = {coverage_kinds.group_of(c) for c in report.coverage if coverage_kinds.is_missing_coordinator(c)}
+    asked_for = [*((code, owner, ended) for code, owner in ENDS), ("coordinator_log", "group_id", coordinated)]
     asking = [
         s
         for s in undecided
-        if not any(code == next(iter((s.get("facts") or {}).get("evidence") or ()), "") and s[owner] in ended for code, owner in ENDS)
+        if not any(code == next(iter((s.get("facts") or {}).get("evidence") or ()), "") and s[of] in already for code, of, already in asked_for)
     ]
     yield from merged([(part, s) for s in asking for part in _parts(s["missing"] or "")])[:2]
 

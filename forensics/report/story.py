@@ -459,7 +459,7 @@ def _stated(incident: Row, tree: Iterable[Row]) -> Iterator[Hit]:
 
 def _is_covered(hit: Hit, in_ledger: Collection[str]) -> bool:
     """Return True if the ledger says more about the partitions of a stated impact, which has no extent."""
-    partitions = _NAMES.split(hit.what)[1:]
+    partitions = _NAMES.split(hit.what.partition(" (")[0])[1:]
     return not hit.lasted and bool(partitions) and all(partition in in_ledger for partition in partitions)
 
 

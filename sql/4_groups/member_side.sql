@@ -68,7 +68,7 @@ SELECT kafka_cluster, group_id, incarnation, generation, bool_or(is_worker) AS i
   min(asked_ms) FILTER (WHERE is_timed) AS asked_ms, min(joined_ms) FILTER (WHERE is_timed) AS joined_ms,
   max(synced_ms) FILTER (WHERE is_timed) AS synced_ms, max(span_ms) AS span_ms,
   -- A static member that comes back has another member id.
-  count(DISTINCT coalesce(group_instance_id, member_id, process_id)) AS members,
+  count(DISTINCT asker) AS members,
   count(DISTINCT CASE WHEN joining_ms IS NOT NULL THEN asker END) AS askers, max(listed_members) AS listed_members,
   -- Each member's last request counts: the others waited for the last member to ask.
   max_by(member_id, struct(joining_ms, member_id)) FILTER (WHERE joining_ms IS NOT NULL AND islands = 1) AS last_joiner,
