@@ -126,7 +126,7 @@ def folded(names: str) -> str:
 
 def of_process(client: str | None, process: str) -> str:
     """Return a process; if it only has the name of its file, with the name of its client before it: `billing-1 of app.log`."""
-    is_known = client is not None and client != "-" and "." in process and process not in client and client not in process
+    is_known = client is not None and client != "-" and "." in process and "/" not in process and process not in client and client not in process
     return f"{client} of {process}" if is_known else process
 
 
